@@ -1,0 +1,1 @@
+"""The confluent-kafka backend of eosfw."""

@@ -1,0 +1,1 @@
+"""An embedded, Kafka-compatible broker in memory, for eosfw."""

@@ -1,0 +1,1 @@
+"""Real flights, a zombie on purpose, a verdict: the demo of eosfw."""

@@ -1,0 +1,1 @@
+"""Exactly-once source connector for files, for eosfw: lines, CSV, JSON Lines."""

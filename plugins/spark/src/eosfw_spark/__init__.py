@@ -1,0 +1,1 @@
+"""Spark reads what eosfw committed: a data source, a step engine."""

@@ -1,0 +1,26 @@
+"""Say what a backend can do, so that callers and contract tests choose by capability, never by product name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend offers; a new flag starts as False, so an older backend stays honest."""
+
+    transactions: bool = False
+    """Produces in transactions and is fenced by a newer holder of its transactional id (KIP-98)."""
+    read_committed: bool = False
+    """Reads without aborted and open transactions."""
+    batch_headers: bool = False
+    """`send_batch` can carry headers at the speed of a batch."""
+    fence_by_init_producer_id: bool = False
+    """Fences with a bare InitProducerId, without a throw-away producer per victim."""
+    describe_transactions: bool = False
+    """Names the transactional id that holds a partition's last stable offset back (KIP-664)."""
+
+    def lacking(self, *needed: str) -> tuple[str, ...]:
+        """The needed capabilities this backend does not have, by name."""
+        known = {f.name for f in fields(self)}
+        return tuple(name for name in needed if name not in known or not getattr(self, name))

@@ -1,0 +1,193 @@
+"""Name every error by what its receiver must do next: retry, abort, or close.
+
+The fate of an error hangs on the call as much as on the code a broker sent, so each backend keeps one table per call
+and raises only the classes below. Leaf names are Kafka's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a command's exit status says."""
+
+    OK = 0
+    VERDICT_FAILED = 1
+    USAGE = 2
+    CONFIGURATION = 3
+    DAMAGED_DATA = 4
+    FENCED = 5
+    UNAVAILABLE = 6
+    INTERRUPTED = 130
+
+
+class EosfwError(Exception):
+    """Root of every error this project raises on purpose; its text is one sentence a user can act on."""
+
+    exit_code: ExitCode = ExitCode.VERDICT_FAILED
+
+
+# --- fates: what the caller must do -----------------------------------------------------------------------------------
+
+
+class RetriableError(EosfwError):
+    """Nothing happened: make the same call again."""
+
+
+class AbortableError(EosfwError):
+    """The transaction cannot commit: abort it, then go on with the same producer."""
+
+
+class FatalError(EosfwError):
+    """The producer is finished: close it, never retry on it."""
+
+
+class IndefiniteOutcomeError(FatalError):
+    """The call may or may not have taken effect: discard the producer, read committed offsets, replay.
+
+    Python's clients do not drive KIP-890's epoch per transaction, so a late EndTxn may hit the next transaction of a
+    producer that is used again.
+    """
+
+
+class IllegalStateError(EosfwError):
+    """The caller broke the order of calls; nothing was changed (KIP-98, producer states)."""
+
+
+# --- leaves, in Kafka's words -----------------------------------------------------------------------------------------
+
+
+class ProducerFencedError(FatalError):
+    """A newer producer holds this transactional id, or the coordinator timed this one out."""
+
+    exit_code = ExitCode.FENCED
+
+
+class InvalidProducerEpochError(AbortableError):
+    """A partition saw a newer epoch of this producer; the coordinator decides whether it is fenced."""
+
+    exit_code = ExitCode.FENCED
+
+
+class InvalidTxnStateError(FatalError):
+    """The coordinator refused the move for the state the transaction is in."""
+
+
+class InvalidPidMappingError(FatalError):
+    """The transactional id no longer belongs to this producer id (KAFKA-18019: never recover blindly)."""
+
+
+class InvalidTransactionTimeoutError(FatalError):
+    """`transaction.timeout.ms` lies above the broker's `transaction.max.timeout.ms`."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class OutOfOrderSequenceError(FatalError):
+    """A batch before this one was lost."""
+
+
+class ConcurrentTransactionsError(RetriableError):
+    """The coordinator still finishes an earlier transaction of this id."""
+
+
+class TransactionalIdAuthorizationError(FatalError):
+    """This principal may not use the transactional id."""
+
+
+class TopicAuthorizationError(AbortableError):
+    """This principal may not write to or read from the topic."""
+
+
+class GroupAuthorizationError(AbortableError):
+    """This principal may not use the group."""
+
+
+class UnknownTopicOrPartitionError(AbortableError):
+    """The topic or partition does not exist on the cluster."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class RecordTooLargeError(AbortableError):
+    """A record is larger than the cluster accepts."""
+
+
+class TopicExistsError(EosfwError):
+    """Somebody created the topic first."""
+
+
+class ClusterUnavailableError(RetriableError):
+    """No broker answered within the deadline; the text names the address."""
+
+    exit_code = ExitCode.UNAVAILABLE
+
+
+class ReadStalledError(RetriableError):
+    """A bounded read made no progress within its deadline; the text names topic, partition and offset."""
+
+    exit_code = ExitCode.UNAVAILABLE
+
+
+# --- the framework's own ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with what a user wrote: where it is, what it is, what to do."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+
+class ConfigError(EosfwError):
+    """What the user wrote cannot run; `problems` holds every reason at once."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class PluginError(EosfwError):
+    """A plugin is missing, broken, or clashes; the text names its distribution."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class DamagedDataError(EosfwError):
+    """Stored or source data cannot be trusted; the text names the place."""
+
+    exit_code = ExitCode.DAMAGED_DATA
+
+
+class SupersededError(EosfwError):
+    """A newer generation owns the connector: stop for good."""
+
+    exit_code = ExitCode.FENCED
+
+
+class PrivilegedWriteError(EosfwError):
+    """The leader lost the right to write to the config topic (KIP-618)."""
+
+    exit_code = ExitCode.FENCED
+
+
+class TaskFailedError(EosfwError):
+    """A connector's own code, or its data, failed a task; nothing of the open transaction becomes visible."""
+
+
+class StepFailedError(EosfwError):
+    """A step over the committed records failed; what was committed stays."""
+
+
+class InterruptedRunError(EosfwError):
+    """The user stopped the run."""
+
+    exit_code = ExitCode.INTERRUPTED

@@ -1,0 +1,70 @@
+"""Every extension point, on one page.
+
+A plugin is a module named by an entry point in group `eosfw`; it decorates functions of these names with `@hookimpl`.
+Each returns classes that name themselves (`name = "..."`); two classes of one role and name are refused by naming both
+distributions. The framework's own parts enter by the same door. Contracts: `eosfw.protocols`, `eosfw.connectors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from eosfw.connectors import SourceConnector
+    from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
+
+PROJECT = "eosfw"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+# --- the three hooks a guarantee rests on
+
+
+@hookspec
+def eosfw_offset_stores() -> Iterable[type[OffsetStore]]:  # type: ignore[empty-body]
+    """Offer ways to state source offsets as records of a topic."""
+
+
+@hookspec
+def eosfw_fencers() -> Iterable[type[Fencer]]:  # type: ignore[empty-body]
+    """Offer ways to shut out an earlier generation of task producers; one named like a backend is its default."""
+
+
+@hookspec
+def eosfw_isolation_readers() -> Iterable[type[IsolationReader]]:  # type: ignore[empty-body]
+    """Offer ways to read a topic at an isolation level."""
+
+
+# --- what lies under them
+
+
+@hookspec
+def eosfw_backends() -> Iterable[type[Backend]]:  # type: ignore[empty-body]
+    """Offer clients of a Kafka cluster."""
+
+
+@hookspec
+def eosfw_clusters() -> Iterable[type[LocalCluster]]:  # type: ignore[empty-body]
+    """Offer clusters that can be served from this machine, for runs that name no `bootstrap.servers`."""
+
+
+@hookspec
+def eosfw_connectors() -> Iterable[type[SourceConnector]]:  # type: ignore[empty-body]
+    """Offer source connectors."""
+
+
+@hookspec
+def eosfw_step_engines() -> Iterable[type[StepEngine]]:  # type: ignore[empty-body]
+    """Offer engines that run steps over committed records."""
+
+
+# --- who watches
+
+
+@hookspec
+def eosfw_observers() -> Iterable[type[Observer]]:  # type: ignore[empty-body]
+    """Offer listeners to every step of the startup protocol and of transactions."""

@@ -1,0 +1,44 @@
+"""Name the producers, partitions, tasks of a worker group as Kafka Connect names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class ConnectorTaskId(NamedTuple):
+    """One task of one connector; tasks count from 0."""
+
+    connector: str
+    task: int
+
+    def __str__(self) -> str:
+        return f"{self.connector}-{self.task}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdAndEpoch:
+    """Who writes: the coordinator's number for a transactional id, raised by one at each initialisation (KIP-98)."""
+
+    producer_id: int
+    epoch: int
+
+
+def task_transactional_id(group_id: str, task: ConnectorTaskId) -> str:
+    """The transactional id of a task's producer, in KIP-618's format."""
+    return f"{group_id}-{task.connector}-{task.task}"
+
+
+def leader_transactional_id(group_id: str) -> str:
+    """The transactional id under which a worker group's leader writes to the config topic (KIP-618)."""
+    return f"connect-cluster-{group_id}"

@@ -1,0 +1,115 @@
+"""Carry records through every layer as frozen values, by column wherever there are many.
+
+A batch is the unit: one call, one check, one encode per batch (a Python object per record costs more than the record).
+Timestamps are milliseconds since 1970; None asks for the producer's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
+Primitive: TypeAlias = str | int | float | bool | None
+SourcePartition: TypeAlias = Mapping[str, Primitive]
+SourceOffset: TypeAlias = Mapping[str, Primitive]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """One record of a source, with the offset from which its task resumes behind it (KIP-618)."""
+
+    topic: str
+    value: bytes | None
+    key: bytes | None = None
+    source_partition: SourcePartition = field(default_factory=dict)
+    source_offset: SourceOffset = field(default_factory=dict)
+    partition: int | None = None
+    timestamp: int | None = None
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBatch:
+    """Many records of one source partition for one topic, as columns, with the offset behind the last of them.
+
+    `keys`, `timestamps` and `source_offsets` are None or as long as `values`. `source_offsets` (the offset behind each
+    record) is wanted only when `SourceTaskContext.record_offsets` says so.
+    """
+
+    topic: str
+    values: Sequence[bytes | None]
+    source_partition: SourcePartition
+    source_offset: SourceOffset
+    keys: Sequence[bytes | None] | None = None
+    timestamps: Sequence[int] | None = None
+    partition: int | None = None
+    source_offsets: Sequence[SourceOffset] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerRecord:
+    """One record on its way to a topic; without a partition its key decides as Java's partitioner does (murmur2)."""
+
+    topic: str
+    value: bytes | None
+    key: bytes | None = None
+    partition: int | None = None
+    timestamp: int | None = None
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerBatch:
+    """Many records on their way to one topic, as columns; `keys` and `timestamps` are None or as long as `values`."""
+
+    topic: str
+    values: Sequence[bytes | None]
+    keys: Sequence[bytes | None] | None = None
+    partition: int | None = None
+    timestamps: Sequence[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMetadata:
+    """Where a record came to lie."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogBatch:
+    """Records read from one partition, as columns of one length, offsets ascending.
+
+    Offsets may leave gaps: control records and records of aborted transactions take offsets and are never shown.
+    `timestamp_type` is 0 (create time) or 1 (log append time) for the whole batch; `headers` is None unless asked for.
+    """
+
+    topic: str
+    partition: int
+    offsets: Sequence[int]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    timestamps: Sequence[int]
+    headers: Sequence[Headers] | None = None
+    timestamp_type: int = 0
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Offsets of one partition from `start` up to but not including `end`."""
+
+    start: int
+    end: int

@@ -1,0 +1,1 @@
+"""Decide, without clock, thread, socket or logger: state machines as tables, decisions as pure functions."""

@@ -1,0 +1,129 @@
+"""Block in one place only, so that the same code runs under threads, greenlets, a virtual clock.
+
+Everything else in the project asks a `Runtime` for the time, a pause, an event, a lock, a queue or a new thread of
+control; a lint rule keeps `time.sleep`, `threading` and `queue` out of every other module.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Event(Protocol):
+    """A flag that other threads of control wait for."""
+
+    def set(self) -> None:
+        """Raise the flag for good."""
+
+    def is_set(self) -> bool:
+        """Tell whether the flag is up."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until the flag is up or `timeout` seconds went by; tell whether it is up."""
+
+
+class Queue(Protocol[T]):
+    """An unbounded first-in, first-out hand-over."""
+
+    def put(self, item: T) -> None:
+        """Add an item; never blocks."""
+
+    def get(self, timeout: float | None = None) -> T:
+        """Take the oldest item; raise TimeoutError after `timeout` seconds."""
+
+
+class Spawned(Protocol):
+    """A thread of control that was started."""
+
+    name: str
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait for its end; tell whether it ended."""
+
+    def is_alive(self) -> bool:
+        """Tell whether it still runs."""
+
+
+class Runtime(Protocol):
+    """Time and concurrency, as arguments."""
+
+    def now(self) -> float:
+        """Seconds on a clock that never goes back: for deadlines and durations."""
+
+    def wall(self) -> float:
+        """Seconds since 1970: for timestamps that people or records see."""
+
+    def sleep(self, seconds: float) -> None:
+        """Pause the calling thread of control."""
+
+    def event(self) -> Event:
+        """Make a flag that is down."""
+
+    def lock(self) -> AbstractContextManager[object]:
+        """Make a re-entrant lock, to be held for moments and never across a blocking call."""
+
+    def queue(self) -> Queue[T]:
+        """Make an empty queue."""
+
+    def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
+        """Run `target` beside the caller; it must not raise. Its thread never keeps the process alive."""
+
+
+class _ThreadQueue(Generic[T]):
+    def __init__(self) -> None:
+        self._items: queue.SimpleQueue[T] = queue.SimpleQueue()
+
+    def put(self, item: T) -> None:
+        self._items.put(item)
+
+    def get(self, timeout: float | None = None) -> T:
+        try:
+            return self._items.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError(f"nothing arrived within {timeout} s") from None
+
+
+class _Thread:
+    def __init__(self, name: str, target: Callable[[], None]) -> None:
+        self.name = name
+        self._thread = threading.Thread(target=target, name=name, daemon=True)
+        self._thread.start()
+
+    def join(self, timeout: float | None = None) -> bool:
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+
+class ThreadRuntime:
+    """The production runtime: operating-system threads, the machine's clocks."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def wall(self) -> float:
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def event(self) -> Event:
+        return threading.Event()
+
+    def lock(self) -> AbstractContextManager[object]:
+        return threading.RLock()
+
+    def queue(self) -> Queue[T]:
+        return _ThreadQueue[T]()
+
+    def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
+        return _Thread(name, target)
