@@ -1,0 +1,144 @@
+"""Freeze a task at a named step: the way to make a zombie without patching anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from eosfw.ids import ConnectorTaskId
+from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.waiting import Runtime
+
+Predicate = Callable[[StepEvent], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """A task that was held before a step: since when, until when (None while it still is)."""
+
+    event: StepEvent
+    since: float
+    until: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """Which announcement a gate waits for."""
+
+    step: TaskStep
+    task: ConnectorTaskId | int | None
+    connector: str | None
+    when: Predicate | None
+
+    def hit_by(self, event: StepEvent) -> bool:
+        return (
+            event.step is self.step
+            and (self.connector is None or event.connector == self.connector)
+            and (self.task is None or event.task is not None and self.task in (event.task, event.task.task))
+            and (self.when is None or self.when(event))
+        )
+
+    def __str__(self) -> str:
+        whom = "any task" if self.task is None else f"task {self.task}"
+        return f"{whom} before {self.step.value}" + (f" of connector {self.connector}" if self.connector else "")
+
+
+class Gate:
+    """Holds the first thread of control that comes by for the nth time; everybody else passes."""
+
+    def __init__(self, aim: _Aim, nth: int, runtime: Runtime) -> None:
+        self._aim, self._left, self._runtime = aim, nth, runtime
+        self._lock = runtime.lock()
+        self._opened = runtime.event()
+        self._until: float | None = None
+        self.reached = runtime.event()
+        """Raised when a task stands frozen at the gate."""
+        self.event: StepEvent | None = None
+        """The announcement that was caught."""
+
+    @property
+    def fired(self) -> bool:
+        """Whether a task was caught."""
+        return self.event is not None
+
+    @property
+    def freeze(self) -> Freeze | None:
+        """What was held, from when to when; None if nothing was."""
+        return None if self.event is None else Freeze(self.event, self.event.at, self._until)
+
+    def open(self) -> None:
+        """Let the frozen task go on, or, if none came yet, let everybody pass; may be called twice."""
+        with self._lock:
+            if not self._opened.is_set():
+                self._until = self._runtime.now()
+        self._opened.set()
+
+    def hold(self, event: StepEvent) -> None:
+        """Block the calling thread if it is the one this gate waits for."""
+        if self._opened.is_set() or not self._catch(event):
+            return
+        self.reached.set()
+        self._opened.wait()
+
+    def _catch(self, event: StepEvent) -> bool:
+        if self.fired or not self._aim.hit_by(event):
+            return False
+        with self._lock:
+            self._left -= 1
+            if self._left != 0:
+                return False
+            self.event = event
+            return True
+
+    def __str__(self) -> str:
+        return str(self._aim)
+
+
+class Gates:
+    """An observer that freezes tasks; close it, so that nobody stays frozen and gates that never fired are known."""
+
+    name: ClassVar[str] = "gates"
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._gates: tuple[Gate, ...] = ()
+
+    def freeze(
+        self,
+        step: TaskStep,
+        *,
+        task: ConnectorTaskId | int | None = None,
+        connector: str | None = None,
+        when: Predicate | None = None,
+        nth: int = 1,
+    ) -> Gate:
+        """Set a gate before a step; of all matching announcements the nth is caught, once."""
+        if nth < 1:
+            raise ValueError(f"nth counts from 1, not from {nth}")
+        gate = Gate(_Aim(step, task, connector, when), nth, self._runtime)
+        self._gates = (*self._gates, gate)
+        return gate
+
+    def observe(self, event: StepEvent) -> None:
+        for gate in self._gates:
+            gate.hold(event)
+
+    def unfired(self) -> tuple[Gate, ...]:
+        """Gates that caught nobody: a fault that was asked for did not happen."""
+        return tuple(gate for gate in self._gates if not gate.fired)
+
+    def freezes(self) -> tuple[Freeze, ...]:
+        """Everything that was held, for the timeline."""
+        return tuple(gate.freeze for gate in self._gates if gate.freeze is not None)
+
+    def close(self) -> None:
+        """Open every gate."""
+        for gate in self._gates:
+            gate.open()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

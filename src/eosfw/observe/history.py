@@ -1,0 +1,109 @@
+"""Remember what happened in a run."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import ClassVar
+
+from eosfw.observe.folding import Fold, Lane, LaneStory, OpenTask, Transaction
+from eosfw.observe.lines import event_from_line, event_to_line
+from eosfw.state.steps import StepEvent
+from eosfw.waiting import Runtime
+
+
+class History:
+    """An observer that keeps events and folds them into counts as they come; thread-safe.
+
+    The counts are of the whole run. Of events, and of each lane's transactions, only the last `keep` stay in memory.
+    """
+
+    name: ClassVar[str] = "history"
+
+    def __init__(self, runtime: Runtime, *, keep: int | None = 200_000) -> None:
+        self._runtime = runtime
+        self._lock = runtime.lock()
+        self._events: deque[StepEvent] = deque(maxlen=keep)
+        self._fold = Fold(keep)
+
+    def observe(self, event: StepEvent) -> None:
+        with self._lock:
+            self._events.append(event)
+            self._fold.add(event)
+
+    # --- counts (ruling 18 gives their meaning)
+
+    @property
+    def records(self) -> int:
+        """Committed task records."""
+        return self._fold.records
+
+    @property
+    def transactions(self) -> int:
+        """Committed task transactions."""
+        return self._fold.transactions
+
+    @property
+    def zombies_fenced(self) -> int:
+        """Old producers that themselves received a fencing error."""
+        return len(self._fold.zombies)
+
+    # --- what is going on
+
+    def events(self) -> tuple[StepEvent, ...]:
+        """The events that are still kept, oldest first."""
+        with self._lock:
+            return tuple(self._events)
+
+    def zombies(self) -> dict[Lane, StepEvent]:
+        """The fenced zombies, each with the event of its fencing."""
+        with self._lock:
+            return dict(self._fold.zombies)
+
+    def last_steps(self) -> dict[Lane, StepEvent]:
+        """The last step of every task of every generation."""
+        with self._lock:
+            return {lane: story.last for lane, story in self._fold.lanes.items()}
+
+    def open_transactions(self) -> tuple[OpenTask, ...]:
+        """Every transaction that its task has begun and not ended, oldest first."""
+        now = self._runtime.now()
+        with self._lock:
+            stories = tuple(self._fold.lanes.values())
+            found = [_open(story, story.opened, now) for story in stories if story.opened is not None]
+        return tuple(sorted(found, key=lambda task: -task.age))
+
+    def oldest_open_transaction(self) -> OpenTask | None:
+        """The transaction that has been open longest, if any is open."""
+        return next(iter(self.open_transactions()), None)
+
+    def completed(self) -> tuple[Transaction, ...]:
+        """The transactions that ended, lane by lane."""
+        with self._lock:
+            return tuple(done for story in self._fold.lanes.values() for done in story.transactions)
+
+    def fold(self) -> Fold:
+        """A fold of the events kept, of its own: safe to read while the run goes on."""
+        again = Fold()
+        for event in self.events():
+            again.add(event)
+        return again
+
+    # --- in and out
+
+    def lines(self) -> Iterable[str]:
+        """The events as JSON lines."""
+        return map(event_to_line, self.events())
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[str], runtime: Runtime) -> History:
+        """A history of events that were written as JSON lines."""
+        history = cls(runtime, keep=None)
+        for line in lines:
+            if line.strip():
+                history.observe(event_from_line(line))
+        return history
+
+
+def _open(story: LaneStory, begun: StepEvent, now: float) -> OpenTask:
+    return OpenTask(story.lane, begun.transactional_id, begun.transaction, story.records, max(0.0, now - begun.at))

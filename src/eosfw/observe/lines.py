@@ -1,0 +1,54 @@
+"""Write a step event as a line of JSON; read it back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from eosfw.errors import DamagedDataError
+from eosfw.ids import ConnectorTaskId
+from eosfw.state.steps import StepEvent, TaskStep
+
+
+def event_to_line(event: StepEvent) -> str:
+    """One line without its newline; facts that are None or absent are left out."""
+    facts = {
+        "step": event.step.value,
+        "at": event.at,
+        "wall": event.wall,
+        "connector": event.connector,
+        "task": None if event.task is None else event.task.task,
+        "generation": event.generation,
+        "transactional_id": event.transactional_id,
+        "transaction": event.transaction,
+        "detail": dict(event.detail) or None,
+    }
+    given = {name: fact for name, fact in facts.items() if fact is not None}
+    return json.dumps(given, separators=(",", ":"), ensure_ascii=False, default=_plain)
+
+
+def event_from_line(line: str) -> StepEvent:
+    """The event that a line states; DamagedDataError if it states none."""
+    try:
+        facts: dict[str, Any] = json.loads(line)
+        task = facts.get("task")
+        return StepEvent(
+            step=TaskStep(facts["step"]),
+            at=float(facts["at"]),
+            wall=float(facts["wall"]),
+            connector=str(facts["connector"]),
+            task=None if task is None else ConnectorTaskId(str(facts["connector"]), int(task)),
+            generation=facts.get("generation"),
+            transactional_id=facts.get("transactional_id"),
+            transaction=facts.get("transaction"),
+            detail=facts.get("detail", {}),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as why:
+        raise DamagedDataError(f"not a step event ({why!r}): {line[:120]!r}") from why
+
+
+def _plain(fact: object) -> object:
+    """What JSON has no word for: collections become lists, the rest its text."""
+    if isinstance(fact, (set, frozenset)):
+        return sorted(map(str, fact))
+    return str(fact)
