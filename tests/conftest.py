@@ -1,0 +1,98 @@
+"""Offer the clusters that tests run against."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from eosfw.waiting import ThreadRuntime
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
+
+from real_kafka import RealKafka, RealKafkaUnavailableError  # noqa: E402
+
+GRACE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A running cluster: `name` is `embedded` or `kafka`."""
+
+    name: str
+    bootstrap_servers: str
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("eos")
+    group.addoption("--eos-require", default="", metavar="kafka,spark", help="fail, not skip, where these are missing")
+    group.addoption("--eos-kafka", metavar="HOST:PORT", help="use this running Kafka instead of starting one")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "kafka: needs a real Apache Kafka (Java 17+, jars from Maven Central)")
+    config.addinivalue_line("markers", "spark: needs PySpark with Java 17+")
+
+
+@pytest.fixture(scope="session")
+def unavailable(request: pytest.FixtureRequest) -> Callable[[str, str], NoReturn]:
+    """Call with (`kafka` or `spark`, reason): skips the test, or fails it when `--eos-require` promised that."""
+    required = request.config.getoption("--eos-require").split(",")
+
+    def give_up(what: str, reason: str) -> NoReturn:
+        if what in required:
+            pytest.fail(f"{what} is required by --eos-require, but: {reason}", pytrace=False)
+        pytest.skip(reason)
+
+    return give_up
+
+
+@pytest.fixture(scope="session")
+def real_kafka(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    unavailable: Callable[[str, str], NoReturn],
+) -> Iterator[str]:
+    """The address of a real Kafka, shared by all tests: use topics and ids of your own."""
+    if running := request.config.getoption("--eos-kafka"):
+        yield running
+        return
+    try:
+        node = RealKafka.start(tmp_path_factory.mktemp("kafka"))
+    except RealKafkaUnavailableError as why:
+        unavailable("kafka", str(why))
+    yield node.bootstrap_servers
+    node.stop()
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[str]:
+    """The address of an embedded broker in this process, shared by all tests: use topics and ids of your own."""
+    cluster = pytest.importorskip("eosfw_memory.cluster").EmbeddedCluster.start({}, ThreadRuntime())
+    yield cluster.bootstrap_servers
+    cluster.close()
+
+
+@pytest.fixture(scope="session", params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """Each cluster in turn, so that one test says the same of both."""
+    fixture = {"embedded": "embedded", "kafka": "real_kafka"}[request.param]
+    return Cluster(request.param, request.getfixturevalue(fixture))
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left_behind() -> Iterator[None]:
+    """Fail a test that leaves threads which would keep the process alive."""
+    before = set(threading.enumerate())
+    yield
+    left = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
+    for thread in left:
+        thread.join(GRACE)
+    names = [thread.name for thread in left if thread.is_alive()]
+    if names:
+        pytest.fail(f"threads left behind: {', '.join(names)}")

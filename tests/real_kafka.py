@@ -1,0 +1,215 @@
+"""Start one node of a real Apache Kafka on free ports; `python tests/real_kafka.py` serves until SIGTERM."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Self
+
+from eosfw.waiting import Runtime, ThreadRuntime
+
+KAFKA_VERSION = "4.1.1"
+ENDPOINT = f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}+org.slf4j:slf4j-simple:1.7.36"
+STARTED = "Kafka Server started"
+READY_WITHIN = 90.0
+
+SETTINGS: Mapping[str, str] = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.num.partitions": "5",
+    "transaction.state.log.min.isr": "1",
+    # Released Kafka looks for expired transactions every 10 s; tests of timeouts should not wait that long.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+    "group.initial.rebalance.delay.ms": "0",
+    "auto.create.topics.enable": "false",
+}
+
+
+class RealKafkaUnavailableError(RuntimeError):
+    """This machine cannot serve a real Kafka; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where one node lives: its folder, its ports."""
+
+    folder: Path
+    port: int
+    controller_port: int
+
+    @property
+    def properties_file(self) -> Path:
+        return self.folder / "server.properties"
+
+    @property
+    def log_file(self) -> Path:
+        return self.folder / "kafka.log"
+
+    def log_tail(self) -> str:
+        text = self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
+        return text[-1500:].strip() or "(its log is empty)"
+
+
+class RealKafka:
+    """One running node; `stop` ends it, then deletes its folder."""
+
+    def __init__(self, place: _Place, process: subprocess.Popen[bytes]) -> None:
+        self._place = place
+        self._process = process
+        self.bootstrap_servers = f"127.0.0.1:{place.port}"
+        self.pid = process.pid
+
+    @classmethod
+    def start(
+        cls, folder: Path | None = None, properties: Mapping[str, str] | None = None, runtime: Runtime | None = None
+    ) -> Self:
+        """Serve a fresh node and return once it answers; raise RealKafkaUnavailableError with the reason if it cannot.
+
+        `folder` (made when missing, deleted by `stop`) holds its data; `properties` are added to the broker's own.
+        """
+        command = _java_command()
+        root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="eosfw-kafka-"))
+        root.mkdir(parents=True, exist_ok=True)
+        try:
+            place = _write_properties(root, properties or {})
+            _format_storage(command, place)
+            node = cls(place, _launch(command, place))
+        except BaseException:
+            shutil.rmtree(root, ignore_errors=True)
+            raise
+        try:
+            node._wait_until_started(runtime or ThreadRuntime())
+        except BaseException:
+            node.stop()
+            raise
+        return node
+
+    def _wait_until_started(self, runtime: Runtime) -> None:
+        deadline = runtime.now() + READY_WITHIN
+        while STARTED not in self._place.log_file.read_text(errors="replace"):
+            if self._process.poll() is not None:
+                raise RealKafkaUnavailableError(f"Kafka ended at start: {self._place.log_tail()}")
+            if runtime.now() > deadline:
+                raise RealKafkaUnavailableError(f"Kafka did not start in {READY_WITHIN:g} s: {self._place.log_tail()}")
+            runtime.sleep(0.1)
+
+    def stop(self) -> None:
+        """End the node at once; its data is thrown away, so it need not shut down in order."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait(timeout=30)
+        shutil.rmtree(self._place.folder, ignore_errors=True)
+
+
+def _java_command() -> list[str]:
+    java = shutil.which("java")
+    if java is None:
+        raise RealKafkaUnavailableError("no `java` on PATH; a real Kafka needs Java 17 or later")
+    return [java, "-cp", ":".join(_jars()), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+
+
+def _jars() -> list[str]:
+    try:
+        import jgo
+    except ImportError as why:
+        raise RealKafkaUnavailableError(f"`jgo` is not installed ({why}); try: pip install jgo") from why
+    try:
+        # `.classpath` lacks the jars that jgo sorts under modules.
+        return [str(jar) for jar in jgo.build(ENDPOINT).all_jars]
+    except Exception as why:  # noqa: BLE001 - jgo raises whatever its downloader raises; all of it means "no jars"
+        raise RealKafkaUnavailableError(f"could not resolve {ENDPOINT}: {why}") from why
+
+
+def _write_properties(folder: Path, properties: Mapping[str, str]) -> _Place:
+    place = _Place(folder, *_free_ports())
+    settings = {
+        **SETTINGS,
+        "controller.quorum.voters": f"1@127.0.0.1:{place.controller_port}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{place.port},CONTROLLER://127.0.0.1:{place.controller_port}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{place.port}",
+        "log.dirs": str(folder / "data"),
+        **properties,
+    }
+    place.properties_file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    return place
+
+
+def _free_ports() -> tuple[int, int]:
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+def _format_storage(command: list[str], place: _Place) -> None:
+    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+    # An identifier that starts with a dash would be read as an option.
+    cluster_id = "A" + cluster_id[1:]
+    tool = [*command, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(place.properties_file)]
+    done = subprocess.run(tool, capture_output=True, text=True, timeout=READY_WITHIN, check=False)
+    if done.returncode:
+        raise RealKafkaUnavailableError(f"Kafka could not format its storage: {(done.stderr or done.stdout)[-1500:]}")
+
+
+def _launch(command: list[str], place: _Place) -> subprocess.Popen[bytes]:
+    java, *rest = command
+    # A test run that is killed must not leave a broker behind.
+    tied = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+    memory = ["-Xmx768m", "-Xms256m"]
+    logging = ["-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info"]
+    with place.log_file.open("wb") as log:
+        return subprocess.Popen(
+            [*tied, java, *memory, *logging, *rest, "kafka.Kafka", str(place.properties_file)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Print the bootstrap address, then serve until SIGTERM or Ctrl-C."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--property", action="append", default=[], metavar="NAME=VALUE", help="a broker property")
+    properties = dict(item.split("=", 1) for item in parser.parse_args().property)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        node = RealKafka.start(properties=properties)
+    except RealKafkaUnavailableError as why:
+        print(why, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    try:
+        print(node.bootstrap_servers, flush=True)
+        signal.pause()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        node.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
