@@ -15,7 +15,7 @@ from eosfw.waiting import ThreadRuntime
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
 
-from real_kafka import RealKafka, RealKafkaUnavailableError  # noqa: E402
+from real_kafka import RealKafka, RealKafkaUnavailableError
 
 GRACE = 5.0
 

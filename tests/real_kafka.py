@@ -133,7 +133,7 @@ def _jars() -> list[str]:
     try:
         # `.classpath` lacks the jars that jgo sorts under modules.
         return [str(jar) for jar in jgo.build(ENDPOINT).all_jars]
-    except Exception as why:  # noqa: BLE001 - jgo raises whatever its downloader raises; all of it means "no jars"
+    except Exception as why:  # jgo raises whatever its downloader raises; all of it means "no jars"
         raise RealKafkaUnavailableError(f"could not resolve {ENDPOINT}: {why}") from why
 
 
