@@ -1,0 +1,108 @@
+"""Write flat JSON byte for byte as Kafka Connect's JsonConverter does without schemas.
+
+The bytes of a key decide its partition, its place in compaction: a Java worker and this one must agree on them. What
+Jackson does differently from Python: upper-case hexadecimal in escapes, escapes for characters beyond the basic plane,
+Java's spelling of floating-point numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from eosfw.records import Primitive
+
+_LONG = range(-(2**63), 2**63)
+_ESCAPED = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
+_SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+class NotPrimitiveError(ValueError):
+    """A value that an offset cannot hold; the text says which and why."""
+
+
+def pair(first: str, second: Mapping[str, Primitive]) -> bytes:
+    """A two-element array, the shape of an offset's key."""
+    return f"[{text(first)},{_object(second)}]".encode()
+
+
+def flat_object(values: Mapping[str, Primitive]) -> bytes:
+    """An object of primitives, the shape of an offset."""
+    return _object(values).encode()
+
+
+def _object(values: Mapping[str, Primitive]) -> str:
+    if not isinstance(values, Mapping):
+        raise NotPrimitiveError(f"{values!r} is no mapping")
+    return "{" + ",".join(f"{_key(key)}:{_primitive(key, value)}" for key, value in values.items()) + "}"
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise NotPrimitiveError(f"key {key!r} is no text")
+    return text(key)
+
+
+def _primitive(key: str, value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        if value not in _LONG:
+            raise NotPrimitiveError(f"{key!r} is {value}, which no 64-bit number can hold")
+        return str(int(value))
+    if isinstance(value, float):
+        return number(key, value)
+    raise NotPrimitiveError(f"{key!r} is a {type(value).__name__}; only text, numbers, booleans, None can be kept")
+
+
+def number(key: str, value: float) -> str:
+    """A double as Java spells it: shortest digits, plain between 10^-3 and 10^7, else with an exponent."""
+    if not math.isfinite(value):
+        raise NotPrimitiveError(f"{key!r} is {value}, which JSON cannot hold")
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return format(value, ".1f") if value == int(value) else _plain(value)
+    mantissa, _, exponent = format_shortest(value)
+    return f"{mantissa}E{exponent}"
+
+
+def _plain(value: float) -> str:
+    shown = repr(value)
+    if "e" not in shown:
+        return shown
+    mantissa, _, exponent = shown.partition("e")
+    return format(value, f".{len(mantissa.replace('.', '').lstrip('-')) - 1 - int(exponent)}f")
+
+
+def format_shortest(value: float) -> tuple[str, str, int]:
+    """Mantissa with at least one decimal, sign included; the letter; the exponent."""
+    digits, _, exponent = repr(value).partition("e")
+    sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    whole, _, fraction = digits.partition(".")
+    fraction = "" if fraction == "0" and exponent else fraction
+    all_digits = (whole + fraction).lstrip("0")
+    shift = len(whole) - 1 if whole != "0" else -(len(fraction) - len(fraction.lstrip("0"))) - 1
+    all_digits = all_digits.rstrip("0") or "0"
+    return f"{sign}{all_digits[0]}.{all_digits[1:] or '0'}", "E", shift + int(exponent or 0)
+
+
+def text(value: str) -> str:
+    """A quoted text."""
+    return f'"{_ESCAPED.sub(_escape, value)}"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found.group()
+    if character in _SHORT:
+        return _SHORT[character]
+    code = ord(character)
+    if code < 0x20:
+        return f"\\u{code:04X}"
+    if code < 0x10000:
+        raise NotPrimitiveError(f"text holds half a character ({character!r}), which UTF-8 cannot write")
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04X}\\u{0xDC00 + (code & 0x3FF):04X}"

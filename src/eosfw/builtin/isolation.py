@@ -1,0 +1,83 @@
+"""Read topics at one of Kafka's isolation levels, accounting for every offset that is not shown (KIP-98)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import ClassVar, Self
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Admin, Backend, Gap, GapReason, IsolationLevel, LogReader
+from eosfw.records import LogBatch, OffsetRange
+from eosfw.waiting import Runtime
+
+
+class _AtLevel:
+    """A backend's reader of one isolation level."""
+
+    level: ClassVar[IsolationLevel]
+
+    def __init__(self, reader: LogReader, admin: Admin) -> None:
+        self._reader = reader
+        self._admin = admin
+
+    @classmethod
+    def over(cls, backend: Backend, runtime: Runtime, *, headers: bool = False) -> Self:
+        """Make a reader over a backend."""
+        return cls(backend.reader(cls.level, headers=headers), backend.admin())
+
+    def bounds(self, topics: Collection[str]) -> Mapping[TopicPartition, OffsetRange]:
+        """From the log start to the last offset visible now, taken once, for every partition of the topics."""
+        counts = self._admin.partitions(topics)
+        partitions = [TopicPartition(topic, p) for topic, count in sorted(counts.items()) for p in range(count)]
+        ends = self._admin.end_offsets(partitions, self.level)
+        starts = self._admin.log_start_offsets(partitions)
+        return {one: OffsetRange(starts[one], max(starts[one], ends[one])) for one in partitions}
+
+    def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch | Gap]:
+        """Yield the visible records of the ranges, and a gap wherever offsets are not shown."""
+        wanted = {partition: r for partition, r in ranges.items() if r.start < r.end}
+        position = {partition: r.start for partition, r in wanted.items()}
+        for batch in self._reader.read(wanted, stall_timeout):
+            partition = TopicPartition(batch.topic, batch.partition)
+            yield from gaps(partition, position[partition], batch)
+            position[partition] = batch.offsets[-1] + 1
+            yield batch
+        for partition, r in wanted.items():
+            if position[partition] < r.end:
+                yield _hidden(partition, position[partition], r.end)
+
+    def close(self) -> None:
+        """Let go."""
+        self._reader.close()
+        self._admin.close()
+
+
+class ReadCommitted(_AtLevel):
+    """Shows committed records alone."""
+
+    name: ClassVar[str] = "read_committed"
+    level = IsolationLevel.READ_COMMITTED
+
+
+class ReadUncommitted(_AtLevel):
+    """Shows every record, also of open and aborted transactions."""
+
+    name: ClassVar[str] = "read_uncommitted"
+    level = IsolationLevel.READ_UNCOMMITTED
+
+
+def gaps(partition: TopicPartition, position: int, batch: LogBatch) -> Iterator[Gap]:
+    """The offsets missing between `position` and the batch, and within it."""
+    if position < batch.offsets[0]:
+        yield _hidden(partition, position, batch.offsets[0])
+    if batch.offsets[-1] - batch.offsets[0] + 1 == len(batch):
+        return  # the usual batch: nothing missing, so its offsets need no walk
+    expected = batch.offsets[0]
+    for offset in batch.offsets:
+        if offset > expected:
+            yield _hidden(partition, expected, offset)
+        expected = offset + 1
+
+
+def _hidden(partition: TopicPartition, start: int, end: int) -> Gap:
+    return Gap(partition, OffsetRange(start, end), GapReason.HIDDEN)

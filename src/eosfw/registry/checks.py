@@ -1,0 +1,83 @@
+"""Check that a class offered by a plugin keeps the contract of its role."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from eosfw import protocols
+from eosfw.config.definition import ConfigDef
+from eosfw.connectors import SourceConnector, SourceTask
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One kind of plugin: the hook that offers it, the contract its classes keep."""
+
+    hook: str
+    contract: type[Any]
+
+
+ROLES = {
+    "backend": Role("eosfw_backends", protocols.Backend),
+    "cluster": Role("eosfw_clusters", protocols.LocalCluster),
+    "offset store": Role("eosfw_offset_stores", protocols.OffsetStore),
+    "fencer": Role("eosfw_fencers", protocols.Fencer),
+    "isolation reader": Role("eosfw_isolation_readers", protocols.IsolationReader),
+    "connector": Role("eosfw_connectors", SourceConnector),
+    "step engine": Role("eosfw_step_engines", protocols.StepEngine),
+    "observer": Role("eosfw_observers", protocols.Observer),
+}
+
+
+def fault_of(role: str, offered: object) -> str | None:
+    """Say how an offered class breaks its role's contract; None if it keeps it."""
+    contract = ROLES[role].contract
+    if not inspect.isclass(offered):
+        return f"{role}: {offered!r} is not a class"
+    shown = f"{role} {offered.__name__}"
+    name = getattr(offered, "name", None)
+    if not isinstance(name, str) or not name:
+        return f"{shown} has no `name`"
+    missing = _connector_faults(offered) if contract is SourceConnector else _missing(contract, offered)
+    return f"{shown} does not keep {contract.__name__}: {', '.join(missing)}" if missing else None
+
+
+def _missing(contract: type[Any], offered: type[Any]) -> list[str]:
+    return [*_missing_methods(contract, offered), *_missing_class_attributes(contract, offered)]
+
+
+def _missing_methods(contract: type[Any], offered: type[Any]) -> Iterable[str]:
+    for name, promised in vars(contract).items():
+        if name.startswith("_") or not (inspect.isfunction(promised) or isinstance(promised, classmethod)):
+            continue
+        found = inspect.getattr_static(offered, name, None)
+        if found is None:
+            yield f"`{name}()` is missing"
+        elif not callable(getattr(offered, name)):
+            yield f"`{name}` is not a method"
+        elif isinstance(promised, classmethod) and not isinstance(found, classmethod | staticmethod):
+            yield f"`{name}()` is not a class method"
+
+
+def _missing_class_attributes(contract: type[Any], offered: type[Any]) -> Iterable[str]:
+    # Attributes of instances cannot be seen on a class; those of the class itself can.
+    for name, hint in contract.__annotations__.items():
+        if "ClassVar" in str(hint) and not hasattr(offered, name):
+            yield f"`{name}` is missing"
+
+
+def _connector_faults(offered: type[Any]) -> list[str]:
+    if not issubclass(offered, SourceConnector):
+        return ["it is not a subclass"]
+    faults = []
+    task = getattr(offered, "task", None)
+    if not (inspect.isclass(task) and issubclass(task, SourceTask)):
+        faults.append("`task` is not a subclass of SourceTask")
+    if not isinstance(getattr(offered, "config", None), ConfigDef):
+        faults.append("`config` is not a ConfigDef")
+    if offered.task_configs is SourceConnector.task_configs:
+        faults.append("`task_configs()` is missing")
+    return faults

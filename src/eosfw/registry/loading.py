@@ -1,0 +1,127 @@
+"""Load plugins one by one, so that a broken one is named and leaves the others working."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import metadata
+from typing import Any, Protocol
+
+import pluggy
+
+from eosfw import hookspecs
+from eosfw.config.definition import nearest
+from eosfw.registry.checks import ROLES, fault_of
+from eosfw.registry.lookup import Found, PluginFailure, Plugins, Source, said
+
+GROUP = "eosfw"
+
+
+class Distribution(Protocol):
+    """What is asked of an installed distribution."""
+
+    @property
+    def name(self) -> str:
+        """Its name on a package index."""
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+
+
+class EntryPoint(Protocol):
+    """What is asked of an entry point; `importlib.metadata.EntryPoint` fits."""
+
+    @property
+    def name(self) -> str:
+        """Its name within the group."""
+
+    @property
+    def dist(self) -> Any:
+        """The Distribution that brings it, or None."""
+
+    def load(self) -> Any:
+        """Import what it names."""
+
+
+def load_plugins(entry_points: Iterable[EntryPoint] | None = None) -> Plugins:
+    """Load every plugin on its own; what is broken is kept as a failure and leaves the others working."""
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    loader = _Loader(manager)
+    for entry_point in metadata.entry_points(group=GROUP) if entry_points is None else entry_points:
+        loader.load(entry_point)
+    return Plugins(loader.found(), loader.failures)
+
+
+class _Loader:
+    """Goes through entry points one by one, then through hook implementations one by one (ruling 36)."""
+
+    def __init__(self, manager: pluggy.PluginManager) -> None:
+        self._manager = manager
+        self._sources: dict[str, Source] = {}
+        self.failures: list[PluginFailure] = []
+
+    def load(self, entry_point: EntryPoint) -> None:
+        """Import and register one plugin."""
+        source = _source(entry_point)
+        key = f"{source.distribution}:{source.entry_point}"
+        module = self._guarded(source, entry_point.load)
+        if module is None or self._guarded(source, lambda: self._register(module, key)) is None:
+            return
+        self._sources[key] = source
+        for name in _misnamed_hooks(self._manager, module):
+            near = nearest(name, _hook_names())
+            self._fail(source, f"there is no hook {name!r}" + (f"; did you mean {near!r}?" if near else ""))
+
+    def found(self) -> list[Found]:
+        """Ask every implementation of every role for its classes."""
+        return [one for role, spec in ROLES.items() for one in self._offered(role, spec.hook)]
+
+    def _offered(self, role: str, hook: str) -> Iterable[Found]:
+        seen: set[type[Any]] = set()
+        for implementation in getattr(self._manager.hook, hook).get_hookimpls():
+            source = self._sources[implementation.plugin_name]
+            for cls in self._classes(source, implementation.function):
+                reason = fault_of(role, cls)
+                if reason is not None:
+                    self._fail(source, reason)
+                elif cls not in seen:
+                    seen.add(cls)
+                    yield Found(role, cls, source)
+
+    def _classes(self, source: Source, hook: Callable[[], Iterable[type[Any]]]) -> list[type[Any]]:
+        classes: list[type[Any]] | None = self._guarded(source, lambda: list(hook()))
+        return classes or []
+
+    def _register(self, module: Any, key: str) -> str | None:
+        try:
+            return self._manager.register(module, name=key)
+        except pluggy.PluginValidationError:
+            self._manager.unregister(name=key)
+            raise
+
+    def _guarded(self, source: Source, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit when imported)
+            self._fail(source, said(error))
+            return None
+
+    def _fail(self, source: Source, reason: str) -> None:
+        self.failures.append(PluginFailure(source.distribution, source.entry_point, reason))
+
+
+def _source(entry_point: EntryPoint) -> Source:
+    dist: Distribution | None = entry_point.dist
+    return Source(dist.name if dist else "?", dist.version if dist else "?", entry_point.name)
+
+
+def _hook_names() -> list[str]:
+    return [spec.hook for spec in ROLES.values()]
+
+
+def _misnamed_hooks(manager: pluggy.PluginManager, module: Any) -> list[str]:
+    known = set(_hook_names())
+    return [name for name in dir(module) if name not in known and manager.parse_hookimpl_opts(module, name) is not None]

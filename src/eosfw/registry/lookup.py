@@ -1,0 +1,185 @@
+"""Look plugins up by role; say what is installed when one is not found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eosfw.config.definition import nearest
+from eosfw.errors import PluginError
+
+if TYPE_CHECKING:
+    from eosfw.connectors import SourceConnector
+    from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
+
+
+class PluginRow(NamedTuple):
+    """One class that a distribution offers for a role."""
+
+    role: str
+    name: str
+    distribution: str
+    version: str
+
+
+class PluginFailure(NamedTuple):
+    """Why something of a plugin does not work; the rest of it, and all others, do."""
+
+    distribution: str
+    entry_point: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a plugin comes from."""
+
+    distribution: str
+    version: str
+    entry_point: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One class offered for a role, checked."""
+
+    role: str
+    cls: type[Any]
+    source: Source
+
+    @property
+    def name(self) -> str:
+        """What the class calls itself."""
+        return str(self.cls.name)
+
+
+class Plugins:
+    """What is installed, by role. A look-up that fails says what there is, and what to install."""
+
+    def __init__(self, found: Iterable[Found], failures: Iterable[PluginFailure]) -> None:
+        self._found = tuple(found)
+        self.failures = tuple(failures)
+
+    def backend(self, name: str) -> type[Backend]:
+        """A client of some cluster, by name."""
+        return self._named("backend", name)
+
+    def cluster(self, name: str | None = None) -> type[LocalCluster]:
+        """A cluster this machine can serve; without a name, the only one installed."""
+        return self._only("cluster") if name is None else self._named("cluster", name)
+
+    def fencer(self, name: str) -> type[Fencer]:
+        """A fencer, by name; a backend's default one is named like the backend."""
+        return self._named("fencer", name)
+
+    def offset_store(self, name: str = "kafka") -> OffsetStore:
+        """An offset store, made."""
+        store: OffsetStore = _made(self._find("offset store", name))
+        return store
+
+    def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:
+        """A reader of an isolation level."""
+        return self._named("isolation reader", name)
+
+    def step_engine(self, name: str | None = None) -> type[StepEngine]:
+        """An engine for steps; without a name, the only one installed."""
+        return self._only("step engine") if name is None else self._named("step engine", name)
+
+    def connector(self, connector_class: str) -> SourceConnector:
+        """A connector, made; `connector_class` is its name, its class name, or `module:Class`."""
+        offered = self._of("connector")
+        named = [one for one in offered if connector_class in _spellings(one.cls)]
+        exact = [one for one in named if one.name == connector_class] or named
+        spellings = [text for one in offered for text in _spellings(one.cls)[:2]]
+        made: SourceConnector = _made(self._single("connector", connector_class, exact, spellings))
+        return made
+
+    def observers(self) -> list[Observer]:
+        """Every observer installed, made."""
+        return [_made(one) for one in self._of("observer")]
+
+    def names(self, role: str) -> tuple[str, ...]:
+        """The names installed for a role."""
+        return tuple(sorted({one.name for one in self._of(role)}))
+
+    def all(self) -> list[PluginRow]:
+        """One row per class that is offered, by role."""
+        return [PluginRow(one.role, one.name, one.source.distribution, one.source.version) for one in self._found]
+
+    def clashes(self) -> list[str]:
+        """Names of one role that are claimed twice, in words."""
+        keys = dict.fromkeys((one.role, one.name) for one in self._found)
+        groups = {key: [one for one in self._found if (one.role, one.name) == key] for key in keys}
+        return [_clash(role, name, group) for (role, name), group in groups.items() if len(group) > 1]
+
+    def _of(self, role: str) -> list[Found]:
+        return [one for one in self._found if one.role == role]
+
+    def _named(self, role: str, name: str) -> type[Any]:
+        return self._find(role, name).cls
+
+    def _find(self, role: str, name: str) -> Found:
+        return self._single(role, name, [one for one in self._of(role) if one.name == name], self.names(role))
+
+    def _only(self, role: str) -> type[Any]:
+        offered = self._of(role)
+        if len(offered) > 1:
+            raise PluginError(f"several {role}s are installed, name one: {', '.join(self.names(role))}")
+        if not offered:
+            extras = ", ".join(_extras()) or "none"
+            raise PluginError(
+                f"no {role} is installed. Extras that `pip install 'eosfw[NAME]'` knows: {extras}.{self._broken()}"
+            )
+        return offered[0].cls
+
+    def _single(self, role: str, name: str, matches: list[Found], known: Iterable[str]) -> Found:
+        if len(matches) > 1:
+            raise PluginError(_clash(role, name, matches))
+        if matches:
+            return matches[0]
+        installed = ", ".join(self.names(role)) or "none"
+        raise PluginError(f"no {role} {name!r}; installed: {installed}. {_remedy(name, known)}{self._broken()}")
+
+    def _broken(self) -> str:
+        shown = "; ".join(f"{one.distribution} ({one.entry_point}): {one.reason}" for one in self.failures)
+        return f" Not working: {shown}" if shown else ""
+
+
+def _made(one: Found) -> Any:
+    try:
+        return one.cls()
+    except Exception as error:
+        raise PluginError(
+            f"{one.role} {one.name!r} of {one.source.distribution} cannot be made without arguments: {said(error)}"
+        ) from error
+
+
+def _spellings(cls: type[Any]) -> tuple[str, str, str]:
+    return str(cls.name), cls.__name__, f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _clash(role: str, name: str, group: Iterable[Found]) -> str:
+    owners = " and ".join(f"{one.source.distribution} {one.source.version}" for one in group)
+    return f"{role} {name!r} is offered by {owners}: uninstall one of them"
+
+
+def _remedy(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    if near:
+        return f"Did you mean {near!r}?"
+    return f"Try: pip install 'eosfw[{name}]'." if name in _extras() else f"Try: pip install eosfw-{name}."
+
+
+def _extras() -> list[str]:
+    try:
+        return sorted(metadata.metadata("eosfw").get_all("Provides-Extra") or ())
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def said(error: BaseException) -> str:
+    """An exception in one line: its class, its text."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
