@@ -1,0 +1,102 @@
+"""Write a transactional id's metadata as a record of `__transaction_state`, byte for byte as Kafka does (COR-13).
+
+Keys have version 0. Values are written in version 1, the flexible one with which Kafka runs version 1 of transactions;
+both versions are read. A key of an unknown version is ignored, a value of one is an error.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+
+from eosfw.errors import DamagedDataError
+from eosfw.ids import TopicPartition
+
+from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, TransactionMetadata
+from eosfw_memory.coordinators.states import TransactionState
+from eosfw_memory.coordinators.varint import Cursor, uvarint
+
+_KEY_VERSION, _VALUE_VERSION = 0, 1
+_HEAD = struct.Struct(">hqhib")
+_TIMES = struct.Struct(">qq")
+_INT64 = struct.Struct(">q")
+_PREVIOUS_PRODUCER_ID_TAG = 0
+
+
+def encode_key(transactional_id: str) -> bytes:
+    """The key of every record about one transactional id."""
+    name = transactional_id.encode()
+    return struct.pack(">hh", _KEY_VERSION, len(name)) + name
+
+
+def decode_key(key: bytes) -> str | None:
+    """The transactional id of a key, or None if the key is of a kind not known here."""
+    version, length = struct.unpack_from(">hh", key)
+    return key[4 : 4 + length].decode() if version == _KEY_VERSION else None
+
+
+def encode_value(metadata: TransactionMetadata) -> bytes:
+    """The value that states what is known now."""
+    head = _HEAD.pack(_VALUE_VERSION, metadata.producer_id, metadata.epoch, metadata.timeout_ms, metadata.state)
+    times = _TIMES.pack(metadata.updated_ms, metadata.started_ms)
+    return b"".join((head, _encode_partitions(metadata), times, _encode_tags(metadata)))
+
+
+def _encode_partitions(metadata: TransactionMetadata) -> bytes:
+    # Kafka writes null, not an empty array, while there is no transaction.
+    if metadata.state is TransactionState.EMPTY:
+        return uvarint(0)
+    topics: defaultdict[str, list[int]] = defaultdict(list)
+    for topic, partition in sorted(metadata.partitions):
+        topics[topic].append(partition)
+    parts = [uvarint(len(topics) + 1)]
+    for topic, partitions in topics.items():
+        name = topic.encode()
+        numbers = struct.pack(f">{len(partitions)}i", *partitions)
+        parts += uvarint(len(name) + 1), name, uvarint(len(partitions) + 1), numbers, uvarint(0)
+    return b"".join(parts)
+
+
+def _encode_tags(metadata: TransactionMetadata) -> bytes:
+    if metadata.previous_producer_id == NO_PRODUCER_ID:
+        return uvarint(0)
+    field = _INT64.pack(metadata.previous_producer_id)
+    return uvarint(1) + uvarint(_PREVIOUS_PRODUCER_ID_TAG) + uvarint(len(field)) + field
+
+
+def decode_value(transactional_id: str, value: bytes) -> TransactionMetadata:
+    """What a value states; a version from the future is damage, since guessing could commit the wrong thing."""
+    version, producer_id, epoch, timeout_ms, state = _HEAD.unpack_from(value)
+    if version not in (0, _VALUE_VERSION):
+        raise DamagedDataError(
+            f"transaction log: value of {transactional_id!r} has version {version}, at most {_VALUE_VERSION} is known; "
+            "it was written by a newer broker"
+        )
+    cursor = Cursor(value, _HEAD.size, compact=version == _VALUE_VERSION)
+    partitions = frozenset(_decode_partitions(cursor))
+    updated_ms, started_ms = cursor.unpack(_TIMES)
+    return TransactionMetadata(
+        transactional_id,
+        producer_id,
+        epoch,
+        timeout_ms,
+        TransactionState(state),
+        partitions,
+        updated_ms,
+        started_ms,
+        previous_producer_id=_decode_previous(cursor),
+    )
+
+
+def _decode_partitions(cursor: Cursor) -> list[TopicPartition]:
+    found = []
+    for _ in range(max(cursor.array_length(), 0)):
+        topic = cursor.string()
+        found += [TopicPartition(topic, cursor.int32()) for _ in range(cursor.array_length())]
+        cursor.skip_tags()
+    return found
+
+
+def _decode_previous(cursor: Cursor) -> int:
+    raw = cursor.tags().get(_PREVIOUS_PRODUCER_ID_TAG)
+    return NO_PRODUCER_ID if raw is None else int(_INT64.unpack(raw)[0])

@@ -1,0 +1,52 @@
+"""Hold what the coordinator knows about one transactional id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+
+from eosfw_memory.coordinators.states import TransactionState, advance
+
+NO_PRODUCER_ID = -1
+NO_EPOCH = -1
+NOT_STARTED = -1
+LAST_CLIENT_EPOCH = 32766
+"""The highest epoch a client gets; 32767 is kept for fencing its holder (COR-04)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionMetadata:
+    """One transactional id: who holds it, what state its transaction is in, which partitions it touches.
+
+    `last_epoch` and `previous_producer_id` let a client repeat an InitProducerId whose answer was lost (KIP-360); the
+    former lives in memory only, as in Kafka.
+    """
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    timeout_ms: int
+    state: TransactionState = TransactionState.EMPTY
+    partitions: frozenset[TopicPartition] = frozenset()
+    updated_ms: int = 0
+    started_ms: int = NOT_STARTED
+    last_epoch: int = NO_EPOCH
+    previous_producer_id: int = NO_PRODUCER_ID
+
+    @property
+    def producer(self) -> ProducerIdAndEpoch:
+        return ProducerIdAndEpoch(self.producer_id, self.epoch)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the producer id has no epoch left for another client."""
+        return self.epoch >= LAST_CLIENT_EPOCH
+
+    def expired(self, now_ms: int) -> bool:
+        """Whether its transaction has been open for longer than its timeout."""
+        return self.state is TransactionState.ONGOING and self.started_ms + self.timeout_ms < now_ms
+
+    def moved(self, target: TransactionState, **changes: object) -> TransactionMetadata:
+        """The metadata after a move; raises when the move is illegal."""
+        return replace(self, state=advance(self.state, target), **changes)  # type: ignore[arg-type]

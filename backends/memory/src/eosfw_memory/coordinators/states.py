@@ -1,0 +1,84 @@
+"""List the states of a transaction with the moves Kafka allows between them (COR-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, IntEnum
+
+
+class TransactionState(IntEnum):
+    """The states under which the transaction log knows a transactional id; the numbers are Kafka's."""
+
+    EMPTY = 0
+    """Initialised, nothing written yet."""
+    ONGOING = 1
+    """A partition was added and the end is not decided."""
+    PREPARE_COMMIT = 2
+    """Decided: it will be committed, whatever happens; markers are being written."""
+    PREPARE_ABORT = 3
+    """Decided: it will be aborted; markers are being written."""
+    COMPLETE_COMMIT = 4
+    """Every partition has its commit marker."""
+    COMPLETE_ABORT = 5
+    """Every partition has its abort marker."""
+    DEAD = 6
+    """The id expired and is about to be forgotten."""
+    PREPARE_EPOCH_FENCE = 7
+    """The epoch is being raised to shut out the holder of an ongoing transaction; never logged."""
+
+    @property
+    def label(self) -> str:
+        """The name that DescribeTransactions shows."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
+
+class Outcome(Enum):
+    """How a transaction ends."""
+
+    COMMIT = "commit"
+    ABORT = "abort"
+
+
+_S = TransactionState
+_DONE = frozenset({_S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
+
+PREDECESSORS: Mapping[TransactionState, frozenset[TransactionState]] = {
+    _S.EMPTY: frozenset({_S.EMPTY}) | _DONE,
+    _S.ONGOING: frozenset({_S.ONGOING, _S.EMPTY}) | _DONE,
+    _S.PREPARE_COMMIT: frozenset({_S.ONGOING}),
+    _S.PREPARE_ABORT: frozenset({_S.ONGOING, _S.PREPARE_EPOCH_FENCE}),
+    _S.COMPLETE_COMMIT: frozenset({_S.PREPARE_COMMIT}),
+    _S.COMPLETE_ABORT: frozenset({_S.PREPARE_ABORT}),
+    _S.DEAD: frozenset({_S.EMPTY}) | _DONE,
+    _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
+}
+"""From which states each state may be entered (version 1 of transactions)."""
+
+PREPARED: Mapping[Outcome, TransactionState] = {
+    Outcome.COMMIT: _S.PREPARE_COMMIT,
+    Outcome.ABORT: _S.PREPARE_ABORT,
+}
+COMPLETED: Mapping[TransactionState, TransactionState] = {
+    _S.PREPARE_COMMIT: _S.COMPLETE_COMMIT,
+    _S.PREPARE_ABORT: _S.COMPLETE_ABORT,
+}
+OUTCOME: Mapping[TransactionState, Outcome] = {
+    _S.PREPARE_COMMIT: Outcome.COMMIT,
+    _S.PREPARE_ABORT: Outcome.ABORT,
+}
+
+
+class IllegalTransitionError(Exception):
+    """A transaction was asked to move where Kafka's state machine does not lead."""
+
+    def __init__(self, state: TransactionState, target: TransactionState) -> None:
+        super().__init__(f"a transaction in state {state.label} cannot move to {target.label}")
+        self.state = state
+        self.target = target
+
+
+def advance(state: TransactionState, target: TransactionState) -> TransactionState:
+    """Give the target if it may be entered from here, else raise."""
+    if state not in PREDECESSORS[target]:
+        raise IllegalTransitionError(state, target)
+    return target

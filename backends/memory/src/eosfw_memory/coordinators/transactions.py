@@ -1,0 +1,180 @@
+"""Run every transaction from its first partition to its last marker.
+
+Whatever changes is logged before it counts, so the log alone rebuilds the coordinator. An end is answered once Prepare
+is logged; markers, then Complete, follow when `finish` is called. Callers hold the broker's lock; nothing here blocks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from eosfw.errors import DamagedDataError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators import decisions
+from eosfw_memory.coordinators.decisions import Decision
+from eosfw_memory.coordinators.metadata import NOT_STARTED, TransactionMetadata
+from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, TransactionState
+
+MAX_TIMEOUT_MS = 900_000
+"""Kafka's default for `transaction.max.timeout.ms`."""
+
+WriteMarker = Callable[[TopicPartition, ProducerIdAndEpoch, Outcome], None]
+"""Append a control record to a partition; a partition that no longer exists is passed over."""
+
+
+class TransactionLog(Protocol):
+    """Where every change is written before it counts."""
+
+    def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
+        """Write one change, None to forget the id; raise KafkaError and write nothing if that cannot be done."""
+
+    def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
+        """Every change so far, oldest first for each id."""
+
+
+class TransactionCoordinator:
+    """The transaction coordinator of a cluster of one broker."""
+
+    def __init__(
+        self,
+        log: TransactionLog,
+        write_marker: WriteMarker,
+        producer_ids: Iterator[int],
+        *,
+        max_timeout_ms: int = MAX_TIMEOUT_MS,
+    ) -> None:
+        self._log = log
+        self._write_marker = write_marker
+        self._producer_ids = producer_ids
+        self.max_timeout_ms = max_timeout_ms
+        self._known: dict[str, TransactionMetadata] = {}
+        self._unfinished: deque[str] = deque()
+
+    def load(self) -> None:
+        """Rebuild what is known from the log; decided transactions wait for `finish` again (COR-14)."""
+        self._known = _folded(self._log.replay())
+        self._unfinished = deque(name for name, known in self._known.items() if known.state in COMPLETED)
+
+    # --- requests
+
+    def initialise(
+        self, transactional_id: str, timeout_ms: int, expected: ProducerIdAndEpoch | None, now_ms: int
+    ) -> ProducerIdAndEpoch:
+        """Give the id to a new holder; raises ConcurrentTransactions while an older transaction is being ended."""
+        if not transactional_id:
+            raise KafkaError(Code.INVALID_REQUEST, "transactional.id is empty")
+        if not 0 < timeout_ms <= self.max_timeout_ms:
+            raise KafkaError(Code.INVALID_TRANSACTION_TIMEOUT)
+        known = self._known.get(transactional_id)
+        if known is None:
+            known = decisions.created(transactional_id, self.fresh_producer_id(), timeout_ms)
+        decided = decisions.initialise(known, expected, timeout_ms, now_ms, self.fresh_producer_id)
+        if isinstance(decided, TransactionMetadata) and decided.state is TransactionState.PREPARE_EPOCH_FENCE:
+            self._apply(transactional_id, decisions.shut_out(known, now_ms), now_ms)
+            raise KafkaError(Code.CONCURRENT_TRANSACTIONS)
+        return self._apply(transactional_id, decided, now_ms).producer
+
+    def fresh_producer_id(self) -> int:
+        """A producer id nobody had before."""
+        return next(self._producer_ids)
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partitions: Iterable[TopicPartition],
+        now_ms: int,
+    ) -> None:
+        """Let the holder's transaction touch more partitions."""
+        known = self._known_or_none(transactional_id)
+        self._apply(
+            transactional_id, decisions.add_partitions(known, producer, frozenset(partitions), now_ms), now_ms
+        )
+
+    def end(self, transactional_id: str, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int) -> None:
+        """Decide the holder's transaction for good; returns once Prepare is logged (COR-09)."""
+        known = self._known_or_none(transactional_id)
+        self._apply(transactional_id, decisions.end(known, producer, outcome, now_ms), now_ms)
+
+    def verify(self, transactional_id: str, producer: ProducerIdAndEpoch, partition: TopicPartition) -> Code:
+        """Say whether a write to the partition belongs to the holder's ongoing transaction (KIP-890)."""
+        return decisions.verify(self._known.get(transactional_id), producer, partition)
+
+    # --- what goes on by itself
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether decided transactions wait for their markers."""
+        return bool(self._unfinished)
+
+    def finish(self, now_ms: int) -> None:
+        """Write the markers of every decided transaction, then log that it is complete."""
+        for _ in range(len(self._unfinished)):
+            name = self._unfinished.popleft()
+            prepared = self._known[name]
+            if prepared.state in COMPLETED:
+                self._complete(name, prepared, now_ms)
+
+    def sweep(self, now_ms: int) -> list[str]:
+        """Abort every transaction that is open beyond its timeout, shutting its holder out; name them (COR-15)."""
+        late = [name for name, known in self._known.items() if known.expired(now_ms)]
+        for name in late:
+            self._apply(name, decisions.shut_out(self._known[name], now_ms), now_ms)
+        return late
+
+    # --- looking in
+
+    def describe(self, transactional_id: str) -> TransactionMetadata | None:
+        """What is known about an id."""
+        return self._known.get(transactional_id)
+
+    def transactions(self) -> list[TransactionMetadata]:
+        """What is known about every id."""
+        return list(self._known.values())
+
+    # --- inside
+
+    def _known_or_none(self, transactional_id: str) -> TransactionMetadata | None:
+        if not transactional_id:
+            raise KafkaError(Code.INVALID_REQUEST, "transactional.id is empty")
+        return self._known.get(transactional_id)
+
+    def _apply(self, name: str, decided: Decision, now_ms: int) -> TransactionMetadata:
+        """Log a decision, then let it count; if logging fails nothing has changed, so no epoch is lost."""
+        if isinstance(decided, Code):
+            if decided is not Code.NONE:
+                raise KafkaError(decided)
+            return self._known[name]
+        self._log.append(name, decided, now_ms)
+        self._known[name] = decided
+        if decided.state in COMPLETED:
+            self._unfinished.append(name)
+        return decided
+
+    def _complete(self, name: str, prepared: TransactionMetadata, now_ms: int) -> None:
+        outcome = OUTCOME[prepared.state]
+        for partition in sorted(prepared.partitions):
+            self._write_marker(partition, prepared.producer, outcome)
+        done = prepared.moved(COMPLETED[prepared.state], partitions=frozenset(), updated_ms=now_ms)
+        self._apply(name, done, now_ms)
+
+
+def _folded(changes: Iterator[tuple[str, TransactionMetadata | None]]) -> dict[str, TransactionMetadata]:
+    known: dict[str, TransactionMetadata] = {}
+    for name, after in changes:
+        before = known.pop(name, None)
+        if after is None:
+            continue
+        if before is not None and before.producer_id == after.producer_id and after.epoch < before.epoch:
+            raise DamagedDataError(
+                f"transaction log: the epoch of {name!r} goes back from {before.epoch} to {after.epoch}"
+            )
+        known[name] = after
+    return known
+
+
+__all__ = ["MAX_TIMEOUT_MS", "NOT_STARTED", "TransactionCoordinator", "TransactionLog", "WriteMarker"]

@@ -1,0 +1,69 @@
+"""Step through the primitive types of Kafka's stored messages."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+
+
+def uvarint(number: int) -> bytes:
+    """An unsigned number, seven bits to a byte."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+class Cursor:
+    """A position in a stored message; `compact` says that lengths are varints, as flexible versions have them."""
+
+    def __init__(self, data: bytes, position: int, *, compact: bool) -> None:
+        self._data = data
+        self._position = position
+        self._compact = compact
+
+    def unpack(self, layout: struct.Struct) -> tuple[Any, ...]:
+        """Read fixed fields."""
+        values = layout.unpack_from(self._data, self._position)
+        self._position += layout.size
+        return values
+
+    def int32(self) -> int:
+        return int(self.unpack(_INT32)[0])
+
+    def array_length(self) -> int:
+        """How many elements follow; -1 for null."""
+        return self._uvarint() - 1 if self._compact else self.int32()
+
+    def string(self) -> str:
+        length = self._uvarint() - 1 if self._compact else int(self.unpack(_INT16)[0])
+        return self._take(length).decode()
+
+    def tags(self) -> dict[int, bytes]:
+        """The tagged fields that follow, by number, as raw bytes."""
+        if not self._compact:
+            return {}
+        return {self._uvarint(): self._take(self._uvarint()) for _ in range(self._uvarint())}
+
+    def skip_tags(self) -> None:
+        """Pass tagged fields that mean nothing here."""
+        self.tags()
+
+    def _uvarint(self) -> int:
+        number = shift = 0
+        while True:
+            byte = self._data[self._position]
+            self._position += 1
+            number |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return number
+            shift += 7
+
+    def _take(self, length: int) -> bytes:
+        start, self._position = self._position, self._position + length
+        return self._data[start : self._position]
