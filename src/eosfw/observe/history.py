@@ -83,10 +83,14 @@ class History:
             return tuple(done for story in self._fold.lanes.values() for done in story.transactions)
 
     def fold(self) -> Fold:
-        """A fold of the events kept, of its own: safe to read while the run goes on."""
+        """A fold of the events kept, of its own: safe to read while the run goes on. Its counts are the whole run's."""
+        with self._lock:
+            events, records, transactions = tuple(self._events), self._fold.records, self._fold.transactions
+            zombies = dict(self._fold.zombies)
         again = Fold()
-        for event in self.events():
+        for event in events:
             again.add(event)
+        again.records, again.transactions, again.zombies = records, transactions, zombies
         return again
 
     # --- in and out

@@ -1,0 +1,88 @@
+"""Find the moments of the leader's work that the timeline marks with a vertical line, give their labels room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from eosfw.state.steps import StepEvent, TaskStep
+
+CHARACTER = 6.1
+"""Estimated width of a character of a label, in pixels at 11 px type."""
+
+
+class Moment(Enum):
+    """What a vertical line stands for."""
+
+    GENERATION = "generation"
+    FENCING = "fencing"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A vertical line with a label; `end_x` is where a round of fencing ended; levels count upwards from the lanes."""
+
+    moment: Moment
+    x: float
+    end_x: float
+    label: str
+    title: str
+    level: int = 0
+    leftwards: bool = False
+    """The label stands left of the line, for want of room on its right."""
+
+
+def leader_steps(events: Iterable[StepEvent], x: Callable[[float], float]) -> list[tuple[float, StepEvent]]:
+    """The leader's steps with their pixels."""
+    return [(x(event.at), event) for event in events]
+
+
+def rules(events: Iterable[StepEvent], x: Callable[[float], float]) -> list[Rule]:
+    """Lines for new generations and for rounds of fencing that had somebody to fence."""
+    found: list[Rule] = []
+    rounds: dict[str, tuple[int, float]] = {}
+    for event in events:
+        if event.step is TaskStep.WRITE_TASK_CONFIGS:
+            label = f"{event.connector}: generation {event.generation}"
+            found.append(Rule(Moment.GENERATION, x(event.at), x(event.at), label, _title(event)))
+        elif event.step is TaskStep.FENCE_ZOMBIES:
+            if ids := fenced_ids(event):
+                rounds[event.connector] = (len(found), event.at)
+                label = f"fencing round: {len(ids)} id{'s' * (len(ids) != 1)}"
+                found.append(Rule(Moment.FENCING, x(event.at), x(event.at), label, _title(event)))
+        elif event.step is TaskStep.WRITE_TASK_COUNT and event.connector in rounds:
+            index, begun = rounds.pop(event.connector)
+            took = f"{found[index].title}, {event.at - begun:.3f} s"
+            found[index] = replace(found[index], end_x=x(event.at), title=took)
+    return found
+
+
+def fenced_ids(event: StepEvent) -> tuple[str, ...]:
+    """The transactional ids that a round of fencing names."""
+    ids = event.detail.get("ids")
+    return tuple(map(str, ids)) if isinstance(ids, (list, tuple, set, frozenset)) else ()
+
+
+def _title(event: StepEvent) -> str:
+    ids = ", ".join(fenced_ids(event))
+    return f"{event.step.value} of {event.connector}" + (f": {ids}" if ids else "")
+
+
+def place_labels(found: Sequence[Rule], right: float) -> list[Rule]:
+    """Give each label the lowest level at which it covers no other label."""
+    taken: list[list[tuple[float, float]]] = []
+    placed = []
+    for rule in found:
+        room = len(rule.label) * CHARACTER + 8
+        leftwards = rule.x + room > right
+        low, high = (rule.x - room, rule.x) if leftwards else (rule.x, rule.x + room)
+        level = next(
+            (n for n, spans in enumerate(taken) if all(high <= a or low >= b for a, b in spans)),
+            len(taken),
+        )
+        if level == len(taken):
+            taken.append([])
+        taken[level].append((low, high))
+        placed.append(replace(rule, level=level, leftwards=leftwards))
+    return placed

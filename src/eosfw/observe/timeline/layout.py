@@ -1,0 +1,270 @@
+"""Compute where everything of the timeline picture goes, in pixels; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from eosfw.observe.folding import Fold, Lane, LaneStory, Outcome, Transaction
+from eosfw.observe.gates import Freeze
+from eosfw.observe.timeline.annotations import CHARACTER, Rule, leader_steps, place_labels, rules
+from eosfw.state.steps import StepEvent, TaskStep
+
+EDGE = 24
+"""Where names begin, left of the plot."""
+RIGHT_MARGIN = 28
+HEADER = 92
+"""Title, numbers, legend."""
+LABEL_LEVEL = 16
+GROUP_HEIGHT = 26
+ROW_HEIGHT = 21
+ZOMBIE_HEIGHT = 42
+"""A zombie's lane has a second line for its story."""
+BAR_HEIGHT = 13
+AXIS_HEIGHT = 46
+NARROW = 6.0
+"""Bars thinner than this melt together when they touch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Seconds to pixels."""
+
+    start: float
+    seconds: float
+    left: float
+    width: float
+
+    def x(self, at: float) -> float:
+        """The pixel of a moment, never outside the plot."""
+        share = (at - self.start) / self.seconds
+        return self.left + self.width * min(1.0, max(0.0, share))
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One transaction, or several that are too thin to be told apart (`count`)."""
+
+    x: float
+    width: float
+    outcome: Outcome
+    count: int
+    records: int
+    begin: float
+    end: float
+    number: int | None
+
+    @property
+    def right(self) -> float:
+        """Where it ends."""
+        return self.x + self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a lane."""
+
+    x: float
+    width: float
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Zombie:
+    """The story of a zombie: frozen, woken, fenced; each with its pixel."""
+
+    frozen: Span
+    step: str
+    records: int
+    fenced_x: float | None
+    fenced_at: float | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One task of one generation."""
+
+    lane: Lane
+    y: float
+    height: float
+    starts: Sequence[Span]
+    bars: Sequence[Bar]
+    zombie: Zombie | None
+    failures: Sequence[tuple[float, StepEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One generation of one connector."""
+
+    connector: str
+    generation: int
+    y: float
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A labelled moment on the time axis."""
+
+    x: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The whole timeline."""
+
+    width: float
+    height: float
+    scale: Scale
+    leader_y: float
+    leader: Sequence[tuple[float, StepEvent]]
+    groups: Sequence[Group]
+    rules: Sequence[Rule]
+    ticks: Sequence[Tick]
+    axis_y: float
+    records: int
+    transactions: int
+    zombies: int
+
+
+def layout(fold: Fold, freezes: Sequence[Freeze] = (), width: float = 1200) -> Picture:
+    """Place the lanes, bars, rules of a history that was folded."""
+    start = fold.first or 0.0
+    left = gutter(fold.lanes)
+    scale = Scale(start, max(fold.last - start, 1e-3), left, width - left - RIGHT_MARGIN)
+    placed = place_labels(rules(fold.leader, scale.x), right=width - RIGHT_MARGIN)
+    levels = 1 + max((rule.level for rule in placed), default=-1)
+    leader_y = HEADER + levels * LABEL_LEVEL + 6
+    groups, bottom = _groups(fold, freezes, scale, leader_y + ROW_HEIGHT + 4)
+    return Picture(
+        width=width,
+        height=bottom + AXIS_HEIGHT,
+        scale=scale,
+        leader_y=leader_y,
+        leader=leader_steps(fold.leader, scale.x),
+        groups=groups,
+        rules=placed,
+        ticks=ticks(scale),
+        axis_y=bottom + 8,
+        records=fold.records,
+        transactions=fold.transactions,
+        zombies=len(fold.zombies),
+    )
+
+
+def gutter(lanes: Iterable[Lane]) -> float:
+    """Room for the longest name, within reason."""
+    longest = max((len(group_name(lane.connector, lane.generation)) for lane in lanes), default=0)
+    return EDGE + min(300.0, max(110.0, longest * (CHARACTER + 1) + 16))
+
+
+def group_name(connector: str, generation: int) -> str:
+    """What a group of lanes is called."""
+    return f"{connector} · generation {generation}"
+
+
+def _groups(fold: Fold, freezes: Sequence[Freeze], scale: Scale, y: float) -> tuple[list[Group], float]:
+    groups = []
+    frozen = {lane_of(freeze.event): freeze for freeze in freezes}
+    for (connector, generation), lanes in groupby(sorted(fold.lanes), key=lambda lane: lane[:2]):
+        top, rows = y, []
+        y += GROUP_HEIGHT
+        for lane in lanes:
+            zombie = _zombie(fold.lanes[lane], fold.zombies.get(lane), frozen.get(lane), scale)
+            row = _row(fold.lanes[lane], zombie, scale, fold.last, y)
+            rows.append(row)
+            y += row.height
+        groups.append(Group(connector, generation, top, rows))
+    return groups, y
+
+
+def lane_of(event: StepEvent) -> Lane | None:
+    """The lane a task's event belongs to; None for the leader's."""
+    return None if event.task is None else Lane(event.connector, event.generation or 0, event.task.task)
+
+
+def _row(story: LaneStory, zombie: Zombie | None, scale: Scale, now: float, y: float) -> Row:
+    failures = [(scale.x(mark.at), mark) for mark in story.marks if mark.step is TaskStep.FAILED]
+    starts = [_span(begin, end, scale) for begin, end in story.starts]
+    height = ZOMBIE_HEIGHT if zombie else ROW_HEIGHT
+    return Row(story.lane, y, height, starts, merge(_transactions(story, now), scale), zombie, failures)
+
+
+def _transactions(story: LaneStory, now: float) -> Iterable[Transaction]:
+    yield from story.transactions
+    if story.opened is not None:
+        begun = story.opened
+        yield Transaction(story.lane, begun.transaction, begun.at, now, story.records, Outcome.OPEN)
+
+
+def merge(transactions: Iterable[Transaction], scale: Scale) -> list[Bar]:
+    """Bars in order of outcome; neighbours of one outcome that are too thin to be told apart become one."""
+    bars: list[Bar] = []
+    for outcome, found in groupby(sorted(transactions, key=_by_outcome), key=lambda done: done.outcome):
+        first = len(bars)
+        for bar in (_bar(done, outcome, scale) for done in found):
+            if len(bars) > first and _melt(bars[-1], bar):
+                bars[-1] = _join(bars[-1], bar)
+            else:
+                bars.append(bar)
+    return bars
+
+
+def _by_outcome(done: Transaction) -> tuple[int, float]:
+    return list(Outcome).index(done.outcome), done.begin
+
+
+def _bar(done: Transaction, outcome: Outcome, scale: Scale) -> Bar:
+    x = scale.x(done.begin)
+    return Bar(x, scale.x(done.end) - x, outcome, 1, done.records, done.begin, done.end, done.number)
+
+
+def _melt(left: Bar, right: Bar) -> bool:
+    thin = (left.count > 1 or left.width < NARROW) and right.width < NARROW
+    return thin and right.x - left.right < 1.0
+
+
+def _join(left: Bar, right: Bar) -> Bar:
+    return replace(
+        left,
+        width=max(left.right, right.right) - left.x,
+        count=left.count + right.count,
+        records=left.records + right.records,
+        end=right.end,
+    )
+
+
+def _zombie(story: LaneStory, fenced: StepEvent | None, freeze: Freeze | None, scale: Scale) -> Zombie | None:
+    if fenced is None and freeze is None:
+        return None
+    last = [done for done in story.transactions if done.outcome is Outcome.FENCED]
+    records = last[-1].records if last else story.records
+    if freeze is not None:
+        until = freeze.until if freeze.until is not None else scale.start + scale.seconds
+        span, step = _span(freeze.since, until, scale), freeze.event.step.value
+    else:
+        # Nobody told of a freeze: from what the zombie last began, to the error that ended it.
+        begun = last[-1].begin if last else story.last.at
+        span, step = _span(begun, fenced.at if fenced else begun, scale), "its transaction"
+    if fenced is None:
+        return Zombie(span, step, records, None, None, "")
+    return Zombie(span, step, records, scale.x(fenced.at), fenced.at, str(fenced.detail.get("error", "")))
+
+
+def _span(begin: float, end: float, scale: Scale) -> Span:
+    x = scale.x(begin)
+    return Span(x, scale.x(end) - x, begin, end)
+
+
+def ticks(scale: Scale, at_most: int = 12) -> list[Tick]:
+    """Moments at a round distance of 1, 2 or 5 times a power of ten."""
+    steps = (base * 10.0**power for power in range(-3, 7) for base in (1, 2, 5))
+    step = next((step for step in steps if scale.seconds / step <= at_most), scale.seconds)
+    decimals = 0 if step >= 1 else len(f"{step:.3f}".rstrip("0").split(".")[1])
+    count = int(scale.seconds / step + 1e-9)
+    return [Tick(scale.x(scale.start + n * step), f"{n * step:.{decimals}f} s") for n in range(count + 1)]

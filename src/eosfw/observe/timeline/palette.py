@@ -1,0 +1,23 @@
+"""Choose the timeline's colours, distinct to colour-blind eyes (after Okabe & Ito)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eosfw.observe.folding import Outcome
+
+OUTCOME: Final = {
+    Outcome.COMMITTED: "#0072b2",
+    Outcome.ABORTED: "#e69f00",
+    Outcome.FENCED: "#d55e00",
+    Outcome.OPEN: "#9aa5b1",
+}
+START: Final = "#c7d0d9"
+INK: Final = "#1f2933"
+MUTED: Final = "#616e7c"
+FAINT: Final = "#e4e8ec"
+STRIPE: Final = "#f6f8fa"
+FENCING: Final = "#a3447a"
+GENERATION: Final = "#3e4c59"
+ZOMBIE: Final = "#b34700"
+ZOMBIE_WASH: Final = "#fdeee3"

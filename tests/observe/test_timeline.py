@@ -1,0 +1,188 @@
+"""The timeline shows every lane, every outcome, the zombie, at any length of history."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import pytest
+
+from eosfw.observe import Freeze, Gates, History, Outcome
+from eosfw.observe.timeline import svg, text
+from eosfw.observe.timeline.layout import Picture, Scale, layout, ticks
+from eosfw.state.steps import TaskStep
+from eosfw.waiting import ThreadRuntime
+
+from .stories import event, new_generation, startup, transaction
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def history() -> History:
+    """Two generations; task 1 of the first is frozen from 1.2 s to 3 s, then fenced."""
+    told = [
+        *new_generation(0.0, 0, 2, 0),
+        *startup(0.2, task=0),
+        *transaction(0.5, 0.9, number=1, task=0),
+        *transaction(0.9, 1.0, number=2, task=0, outcome=TaskStep.ABORTED),
+        *transaction(0.6, 3.1, number=1, records=2000, task=1, outcome=TaskStep.FENCED),
+        *new_generation(1.5, 1, 1, 2),
+        *transaction(1.9, 2.4, task=0, generation=1),
+        event(TaskStep.BEGIN, 3.5, task=0, generation=1, transaction=2),
+        event(TaskStep.POLL, 4.0, task=0, generation=1),
+    ]
+    made = History(ThreadRuntime())
+    for each in sorted(told, key=lambda one: one.at):
+        made.observe(each)
+    return made
+
+
+def freeze() -> Freeze:
+    return Freeze(event(TaskStep.COMMIT, 1.2, task=1), 1.2, 3.0)
+
+
+def bars(picture: Picture) -> dict[tuple[int, int], list[Outcome]]:
+    return {
+        (row.lane.generation, row.lane.task): [bar.outcome for bar in row.bars]
+        for group in picture.groups
+        for row in group.rows
+    }
+
+
+def test_each_task_of_each_generation_has_a_lane_with_its_transactions(history: History) -> None:
+    picture = layout(history.fold(), [freeze()])
+
+    assert bars(picture) == {
+        (0, 0): [Outcome.COMMITTED, Outcome.ABORTED],
+        (0, 1): [Outcome.FENCED],
+        (1, 0): [Outcome.COMMITTED, Outcome.OPEN],
+    }
+    tops = [row.y for group in picture.groups for row in group.rows]
+    assert tops == sorted(tops)
+
+
+def test_the_zombie_is_marked_from_frozen_to_fenced(history: History) -> None:
+    picture = layout(history.fold(), [freeze()])
+
+    zombies = [row.zombie for group in picture.groups for row in group.rows if row.zombie]
+
+    assert len(zombies) == 1
+    zombie = zombies[0]
+    assert (zombie.frozen.begin, zombie.frozen.end, zombie.fenced_at, zombie.records) == (1.2, 3.0, 3.1, 2000)
+    assert zombie.frozen.x == picture.scale.x(1.2)
+
+
+def test_without_a_gate_the_zombie_is_found_in_the_events(history: History) -> None:
+    zombie = layout(history.fold()).groups[0].rows[1].zombie
+
+    assert zombie is not None
+    assert (zombie.frozen.begin, zombie.frozen.end) == (0.6, 3.1)
+
+
+def test_fencing_rounds_with_victims_and_generations_are_ruled_without_overlapping_labels(history: History) -> None:
+    rules = layout(history.fold()).rules
+
+    assert [rule.label for rule in rules] == ["flights: generation 0", "flights: generation 1", "fencing round: 2 ids"]
+    assert rules[1].level != rules[2].level
+
+
+def test_thousands_of_transactions_stay_few_bars_and_lose_no_record() -> None:
+    history = History(ThreadRuntime())
+    for n in range(5000):
+        outcome = TaskStep.ABORTED if n % 50 == 0 else TaskStep.COMMITTED
+        for each in transaction(n * 0.002, n * 0.002 + 0.0019, number=n, records=3, outcome=outcome):
+            history.observe(each)
+
+    picture = layout(history.fold())
+
+    row = picture.groups[0].rows[0]
+    assert len(row.bars) < picture.width
+    assert sum(bar.count for bar in row.bars) == 5000
+    assert sum(bar.records for bar in row.bars) == 15_000
+    assert len(svg(history)) < 100_000
+    assert all(left.right <= right.x + 1e-6 for left, right in pairwise(row.bars) if left.outcome is right.outcome)
+
+
+def test_the_svg_is_well_formed_and_stands_alone(history: History) -> None:
+    drawn = svg(history, [freeze()], title="a <title> & more")
+
+    root = ET.fromstring(drawn)
+
+    assert root.tag == f"{SVG}svg"
+    assert root.findtext(f"{SVG}title") == "a <title> & more"
+    assert not root.findall(f".//{SVG}script")
+    assert "href" not in drawn
+    words = " ".join("".join(found.itertext()) for found in root.iter(f"{SVG}text"))
+    for expected in (
+        "zombie",
+        "fenced at 3.10 s",
+        "2,000 records open",
+        "generation 1",
+        "fencing round",
+        "1,000 records",
+    ):
+        assert expected in words
+    tooltips = [found.text for found in root.iter(f"{SVG}title")]
+    assert "transaction 1 committed: 500 records, 0.400 s" in tooltips
+
+
+def test_nothing_is_drawn_outside_the_picture(history: History) -> None:
+    root = ET.fromstring(svg(history, [freeze()]))
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+
+    boxes = [found.attrib for found in root.findall(f"{SVG}rect")]
+
+    assert all(0 <= float(box.get("x", 0)) <= width and 0 <= float(box.get("y", 0)) <= height for box in boxes)
+
+
+def test_an_empty_history_is_drawn_too() -> None:
+    history = History(ThreadRuntime())
+
+    assert ET.fromstring(svg(history)).tag == f"{SVG}svg"
+    assert "leader" in text(history)
+
+
+def test_a_gate_still_closed_is_drawn_to_the_end() -> None:
+    history = History(ThreadRuntime())
+    for each in (event(TaskStep.BEGIN, 0.0, transaction=1), event(TaskStep.POLL, 2.0, task=1)):
+        history.observe(each)
+
+    picture = layout(history.fold(), [Freeze(event(TaskStep.BEGIN, 0.0), 0.0, None)])
+
+    zombie = picture.groups[0].rows[0].zombie
+    assert zombie is not None
+    assert (zombie.frozen.end, zombie.fenced_at) == (2.0, None)
+
+
+@pytest.mark.parametrize(("encoding", "committed"), [("utf-8", "█"), ("ascii", "#"), ("latin-1", "#")])
+def test_the_text_fits_the_terminal_and_its_encoding(history: History, encoding: str, committed: str) -> None:
+    drawn = text(history, [freeze()], columns=80, encoding=encoding)
+
+    assert drawn.encode(encoding)
+    lines = drawn.splitlines()
+    assert len(lines) == 6
+    assert max(map(len, lines[:-1])) <= 80
+    assert committed in lines[1]
+    assert "g0 t1" in lines[2]
+
+
+@pytest.mark.parametrize("seconds", [0.003, 0.9, 4.8, 61, 86_400])
+def test_ticks_are_round_and_few(seconds: float) -> None:
+    found = ticks(Scale(0.0, seconds, 0, 1000))
+
+    assert 4 <= len(found) <= 13
+    assert found[0].label.rstrip("0. s") == ""
+
+
+def test_gates_tell_the_timeline_what_they_held() -> None:
+    runtime = ThreadRuntime()
+    gates = Gates(runtime)
+    gate = gates.freeze(TaskStep.COMMIT)
+    spawned = runtime.spawn("task", lambda: gates.observe(event(TaskStep.COMMIT, 1.0)))
+    assert gate.reached.wait(5)
+
+    gates.close()
+
+    assert spawned.join(5)
+    assert [held.event.step for held in gates.freezes()] == [TaskStep.COMMIT]
