@@ -109,7 +109,9 @@ class Choice(Key):
             if word.lower() == text.strip().lower():
                 return word
         near = nearest(text.strip().lower(), self.among)
-        raise ValueError(f"String must be one of: {', '.join(self.among)}" + (f"; did you mean {near}?" if near else ""))
+        raise ValueError(
+            f"String must be one of: {', '.join(self.among)}" + (f"; did you mean {near}?" if near else "")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,9 @@ class ConfigDef:
         for name, key in self.keys.items():
             if name not in properties:
                 if key.default is REQUIRED:
-                    problems.append(Problem(where, f'Missing required configuration "{name}" which has no default value'))
+                    problems.append(
+                        Problem(where, f'Missing required configuration "{name}" which has no default value')
+                    )
                 else:
                     values[name] = key.default
                 continue

@@ -1,0 +1,160 @@
+"""Layer the client properties of a worker group: defaults, worker, connector, enforced ones (CFG-07, CFG-08)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eosfw.config.connector import BOUNDARY, INTERVAL
+from eosfw.config.definition import Config, Int
+from eosfw.config.layered import stripped
+from eosfw.config.worker import SUPPORT
+from eosfw.errors import Problem
+
+TIMEOUT = "transaction.timeout.ms"
+_DEFAULT_TIMEOUT_MS = 60_000
+_IN_FLIGHT = "max.in.flight.requests.per.connection"
+_MOST_IN_FLIGHT = 5
+"""What an idempotent producer keeps in order (KIP-98)."""
+_TIMEOUT_KEY = Int(TIMEOUT, at_least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """Properties for one client, without what the framework gives by other means, and what was replaced on the way."""
+
+    properties: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSettings(ClientSettings):
+    """The same for a producer, with its transaction timeout in seconds."""
+
+    transaction_timeout: float = _DEFAULT_TIMEOUT_MS / 1000
+
+
+def exactly_once(worker: Config) -> bool:
+    """Whether tasks of this worker group write in transactions (CFG-01)."""
+    return bool(worker[SUPPORT] == "enabled")
+
+
+def commit_interval_ms(worker: Config, connector: Config) -> int:
+    """The longest a task of this connector keeps a transaction open on purpose (CFG-06); 0 if it ends with a poll."""
+    if connector[BOUNDARY] != "interval":
+        return 0
+    own = connector[INTERVAL]
+    return int(worker["offset.flush.interval.ms"] if own is None else own)
+
+
+def task_producer(
+    worker: Config, connector: Config, transactional_id: str, broker_max: float | None = None
+) -> ProducerSettings:
+    """Settle the producer of a task; `broker_max` is the broker's longest transaction, in seconds (ruling 4)."""
+    given = {**stripped(worker.given, "producer."), **stripped(connector.given, "producer.override.")}
+    if not exactly_once(worker):
+        # CFG-08: without a transaction nothing but one request in flight keeps the order over retries.
+        base = {"acks": "all", _IN_FLIGHT: "1", "enable.idempotence": "false"}
+        return ProducerSettings({**base, **given})
+    timeout_ms = int(given.pop(TIMEOUT, 0)) or _fitting_timeout(worker, connector, broker_max)
+    enforced = {"enable.idempotence": "true", "transactional.id": transactional_id}
+    properties, warnings = _enforce(given, enforced, f"connector {connector['name']}: producer")
+    # Given to the backend by other means, or a transactional producer's nature.
+    for name in (*enforced, "acks"):
+        properties.pop(name, None)
+    properties.setdefault("delivery.timeout.ms", str(timeout_ms))
+    return ProducerSettings(properties, warnings, timeout_ms / 1000)
+
+
+def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
+    """Settle the leader's own producer, which writes the config topic (LDR-01)."""
+    given = stripped(worker.given, "producer.")
+    timeout_ms = int(given.pop(TIMEOUT, _DEFAULT_TIMEOUT_MS))
+    enforced = {"enable.idempotence": "true", "transactional.id": transactional_id, "acks": "all"}
+    properties, warnings = _enforce(given, enforced, "worker: leader's producer")
+    for name in enforced:
+        properties.pop(name)
+    properties.setdefault("delivery.timeout.ms", str(timeout_ms))
+    return ProducerSettings(properties, warnings, timeout_ms / 1000)
+
+
+def offsets_consumer(worker: Config, connector: Config) -> ClientSettings:
+    """Settle the consumer that reads a connector's source offsets (CFG-07)."""
+    given = {**stripped(worker.given, "consumer."), **stripped(connector.given, "consumer.override.")}
+    return _consumer(worker, given, f"connector {connector['name']}: offsets consumer")
+
+
+def config_consumer(worker: Config) -> ClientSettings:
+    """Settle the consumer that reads the config topic (LDR-05)."""
+    return _consumer(worker, stripped(worker.given, "consumer."), "worker: config topic's consumer")
+
+
+def connector_admin(worker: Config, connector: Config) -> ClientSettings:
+    """Settle the admin client of a connector, under whose name its zombies are fenced (FEN-06)."""
+    return ClientSettings({**stripped(worker.given, "admin."), **stripped(connector.given, "admin.override.")})
+
+
+def override_problems(worker: Config, connector: Config | None = None) -> list[Problem]:
+    """Client properties that would break the guarantee, or that contradict each other (rulings 4 and 10)."""
+    problems = _producer_problems(stripped(worker.given, "producer."), "producer.", exactly_once(worker))
+    if connector is None:
+        return problems
+    own = stripped(connector.given, "producer.override.")
+    problems = _producer_problems(own, "producer.override.", exactly_once(worker))
+    return problems + _interval_problems(worker, connector)
+
+
+def _consumer(worker: Config, given: dict[str, str], whose: str) -> ClientSettings:
+    if not exactly_once(worker):
+        return ClientSettings(given)
+    properties, warnings = _enforce(given, {"isolation.level": "read_committed"}, whose)
+    properties.pop("isolation.level")
+    return ClientSettings(properties, warnings)
+
+
+def _enforce(
+    given: Mapping[str, str], enforced: Mapping[str, str], whose: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    warnings = tuple(
+        f"{whose}: {name}={given[name]} is replaced by {value}: exactly-once needs it"
+        for name, value in enforced.items()
+        if name in given and given[name] != value  # case-sensitive on purpose: so is Kafka's comparison
+    )
+    return {**given, **enforced}, warnings
+
+
+def _fitting_timeout(worker: Config, connector: Config, broker_max: float | None) -> int:
+    wanted = max(_DEFAULT_TIMEOUT_MS, 2 * commit_interval_ms(worker, connector))
+    return wanted if broker_max is None else min(wanted, int(broker_max * 1000))
+
+
+def _producer_problems(given: Mapping[str, str], prefix: str, on: bool) -> list[Problem]:
+    problems: list[Problem] = []
+    if TIMEOUT in given:
+        try:
+            _TIMEOUT_KEY.parse(given[TIMEOUT])
+        except ValueError as why:
+            shown = f"Invalid value {given[TIMEOUT]} for configuration {prefix}{TIMEOUT}: {why}"
+            problems.append(Problem("", f"{shown}; milliseconds between 1 and 2147483647"))
+    if not on:
+        return problems
+    if given.get("acks", "all") not in ("all", "-1"):
+        problems.append(Problem("", f"{prefix}acks={given['acks']}: exactly-once needs acks=all; remove it"))
+    in_flight = given.get(_IN_FLIGHT, "1")
+    if not in_flight.isdecimal() or not 1 <= int(in_flight) <= _MOST_IN_FLIGHT:
+        what = f"{prefix}{_IN_FLIGHT}={in_flight}: exactly-once needs a number between 1 and {_MOST_IN_FLIGHT}"
+        problems.append(Problem("", what))
+    return problems
+
+
+def _interval_problems(worker: Config, connector: Config) -> list[Problem]:
+    layers = (("producer.override.", connector.given), ("producer.", worker.given))
+    key, text = next(((f"{p}{TIMEOUT}", given[p + TIMEOUT]) for p, given in layers if p + TIMEOUT in given), ("", ""))
+    interval = commit_interval_ms(worker, connector)
+    if not exactly_once(worker) or not text.isdecimal() or not interval or int(text) > interval:
+        return []
+    named = INTERVAL if connector[INTERVAL] is not None else "offset.flush.interval.ms"
+    what = (
+        f"{key}={text} is not above {named}={interval}: every transaction would time out; raise one or lower the other"
+    )
+    return [Problem("", what)]

@@ -1,0 +1,45 @@
+"""The properties of every source connector, by Kafka Connect's names."""
+
+from __future__ import annotations
+
+from eosfw.config.definition import Choice, Int, Long, String
+from eosfw.config.kinds import ConnectorName, Identity, ReplicationFactor
+from eosfw.config.layered import LayeredDef
+
+OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
+BOUNDARY = "transaction.boundary"
+INTERVAL = "transaction.boundary.interval.ms"
+REQUIREMENT = "exactly.once.support"
+
+_NOT_YET = (
+    "key.converter", "value.converter", "header.converter", "key.converter.", "value.converter.", "header.converter.",
+    "transforms", "transforms.", "predicates", "predicates.", "errors.", "offsets.storage.topic",
+    "topic.creation.", "config.action.reload", "tasks.max.enforce", "key.converter.plugin.version",
+    "value.converter.plugin.version", "header.converter.plugin.version", "connector.plugin.version",
+)  # fmt: skip
+
+SOURCE_CONNECTOR = LayeredDef(
+    ConnectorName("name", doc="name of the connector, unique in its worker group"),
+    String("connector.class", doc="name of the connector's class; `eosfw plugins` lists what is installed"),
+    Int("tasks.max", 1, "how many tasks at most", at_least=1, at_most=10_000),
+    Choice(
+        REQUIREMENT,
+        "requested",
+        "required: refuse to start unless worker and connector are both exactly once",
+        among=("requested", "required"),
+    ),
+    Choice(
+        BOUNDARY,
+        "poll",
+        "end a transaction behind each poll, at an interval, or where the connector says",
+        among=("poll", "interval", "connector"),
+    ),
+    Long(INTERVAL, None, "with interval boundaries; default: the worker's offset.flush.interval.ms", at_least=0),
+    Int("topic.creation.default.partitions", 1, "partitions of topics created for records", at_least=1, at_most=10_000),
+    ReplicationFactor(
+        "topic.creation.default.replication.factor", -1, "replicas of such topics; -1: the cluster's default"
+    ),
+    Identity("eosfw.identity", "none", "what identifies a record for the verdict: none, headers, value, field:NAME"),
+    prefixes=OVERRIDE_PREFIXES,
+    not_yet=_NOT_YET,
+)

@@ -1,0 +1,78 @@
+"""Read the kinds of property that Kafka's own types do not cover."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from eosfw.config.definition import Int, String
+
+_MAX_GROUP = 200
+"""Topics are named after the group; a topic's name has at most 249 characters."""
+_MAX_TOPIC = 249
+_LEGAL = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupId(String):
+    """The name of a worker group; part of topic names, so it takes a topic's characters."""
+
+    def parse(self, text: str) -> str:
+        return _legal(text, _MAX_GROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicName(String):
+    """A legal topic name."""
+
+    def parse(self, text: str) -> str:
+        if text in (".", ".."):
+            raise ValueError("a topic cannot be called '.' or '..'")
+        return _legal(text, _MAX_TOPIC)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorName(String):
+    """The name of a connector; part of transactional ids and of keys in the config topic."""
+
+    def parse(self, text: str) -> str:
+        name = String.parse(self, text)
+        if len(name) > _MAX_GROUP:
+            raise ValueError(f"must be at most {_MAX_GROUP} characters long, not {len(name)}")
+        if not name.isprintable() or name != name.strip() or "/" in name:
+            raise ValueError("must be printable, without '/' and without blanks at its ends")
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Identity(String):
+    """What identifies a record for the verdict: `none`, `headers`, `value` or `field:NAME` (ruling 7)."""
+
+    def parse(self, text: str) -> str:
+        word, colon, name = text.strip().partition(":")
+        if word == "field" and colon and name.strip():
+            return f"field:{name.strip()}"
+        if text.strip() in ("none", "headers", "value"):
+            return text.strip()
+        raise ValueError("must be one of: none, headers, value, field:NAME")
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationFactor(Int):
+    """How many replicas a topic gets; -1 leaves it to the cluster."""
+
+    def parse(self, text: str) -> int:
+        number = Int.parse(self, text)
+        if number != -1 and not 1 <= number <= 32767:
+            raise ValueError("Value must be -1 (the cluster's default) or between 1 and 32767")
+        return number
+
+
+def _legal(text: str, longest: int) -> str:
+    if not text:
+        raise ValueError("String must be non-empty")
+    if len(text) > longest:
+        raise ValueError(f"must be at most {longest} characters long, not {len(text)}")
+    if not _LEGAL.fullmatch(text):
+        raise ValueError("may only hold letters a-z and A-Z, digits, '.', '_' and '-'")
+    return text

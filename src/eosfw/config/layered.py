@@ -1,0 +1,51 @@
+"""Define properties beside which others are let through by prefix, or refused as not supported yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eosfw.config.definition import ConfigDef, Key, nearest
+from eosfw.errors import Problem
+
+
+class LayeredDef(ConfigDef):
+    """A definition that lets `prefixes` through, and tells what Kafka Connect knows and this project does not yet.
+
+    `not_yet` holds names, and prefixes ending in a dot (ruling 9).
+    """
+
+    def __init__(self, *keys: Key, prefixes: tuple[str, ...] = (), not_yet: tuple[str, ...] = ()) -> None:
+        super().__init__(*keys)
+        self.prefixes = prefixes
+        self.not_yet = not_yet
+
+    def __add__(self, other: ConfigDef) -> LayeredDef:
+        keys = (*self.keys.values(), *(key for name, key in other.keys.items() if name not in self.keys))
+        return type(self)(*keys, prefixes=self.prefixes, not_yet=tuple(n for n in self.not_yet if n not in other.keys))
+
+    def read(self, properties: Mapping[str, str], where: str = "") -> tuple[dict[str, Any], list[Problem]]:
+        own = {name: text for name, text in properties.items() if not self._lets_through(name)}
+        return super().read(own, where)
+
+    def unknown(self, name: str) -> str:
+        if name in self.not_yet or any(name.startswith(one) for one in self.not_yet if one.endswith(".")):
+            return f"{name!r} is a property of Kafka Connect that is not supported yet: remove it"
+        if name in self.prefixes:
+            return f"{name!r} names no property: write what it is for behind the dot"
+        near = nearest(name, (*self.keys, *_respelt(name, self.prefixes)))
+        return f"unknown configuration {name!r}" + (f"; did you mean {near!r}?" if near else "")
+
+    def _lets_through(self, name: str) -> bool:
+        return any(name.startswith(prefix) and name != prefix for prefix in self.prefixes)
+
+
+def stripped(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """The properties under a prefix, without it."""
+    return {name.removeprefix(prefix): text for name, text in properties.items() if name.startswith(prefix)}
+
+
+def _respelt(name: str, prefixes: tuple[str, ...]) -> list[str]:
+    # `producer.overide.acks` is nearest to `producer.override.` followed by what the user wrote behind it.
+    parts = name.split(".")
+    return [prefix + ".".join(parts[prefix.count(".") :]) for prefix in prefixes if len(parts) > prefix.count(".")]

@@ -1,0 +1,87 @@
+"""The properties of a worker group, by Kafka Connect's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eosfw.config.definition import Boolean, Choice, Int, List, Long
+from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
+from eosfw.config.layered import LayeredDef
+from eosfw.errors import Problem
+
+SUPPORT = "exactly.once.source.support"
+ALIAS = "exactly.once.source.enabled"
+CLIENT_PREFIXES = ("producer.", "consumer.", "admin.")
+
+_NOT_YET = (
+    "key.converter", "value.converter", "header.converter", "key.converter.", "value.converter.", "header.converter.",
+    "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
+    "listeners", "rest.", "admin.listeners", "access.control.", "ssl.", "config.providers", "config.providers.",
+    "connector.client.config.override.policy", "connect.protocol", "inter.worker.",
+    "status.storage.topic", "status.storage.partitions", "status.storage.replication.factor", "status.storage.",
+    "config.storage.partitions", "session.timeout.ms", "heartbeat.interval.ms", "rebalance.timeout.ms",
+    "scheduled.rebalance.max.delay.ms", "worker.sync.timeout.ms", "worker.unsync.backoff.ms", "offset.flush.timeout.ms",
+    "topic.creation.enable", "topic.tracking.enable", "topic.tracking.allow.reset", "metric.reporters", "metrics.",
+    "response.http.headers.config", "client.id", "offset.storage.file.filename", "header.converter", "task.",
+)  # fmt: skip
+
+
+class WorkerDef(LayeredDef):
+    """Worker properties: the seed's alias is read as the released name, topics are named after the group."""
+
+    def read(self, properties: Mapping[str, str], where: str = "") -> tuple[dict[str, Any], list[Problem]]:
+        values, problems = super().read(properties, where)
+        problems += self._alias(properties, values, where)
+        group = values.get("group.id")
+        for kind in ("config", "offset"):
+            name = f"{kind}.storage.topic"
+            if group and values.get(name) is None and name not in properties:
+                values[name] = f"{group}-{kind}s"
+        if values.get("config.storage.topic") is not None:
+            problems += self._distinct(values, where)
+        return values, problems
+
+    def _alias(self, properties: Mapping[str, str], values: dict[str, Any], where: str) -> list[Problem]:
+        on = values.get(ALIAS)
+        if on is None:
+            return []
+        support = "enabled" if on else "disabled"
+        if SUPPORT in properties and values.get(SUPPORT, support) != support:
+            return [
+                Problem(where, f"{ALIAS}={properties[ALIAS]} contradicts {SUPPORT}={properties[SUPPORT]}: keep one")
+            ]
+        values[SUPPORT] = support
+        return []
+
+    def _distinct(self, values: Mapping[str, Any], where: str) -> list[Problem]:
+        topic = values["config.storage.topic"]
+        if topic != values.get("offset.storage.topic"):
+            return []
+        return [Problem(where, f"config.storage.topic and offset.storage.topic are both {topic!r}: name two topics")]
+
+
+WORKER = WorkerDef(
+    GroupId("group.id", doc="name of the worker group; transactional ids and topics are named after it"),
+    List("bootstrap.servers", None, "brokers as HOST:PORT, comma-separated; without it an embedded broker is started"),
+    Choice(
+        SUPPORT,
+        "disabled",
+        "enabled: records and source offsets commit in one transaction; preparing: the leader's writes alone",
+        among=("disabled", "preparing", "enabled"),
+    ),
+    Boolean(ALIAS, None, f"another name for {SUPPORT}: true is enabled, false is disabled"),
+    TopicName("config.storage.topic", None, "topic of connector configurations; default GROUP-configs"),
+    ReplicationFactor(
+        "config.storage.replication.factor", -1, "replicas of the config topic; -1: the cluster's default"
+    ),
+    TopicName("offset.storage.topic", None, "topic of source offsets; default GROUP-offsets"),
+    Int("offset.storage.partitions", 25, "partitions of the offsets topic", at_least=1, at_most=10_000),
+    ReplicationFactor(
+        "offset.storage.replication.factor", -1, "replicas of the offsets topic; -1: the cluster's default"
+    ),
+    Long("offset.flush.interval.ms", 60_000, "how often offsets are committed between boundaries", at_least=1),
+    Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
+    prefixes=CLIENT_PREFIXES,
+    not_yet=_NOT_YET,
+)
