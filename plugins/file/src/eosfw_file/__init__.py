@@ -1,1 +1,6 @@
 """Exactly-once source connector for files, for eosfw: lines, CSV, JSON Lines."""
+
+from eosfw_file.connector import FileSourceConnector
+from eosfw_file.task import FileSourceTask
+
+__all__ = ["FileSourceConnector", "FileSourceTask"]

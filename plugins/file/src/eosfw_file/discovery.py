@@ -1,0 +1,95 @@
+"""Find the files that the property `file` means."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from eosfw.errors import Problem
+
+WHERE = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Absolute paths in a stable order, with everything that keeps them from being read."""
+
+    paths: Sequence[str]
+    problems: Sequence[Problem]
+
+
+def find(file: str) -> Found:
+    """Look for every file that a path, a glob, a folder or a comma list of them names.
+
+    Paths become absolute against the working directory; symbolic links keep their own name, since it names the source
+    partition. Folders give the visible regular files directly in them.
+    """
+    paths: list[str] = []
+    problems: list[Problem] = []
+    for item in _items(file):
+        found = sorted(_expand(item))
+        paths += found
+        if not found:
+            problems.append(Problem(WHERE, _nothing(item)))
+    unique = list(dict.fromkeys(paths))
+    problems += [Problem(WHERE, what) for path in unique if (what := _unreadable(path))]
+    problems += [Problem(WHERE, what) for what in _same_twice(unique)]
+    return Found(unique, problems)
+
+
+def _items(file: str) -> Sequence[str]:
+    if os.path.lexists(file):  # a name with a comma in it
+        return [file]
+    return [item.strip() for item in file.split(",") if item.strip()]
+
+
+def _expand(item: str) -> Iterable[str]:
+    path = os.path.abspath(os.path.expanduser(item))
+    if os.path.isdir(path):
+        return _visible_files(path)
+    if os.path.lexists(path):
+        return [path]
+    return [found for found in glob.glob(path, recursive=True) if not os.path.isdir(found)]
+
+
+def _visible_files(folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from (entry.path for entry in entries if entry.is_file() and not entry.name.startswith("."))
+    except PermissionError:
+        return
+
+
+def _nothing(item: str) -> str:
+    if os.path.isdir(os.path.expanduser(item)):
+        return f"the folder {item!r} holds no files that can be seen; put some there, or name another folder"
+    if glob.has_magic(item):
+        return f"no file matches {item!r} (looked in {os.getcwd()}); correct the pattern"
+    return f"there is no file {item!r} (looked in {os.getcwd()}); create it or correct the path"
+
+
+def _unreadable(path: str) -> str | None:
+    try:
+        found = os.stat(path)
+    except OSError as why:
+        return f"cannot look at {path}: {why.strerror}"
+    if not stat.S_ISREG(found.st_mode):
+        return f"{path} is not a regular file; the connector needs one it can read again from any position"
+    if not os.access(path, os.R_OK):
+        return f"{path} may not be read by this user; change its permissions"
+    return None
+
+
+def _same_twice(paths: Iterable[str]) -> Iterator[str]:
+    seen: dict[tuple[int, int], str] = {}
+    for path in paths:
+        try:
+            found = os.stat(path)
+        except OSError:
+            continue
+        first = seen.setdefault((found.st_dev, found.st_ino), path)
+        if first != path:
+            yield f"{first} and {path} are one file (a link); name it once, or its lines would appear twice"

@@ -1,0 +1,38 @@
+"""Choose how a file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from eosfw_file.csv_rows import MalformedError, Rows
+from eosfw_file.header import read_header
+from eosfw_file.jsonl import JsonLines
+from eosfw_file.lines import Lines
+from eosfw_file.malformed import MalformedLine
+from eosfw_file.parsing import Format, Text
+
+if TYPE_CHECKING:
+    from eosfw.config import Config
+
+Opening = Callable[[Text], tuple[Format, int] | None]
+"""From the beginning of a file: its format and the position of its first record; None if that needs more text."""
+
+
+def opening(config: Config) -> Opening:
+    """How files are opened with these properties."""
+    if config["format"] == "csv":
+        return _csv(config["delimiter"], raw=config["value"] == "raw")
+    always: Format = JsonLines() if config["format"] == "jsonl" else Lines()
+    return lambda _text: (always, 0)
+
+
+def _csv(delimiter: str, *, raw: bool) -> Opening:
+    def open_csv(text: Text) -> tuple[Format, int] | None:
+        try:
+            header = read_header(text, delimiter)
+        except MalformedError as why:
+            raise MalformedLine(0, str(why)) from None
+        return None if header is None else (Rows(header.names, delimiter, raw=raw), header.end)
+
+    return open_csv

@@ -1,0 +1,51 @@
+"""Read the header of a CSV file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eosfw_file.csv_rows import IncompleteError, MalformedError, RowReader
+from eosfw_file.parsing import ends_of, pieces_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eosfw_file.parsing import Text
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The names of the columns, and the position of the first row."""
+
+    names: Sequence[str]
+    end: int
+
+
+def read_header(text: Text, delimiter: str) -> Header | None:
+    """Take the first row of a file for its header; None if it is not whole yet. MalformedError if it cannot be one."""
+    pieces = pieces_of(text)
+    ends = ends_of(pieces, text)
+    if pieces:
+        pieces[0] = pieces[0].removeprefix(BYTE_ORDER_MARK)
+    reader, line = RowReader(pieces, 0, delimiter), 0
+    while line < len(pieces):
+        try:
+            names, lines = reader.row()
+        except IncompleteError:
+            if text.last:
+                raise
+            return None
+        line += lines
+        if names:
+            _check(names)
+            return Header(names, ends[line - 1])
+    return None
+
+
+def _check(names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise MalformedError(f"the header names {', '.join(map(repr, twice))} more than once; a JSON object cannot")

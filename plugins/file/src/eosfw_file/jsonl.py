@@ -1,0 +1,72 @@
+"""Take each line that is JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NoReturn
+
+from eosfw_file.parsing import Parsed, ends_of, pieces_of, without_returns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eosfw_file.parsing import Complaint, Text
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+# Numbers stay text: they are only checked, and Python limits the digits of an int it reads.
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=str, parse_float=str)
+
+
+class JsonLines:
+    """The value is the line, checked to be one JSON value in UTF-8; blank lines are no records."""
+
+    def parse(self, text: Text, complain: Complaint) -> Parsed:
+        pieces = pieces_of(text)
+        lines, ends = without_returns(pieces, text), ends_of(pieces, text)
+        if _all_json(lines):
+            return Parsed(lines, ends, text.end)
+        return _one_by_one(lines, ends, text, complain)
+
+
+def _all_json(lines: Sequence[bytes]) -> bool:
+    """Check many lines in one go: True if each holds JSON from its first to its last character."""
+    scan = _DECODER.scan_once  # type: ignore[attr-defined]  # public, yet missing from typeshed
+    try:
+        decoded = b"\n".join(lines).decode().split("\n")
+        return all(scan(line, 0)[1] == len(line) for line in decoded)
+    except (ValueError, StopIteration, RecursionError):
+        return False
+
+
+def _one_by_one(lines: Sequence[bytes], line_ends: Sequence[int], text: Text, complain: Complaint) -> Parsed:
+    values: list[bytes] = []
+    ends: list[int] = []
+    start = text.start
+    for line, end in zip(lines, line_ends, strict=True):
+        if line.strip():
+            what = _wrong(line)
+            if what is None:
+                values.append(line)
+                ends.append(end)
+            else:
+                complain(start, what)
+        start = end
+    return Parsed(values, ends, text.end)
+
+
+def _wrong(line: bytes) -> str | None:
+    try:
+        _DECODER.decode(line.decode())
+    except UnicodeDecodeError as why:
+        return f"not UTF-8 (byte {why.start + 1} of the line)"
+    except json.JSONDecodeError as why:
+        return f"not JSON ({why.msg}, column {why.colno})"
+    except ValueError as why:
+        return f"not JSON ({why})"
+    except RecursionError:
+        return "JSON nested too deeply"
+    return None

@@ -1,0 +1,55 @@
+"""Answer to malformed lines as the user asked: fail the task, or count and skip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from eosfw.errors import DamagedDataError
+
+if TYPE_CHECKING:
+    from eosfw_file.source import SourceFile
+
+Notice = Callable[[str, str], None]
+"""Takes a kind and a text."""
+
+FAILING = "skip such lines with malformed = skip, or correct the file and give the connector another name"
+
+
+class MalformedLine(Exception):  # noqa: N818 - carries a finding from a format to its reader, never leaves the package
+    """Where a malformed line begins, and what is wrong with it."""
+
+    def __init__(self, position: int, what: str) -> None:
+        super().__init__(what)
+        self.position = position
+        self.what = what
+
+
+class Malformed:
+    """Names the line of a finding. Lines read again are counted once."""
+
+    def __init__(self, file: SourceFile, notice: Notice | None) -> None:
+        self._file = file
+        self._notice = notice
+        self._counted = (0, 1)
+        self._told = 0
+
+    def complain(self, position: int, what: str) -> None:
+        """Count the line as skipped, or raise MalformedLine if the task is to fail."""
+        if self._notice is None:
+            raise MalformedLine(position, what)
+        if position >= self._told:
+            self._told = position + 1
+            self._notice("malformed line", f"{self._place(position)}: {what}; skipped")
+
+    def failure(self, found: MalformedLine) -> DamagedDataError:
+        """What the task fails with."""
+        return DamagedDataError(f"{self._place(found.position)}: {found.what}; {FAILING}")
+
+    def waiting(self, position: int) -> str:
+        """Name a last line that is not whole."""
+        return f"{self._place(position)}: the last line has no end yet and waits (incomplete.last.line = wait)"
+
+    def _place(self, position: int) -> str:
+        self._counted = (position, self._file.line_number(position, self._counted))
+        return f"{self._file.path}, line {self._counted[1]}"

@@ -1,0 +1,71 @@
+"""Say what every format takes and gives: whole lines in, records with the positions behind them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Protocol
+
+NEWLINE = b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Whole lines of a file and the position they begin at; only the last one may lack its newline.
+
+    `last` says that the file ends behind them for now.
+    """
+
+    start: int
+    data: bytes
+    last: bool
+
+    @property
+    def end(self) -> int:
+        """The position behind the text."""
+        return self.start + len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Records as columns: each value, and the position in the file behind it.
+
+    Everything before `next` is done with; a record that begins there needs more text.
+    """
+
+    values: Sequence[bytes]
+    ends: Sequence[int]
+    next: int
+
+
+Complaint = Callable[[int, str], None]
+"""Told at which position a malformed line begins, and what is wrong with it; raises, or counts it as skipped."""
+
+
+class Format(Protocol):
+    """Turns lines into records."""
+
+    def parse(self, text: Text, complain: Complaint) -> Parsed:
+        """Take every record of the text, in order."""
+
+
+def pieces_of(text: Text) -> list[bytes]:
+    r"""Cut a text at its newlines, which go; a carriage return stays."""
+    data = text.data
+    return (data[:-1] if data.endswith(NEWLINE) else data).split(NEWLINE) if data else []
+
+
+def ends_of(pieces: Sequence[bytes], text: Text) -> list[int]:
+    """The position behind each piece of a text, its newline included."""
+    ends = [end + newlines for newlines, end in enumerate(accumulate(map(len, pieces)), start=text.start + 1)]
+    if ends:
+        ends[-1] = text.end  # the last newline may be missing
+    return ends
+
+
+def without_returns(pieces: list[bytes], text: Text) -> list[bytes]:
+    r"""Drop the carriage return of lines that end in \r\n."""
+    if b"\r" not in text.data:
+        return pieces
+    return [piece[:-1] if piece.endswith(b"\r") else piece for piece in pieces]

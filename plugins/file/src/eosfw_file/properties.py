@@ -1,0 +1,70 @@
+"""Define the properties of the file connector, under Kafka Connect's names where it has them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eosfw.config import Choice, ConfigDef, Int, Key, String
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eosfw.config import Config
+
+QUOTE = '"'
+
+
+@dataclass(frozen=True, slots=True)
+class Delimiter(Key):
+    r"""One character between columns; `\t` stands for a tab."""
+
+    def parse(self, text: str) -> str:
+        character = "\t" if text == r"\t" else text
+        if len(character) != 1 or character in f"{QUOTE}\r\n" or not character.isascii():
+            raise ValueError(r"expected one ASCII character that is neither a quote nor a line end; \t is a tab")
+        return character
+
+
+@dataclass(frozen=True, slots=True)
+class Paths(Key):
+    """A JSON list of absolute paths: what the connector writes for its tasks."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        paths = json.loads(text)
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            raise ValueError("expected a JSON list of paths")
+        return tuple(paths)
+
+
+_READING = (
+    String("topic", doc="topic the records go to"),
+    Int("batch.size", default=2000, at_least=1, doc="most records of one poll"),
+    Choice("format", default="lines", among=("lines", "csv", "jsonl"), doc="what a line is"),
+    Choice(
+        "value",
+        default="json",
+        among=("json", "raw"),
+        doc="csv only: a JSON object by header names, or the line as it stands",
+    ),
+    Delimiter("delimiter", default=",", doc="csv only: the character between columns"),
+    Choice(
+        "incomplete.last.line",
+        default="wait",
+        among=("wait", "emit"),
+        doc="a last line without a newline: wait for its rest, or take it as it is (for files that are finished)",
+    ),
+    Choice("malformed", default="fail", among=("fail", "skip"), doc="a malformed line: fail the task, or count and skip"),
+)
+
+CONNECTOR = ConfigDef(
+    String("file", doc="path, glob or folder; several separated by commas"),
+    *_READING,
+)
+TASK = ConfigDef(Paths("task.files", doc="the files of one task"), *_READING)
+
+
+def task_properties(config: Config, paths: Iterable[str]) -> Mapping[str, str]:
+    """The properties of a task that reads these files as the connector was told to."""
+    return {"task.files": json.dumps(list(paths)), **{key.name: str(config[key.name]) for key in _READING}}

@@ -1,0 +1,153 @@
+"""Hand out the records of one file, batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eosfw_file.malformed import MalformedLine
+from eosfw_file.parsing import NEWLINE, Parsed, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eosfw.records import SourceOffset
+    from eosfw_file.formats import Opening
+    from eosfw_file.malformed import Malformed
+    from eosfw_file.parsing import Format
+    from eosfw_file.source import Chunk, SourceFile
+
+CHUNK = 1 << 20
+LONGEST = 1 << 26
+"""A line of more bytes than this is no line: Kafka takes records of 1 MiB unless told otherwise."""
+ENOUGH = 1 << 23
+"""A batch of fewer records than asked for goes out when it holds this many bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Records, and the positions behind them."""
+
+    values: Sequence[bytes]
+    ends: Sequence[int]
+
+
+class FileReader:
+    """Reads one file from a committed position on; what it has read ahead can be dropped at any time."""
+
+    def __init__(self, file: SourceFile, opening: Opening, malformed: Malformed, *, emit_incomplete: bool) -> None:
+        self.file = file
+        self.malformed = malformed
+        self.waiting: int | None = None
+        """Where a last record begins that is not whole, if there is one."""
+        self._opening = opening
+        self._format: Format | None = None
+        self._emit = emit_incomplete
+        self._position = self._next = 0
+        self._ended = False
+        self._values: Sequence[bytes] = ()
+        self._ends: Sequence[int] = ()
+
+    def start(self, offset: SourceOffset | None) -> None:
+        """Go to the committed offset."""
+        self._position = self._next = self.file.resume(offset)
+
+    def take(self, limit: int) -> Taken | None:
+        """Take the next records, or None if there are none now."""
+        while len(self._values) < limit and self._read_ahead() < ENOUGH and self._fill():
+            pass
+        if not self._values:
+            return None
+        taken = Taken(self._values[:limit], self._ends[:limit])
+        self._values, self._ends = self._values[limit:], self._ends[limit:]
+        self._position = taken.ends[-1]
+        return taken
+
+    def release(self) -> None:
+        """Drop what was read ahead; it will be read again."""
+        if self._values:
+            self._values, self._ends = (), ()
+            self._next, self._ended = self._position, False
+
+    def at_end(self) -> bool:
+        """Tell whether everything that the file holds now was taken."""
+        return self._ended and not self._values and not self.file.has_grown()
+
+    def _read_ahead(self) -> int:
+        return self._ends[-1] - self._position if self._ends else 0
+
+    def _fill(self) -> bool:
+        """Read on; tell whether that gave records."""
+        size = CHUNK
+        while not self._ended or self.file.has_grown():
+            reading = self._format or self._open()
+            if reading is None:
+                return False
+            before = self._next
+            if self._read(reading, size):
+                return True
+            size = CHUNK if self._next > before else self._larger(size)
+        return False
+
+    def _open(self) -> Format | None:
+        size = 0
+        while True:
+            chunk = self.file.read(0, size)
+            try:
+                opened = self._opening(self._text(chunk, size))
+            except MalformedLine as found:
+                raise self.malformed.failure(found) from None
+            if opened is not None:
+                self._format, first = opened
+                self._next = self._position = max(self._position, first)
+                return self._format
+            if chunk.at_end:
+                self._ended, self.waiting = True, 0 if chunk.data else None
+                return None
+            size = self._larger(size)
+
+    def _read(self, reading: Format, size: int) -> bool:
+        """Parse the next chunk into the records read ahead; tell whether it held any."""
+        self._skip_line_end()
+        chunk = self.file.read(self._next, size)
+        text = self._text(chunk, size)
+        try:
+            parsed, ended = reading.parse(text, self.malformed.complain), chunk.at_end
+        except MalformedLine as found:
+            parsed, ended = self._parse_before(found, reading, text), False
+        self._values, self._ends = [*self._values, *parsed.values], [*self._ends, *parsed.ends]
+        self._next, self._ended = parsed.next, ended
+        self.waiting = parsed.next if ended and parsed.next < chunk.start + len(chunk.data) else None
+        return bool(parsed.values)
+
+    def _parse_before(self, found: MalformedLine, reading: Format, text: Text) -> Parsed:
+        """Hand out what is sound before failing, so that it is committed and need not be read again."""
+        if found.position == text.start:
+            raise self.malformed.failure(found) from None
+        sound = text.data[: found.position - text.start]
+        return reading.parse(Text(text.start, sound, last=False), self.malformed.complain)
+
+    def _text(self, chunk: Chunk, size: int) -> Text:
+        """The whole lines of a chunk, with the rest behind them if that is to be taken as a line."""
+        if chunk.at_end and self._emit:
+            return Text(chunk.start, chunk.data, last=True)
+        whole = chunk.data[: chunk.data.rfind(NEWLINE) + 1]
+        # A quote that is open at the very end of a file closes behind it only if the writer stopped within a line.
+        last = (chunk.at_end and len(whole) == len(chunk.data)) or size >= LONGEST
+        return Text(chunk.start, whole, last)
+
+    def _skip_line_end(self) -> None:
+        """Pass the end of a line that was taken without it (`incomplete.last.line = emit`) and completed since."""
+        if not self._emit or self._next == 0:
+            return
+        around = self.file.read(self._next - 1, 3).data
+        for line_end in (b"\n", b"\r\n"):
+            if around[:1] != NEWLINE and around[1:].startswith(line_end):
+                self._next += len(line_end)
+                return
+
+    def _larger(self, size: int) -> int:
+        if size >= LONGEST:
+            what = f"a line of more than {LONGEST >> 20} MiB; is this a text file?"
+            raise self.malformed.failure(MalformedLine(self._next, what))
+        return max(CHUNK, 2 * size)

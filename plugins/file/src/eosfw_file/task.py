@@ -1,0 +1,90 @@
+"""Read the files of one task in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from eosfw.connectors import SourceTask
+from eosfw.records import SourceBatch
+from eosfw_file.formats import opening
+from eosfw_file.malformed import Malformed
+from eosfw_file.properties import TASK
+from eosfw_file.reader import FileReader, Taken
+from eosfw_file.source import SourceFile
+
+if TYPE_CHECKING:
+    from eosfw.config import Config, ConfigDef
+    from eosfw.connectors import SourceTaskContext
+    from eosfw.records import SourcePartition
+
+TURN = 256
+"""Polls that one file may fill before the next one gets its turn, so that no file starves the others."""
+
+
+def source_partition(path: str) -> SourcePartition:
+    """How the offsets of a file are filed: by its absolute path, as Kafka's own file connector does."""
+    return {"filename": path}
+
+
+class FileSourceTask(SourceTask):
+    """Polls its files: one until it ends or its turn is over, then the next, round and round."""
+
+    config: ClassVar[ConfigDef | None] = TASK
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        self._topic: str = config["topic"]
+        self._batch: int = config["batch.size"]
+        self._context = context
+        self._readers = [self._reader(path, config) for path in config["task.files"]]
+        self._turn = 0
+        self._told: set[tuple[str, int]] = set()
+
+    def poll(self) -> SourceBatch | None:
+        for _ in self._readers:
+            reader = self._readers[self._turn // TURN]
+            taken = reader.take(self._batch)
+            if taken is None:
+                self._next_file()
+                continue
+            self._turn += 1
+            if self._turn % TURN == 0:
+                reader.release()
+                self._turn %= TURN * len(self._readers)
+            return self._source_batch(reader, taken)
+        return None
+
+    def at_end(self) -> bool:
+        if not all(reader.at_end() for reader in self._readers):
+            return False
+        self._tell_waiting()
+        return True
+
+    def stop(self) -> None:
+        self._readers = []
+
+    def _reader(self, path: str, config: Config) -> FileReader:
+        file = SourceFile(path)
+        skip = config["malformed"] == "skip"
+        malformed = Malformed(file, self._context.notice if skip else None)
+        reader = FileReader(file, opening(config), malformed, emit_incomplete=config["incomplete.last.line"] == "emit")
+        reader.start(self._context.offset(source_partition(path)))
+        return reader
+
+    def _next_file(self) -> None:
+        self._turn = (self._turn // TURN + 1) % len(self._readers) * TURN
+
+    def _source_batch(self, reader: FileReader, taken: Taken) -> SourceBatch:
+        offset = reader.file.offset
+        return SourceBatch(
+            topic=self._topic,
+            values=taken.values,
+            source_partition=source_partition(reader.file.path),
+            source_offset=offset(taken.ends[-1]),
+            source_offsets=[offset(end) for end in taken.ends] if self._context.record_offsets else None,
+        )
+
+    def _tell_waiting(self) -> None:
+        for reader in self._readers:
+            if reader.waiting is not None and (place := (reader.file.path, reader.waiting)) not in self._told:
+                self._told.add(place)
+                self._context.notice("waiting line", reader.malformed.waiting(reader.waiting))
