@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 
 from eosfw.records import Primitive
 
@@ -64,30 +65,13 @@ def number(key: str, value: float) -> str:
     """A double as Java spells it: shortest digits, plain between 10^-3 and 10^7, else with an exponent."""
     if not math.isfinite(value):
         raise NotPrimitiveError(f"{key!r} is {value}, which JSON cannot hold")
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return format(value, ".1f") if value == int(value) else _plain(value)
-    mantissa, _, exponent = format_shortest(value)
-    return f"{mantissa}E{exponent}"
+    return repr(value) if value == 0 or 1e-3 <= abs(value) < 1e7 else _scientific(Decimal(repr(value)))
 
 
-def _plain(value: float) -> str:
-    shown = repr(value)
-    if "e" not in shown:
-        return shown
-    mantissa, _, exponent = shown.partition("e")
-    return format(value, f".{len(mantissa.replace('.', '').lstrip('-')) - 1 - int(exponent)}f")
-
-
-def format_shortest(value: float) -> tuple[str, str, int]:
-    """Mantissa with at least one decimal, sign included; the letter; the exponent."""
-    digits, _, exponent = repr(value).partition("e")
-    sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
-    whole, _, fraction = digits.partition(".")
-    fraction = "" if fraction == "0" and exponent else fraction
-    all_digits = (whole + fraction).lstrip("0")
-    shift = len(whole) - 1 if whole != "0" else -(len(fraction) - len(fraction.lstrip("0"))) - 1
-    all_digits = all_digits.rstrip("0") or "0"
-    return f"{sign}{all_digits[0]}.{all_digits[1:] or '0'}", "E", shift + int(exponent or 0)
+def _scientific(value: Decimal) -> str:
+    sign, digits, exponent = value.normalize().as_tuple()
+    first, *others = (str(digit) for digit in digits)
+    return f"{'-' * sign}{first}.{''.join(others) or '0'}E{int(exponent) + len(others)}"
 
 
 def text(value: str) -> str:

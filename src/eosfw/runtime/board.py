@@ -1,0 +1,98 @@
+"""Write down what a task does, for others to read at any moment."""
+
+from __future__ import annotations
+
+import traceback
+
+from eosfw.runtime.plan import Announce, TaskPlan
+from eosfw.runtime.status import Notice, TaskState, TaskStatus
+from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.waiting import Runtime
+
+
+class TaskBoard:
+    """One task's status: written by its own thread alone, read by all."""
+
+    def __init__(self, plan: TaskPlan, announce: Announce, runtime: Runtime) -> None:
+        self._plan, self._announce, self._runtime = plan, announce, runtime
+        self._notices: dict[str, Notice] = {}
+        self._step: TaskStep | None = None
+        self._trace: str | None = None
+        self.state = TaskState.UNASSIGNED
+        self.error: BaseException | None = None
+        self.superseded = False
+        self.records = self.transactions = self.open_records = 0
+        self.at_end: bool | None = None
+        self.last_activity = runtime.now()
+
+    def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
+        """Announce a step; whoever hears it may hold this thread up."""
+        self._step = step
+        plan = self._plan
+        self._announce(
+            StepEvent(
+                step,
+                self._runtime.now(),
+                self._runtime.wall(),
+                plan.id.connector,
+                plan.id,
+                plan.generation,
+                plan.transactional_id,
+                transaction,
+                detail,
+            )
+        )
+
+    def committed(self, records: int) -> None:
+        """Count a committed transaction."""
+        self.records += records
+        self.transactions += 1
+        self.open_records = 0
+        self.active()
+
+    def active(self) -> None:
+        """Note that something moved."""
+        self.last_activity = self._runtime.now()
+
+    def notice(self, kind: str, text: str, count: int = 1) -> None:
+        """Keep something to tell the user; the first text of a kind stays, counts add up."""
+        known = self._notices.get(kind)
+        self._notices[kind] = Notice(kind, text if known is None else known.text, (known.count if known else 0) + count)
+
+    def failed(self, error: BaseException) -> None:
+        """End as failed, with the trace."""
+        self.error = error
+        self._trace = "".join(traceback.format_exception(error))
+        self.state = TaskState.FAILED
+        self.step(TaskStep.FAILED, error=str(error) or type(error).__name__)
+
+    def gave_way(self, error: BaseException) -> None:
+        """End because a newer generation owns the task."""
+        self.error = error
+        self._trace = str(error)
+        self.superseded = True
+        self.state = TaskState.UNASSIGNED
+        self.step(TaskStep.SUPERSEDED, error=str(error))
+
+    def stopped(self) -> None:
+        """End as asked."""
+        self.state = TaskState.STOPPED
+        self.step(TaskStep.STOPPED)
+
+    def snapshot(self) -> TaskStatus:
+        """Everything, frozen."""
+        return TaskStatus(
+            self._plan.id,
+            self._plan.generation,
+            self.state,
+            self._step,
+            self.error,
+            self._trace,
+            self.superseded,
+            self.records,
+            self.transactions,
+            self.at_end,
+            self.last_activity,
+            self.open_records,
+            tuple(self._notices.values()),
+        )

@@ -1,0 +1,95 @@
+"""Read the config topic to its end, for everybody in this process who believes in it."""
+
+from __future__ import annotations
+
+import logging
+from types import TracebackType
+from typing import Self
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, IsolationLevel
+from eosfw.records import LogBatch, OffsetRange
+from eosfw.state.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.config_records import WRITER
+from eosfw.waiting import Runtime
+
+logger = logging.getLogger(__name__)
+
+READ_TIMEOUT = 30.0
+"""How long a read to the end may stand still (LOG-07)."""
+
+
+class ConfigTopic:
+    """The one fold of the config topic in this process; thread-safe.
+
+    One fold for all, because generations are counted, not stored: two folds that began before and after a compaction
+    may number them differently.
+    """
+
+    def __init__(self, backend: Backend, topic: str, isolation: IsolationLevel, runtime: Runtime) -> None:
+        self.partition = TopicPartition(topic, 0)
+        self.isolation = isolation
+        self._backend = backend
+        self._lock = runtime.lock()
+        self._log = ConfigLog()
+
+    def entry(self, connector: str) -> ConnectorEntry:
+        """What is known of a connector, as of the last read."""
+        with self._lock:
+            return self._log.entry(connector)
+
+    @property
+    def position(self) -> int:
+        """Offset behind what was read."""
+        with self._lock:
+            return self._log.position
+
+    def reader(self) -> ConfigReader:
+        """A way to read on, for one thread; close it."""
+        return ConfigReader(self, self._backend)
+
+    def take(self, batch: LogBatch) -> None:
+        """Apply what was read; records that another thread applied first are passed over."""
+        headers = batch.headers or [()] * len(batch)
+        with self._lock:
+            for offset, key, value, marks in zip(batch.offsets, batch.keys, batch.values, headers, strict=True):
+                if offset < self._log.position:
+                    continue
+                writer = next((mark for name, mark in marks if name == WRITER and mark is not None), None)
+                problem = self._log.apply(offset, key, value, writer.decode(errors="replace") if writer else None)
+                if problem:
+                    logger.error("%s at offset %d of topic %s; skipped", problem, offset, batch.topic)
+
+
+class ConfigReader:
+    """Reads the config topic on behalf of one thread of control."""
+
+    def __init__(self, topic: ConfigTopic, backend: Backend) -> None:
+        self._topic = topic
+        self._admin = backend.admin()
+        self._reader = backend.reader(topic.isolation, headers=True)
+
+    def read_to_end(self) -> None:
+        """Return once everything that was in the topic when called is known.
+
+        The end is asked for at read_uncommitted, so an open transaction of the leader is waited for (OFF-02).
+        """
+        partition = self._topic.partition
+        end = self._admin.end_offsets([partition], IsolationLevel.READ_UNCOMMITTED)[partition]
+        start = max(self._topic.position, self._admin.log_start_offsets([partition])[partition])
+        if start < end:
+            for batch in self._reader.read({partition: OffsetRange(start, end)}, READ_TIMEOUT):
+                self._topic.take(batch)
+
+    def close(self) -> None:
+        """Let go; a read under way on another thread ends by raising."""
+        self._reader.close()
+        self._admin.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,95 @@
+"""Write to the config topic under the leader's privilege (KIP-618)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from eosfw.errors import EosfwError, IllegalStateError, PrivilegedWriteError
+from eosfw.ids import leader_transactional_id
+from eosfw.protocols import Backend, TransactionalProducer
+from eosfw.records import ProducerRecord
+from eosfw.runtime.config_topic import READ_TIMEOUT, ConfigTopic
+from eosfw.runtime.turn import Turn
+from eosfw.state.config_records import WRITER, ConfigRecord
+from eosfw.waiting import Runtime
+
+
+class ConfigWriter:
+    """Holds the leader's producer; one write at a time, each in a transaction of its own, each read back (LDR-01..03).
+
+    Without `group_id` it writes without transactions or privilege, as a group does that never heard of exactly-once.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        topic: ConfigTopic,
+        runtime: Runtime,
+        *,
+        group_id: str | None,
+        worker: str,
+        properties: Mapping[str, str],
+    ) -> None:
+        self.transactional_id = None if group_id is None else leader_transactional_id(group_id)
+        self._backend = backend
+        self._topic = topic
+        self._worker = worker
+        self._properties = properties
+        self._producer: TransactionalProducer | None = None
+        self._turn = Turn(f"the writer of config topic {topic.partition.topic}", runtime)
+
+    def claim(self) -> None:
+        """Take the privilege from whoever holds it, then learn everything that was written with it."""
+        with self._turn.taken(READ_TIMEOUT):
+            self._drop()
+            producer = self._backend.producer(self.transactional_id, properties=self._properties)
+            try:
+                if self.transactional_id is not None:
+                    producer.init_transactions(READ_TIMEOUT)
+                self._read_back()
+            except BaseException:
+                producer.close(0)
+                raise
+            self._producer = producer
+
+    def write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
+        """Write records in one transaction and read them back; any failure costs the privilege.
+
+        `check` runs when nobody else in this process can write in between; it raises to refuse.
+        """
+        with self._turn.taken(READ_TIMEOUT):
+            if self._producer is None:
+                raise IllegalStateError("no privilege to write to the config topic: claim leadership first")
+            check()
+            try:
+                self._deliver(self._producer, records)
+                self._read_back()
+            except EosfwError as error:
+                self._drop()
+                raise PrivilegedWriteError(
+                    f"could not write to config topic {self._topic.partition.topic}: {error}"
+                ) from error
+
+    def _deliver(self, producer: TransactionalProducer, records: Sequence[ConfigRecord]) -> None:
+        if self.transactional_id is not None:
+            producer.begin_transaction()
+        headers = ((WRITER, self._worker.encode()),)
+        for key, value in records:
+            producer.send(ProducerRecord(self._topic.partition.topic, value, key, partition=0, headers=headers))
+        if self.transactional_id is not None:
+            producer.commit_transaction(READ_TIMEOUT)
+        else:
+            producer.flush(READ_TIMEOUT)
+
+    def _read_back(self) -> None:
+        with self._topic.reader() as reader:
+            reader.read_to_end()
+
+    def _drop(self) -> None:
+        if self._producer is not None:
+            self._producer.close(0)
+            self._producer = None
+
+    def close(self) -> None:
+        """Let go of the producer; from any thread."""
+        self._drop()

@@ -1,0 +1,104 @@
+"""Check what a connector's poll returned, turn it into columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from eosfw.errors import TaskFailedError
+from eosfw.records import ProducerBatch, SourceBatch, SourceRecord
+
+Batches = Sequence[SourceBatch]
+Records = Sequence[SourceRecord]
+
+
+def read_polled(polled: Any, task: object) -> Batches | Records:
+    """All batches, or all records, that a poll returned; TaskFailedError names what is neither."""
+    if polled is None:
+        return ()
+    if isinstance(polled, SourceBatch):
+        polled = (polled,)
+    if not isinstance(polled, Sequence) or isinstance(polled, (str, bytes)):
+        raise TaskFailedError(
+            f"poll of task {task} returned a {type(polled).__name__}; it must return a list of SourceRecord, "
+            f"a SourceBatch, a list of those, or None"
+        )
+    if polled:
+        _check(polled, type(polled[0]), task)
+    return polled
+
+
+def _check(polled: Sequence[Any], kind: type, task: object) -> None:
+    for index, item in enumerate(polled):
+        if not isinstance(item, (SourceRecord, SourceBatch)):
+            raise TaskFailedError(
+                f"poll of task {task} returned a {type(item).__name__} at index {index}: {item!r:.80}; "
+                f"it must be a SourceRecord or a SourceBatch"
+            )
+        if type(item) is not kind:
+            raise TaskFailedError(
+                f"poll of task {task} returned records beside batches (index {index}); return one kind at a time"
+            )
+        if not isinstance(item.topic, str) or not item.topic:
+            raise TaskFailedError(f"poll of task {task}: the record at index {index} names no topic ({item.topic!r})")
+
+
+def records_of(batch: SourceBatch, task: object) -> Iterator[SourceRecord]:
+    """A batch record by record, each with its own offset where the batch has them, else the batch's at the last."""
+    count = len(batch)
+    for index, value in enumerate(batch.values):
+        offset = batch.source_offset if batch.source_offsets is None else batch.source_offsets[index]
+        if batch.source_offsets is None and index < count - 1:
+            raise TaskFailedError(
+                f"task {task} returned a SourceBatch without `source_offsets`, though its context asks for "
+                f"`record_offsets`: without them records cannot be told apart"
+            )
+        yield SourceRecord(
+            batch.topic,
+            value,
+            None if batch.keys is None else batch.keys[index],
+            batch.source_partition,
+            offset,
+            batch.partition,
+            None if batch.timestamps is None else batch.timestamps[index],
+        )
+
+
+def columns(batch: SourceBatch) -> ProducerBatch:
+    """What of a batch goes to its topic."""
+    return ProducerBatch(batch.topic, batch.values, batch.keys, batch.partition, batch.timestamps)
+
+
+def runs(records: Records) -> Iterator[list[SourceRecord]]:
+    """Records that can travel as one batch: in order, one topic, one partition, no headers."""
+    run: list[SourceRecord] = []
+    for record in records:
+        if run and not _together(run[0], record):
+            yield run
+            run = []
+        run.append(record)
+    if run:
+        yield run
+
+
+def _together(first: SourceRecord, record: SourceRecord) -> bool:
+    return (
+        record.topic == first.topic
+        and record.partition == first.partition
+        and not record.headers
+        and not first.headers
+        and (record.timestamp is None) == (first.timestamp is None)
+    )
+
+
+def columns_of(run: Records) -> ProducerBatch:
+    """Records of a run as columns."""
+    first = run[0]
+    stamped = first.timestamp is not None
+    return ProducerBatch(
+        first.topic,
+        [record.value for record in run],
+        [record.key for record in run] if any(record.key is not None for record in run) else None,
+        first.partition,
+        [record.timestamp or 0 for record in run] if stamped else None,
+    )

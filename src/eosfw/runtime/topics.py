@@ -1,0 +1,55 @@
+"""Create the topics a worker needs, once each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eosfw.errors import ConfigError, Problem, TopicExistsError
+from eosfw.protocols import Admin, NewTopic
+
+COMPACTED: Mapping[str, str] = {"cleanup.policy": "compact"}
+
+
+def ensure_topic(admin: Admin, topic: NewTopic) -> int:
+    """Create a topic unless it exists; return how many partitions it has."""
+    found = admin.partitions([topic.name]).get(topic.name)
+    if found is not None:
+        return found
+    try:
+        admin.create_topics([topic])
+    except TopicExistsError:
+        return admin.partitions([topic.name]).get(topic.name, topic.partitions)
+    return topic.partitions
+
+
+def ensure_config_topic(admin: Admin, name: str, replication_factor: int) -> None:
+    """Create the config topic, or make sure that it is one log (LOG-01)."""
+    partitions = ensure_topic(admin, NewTopic(name, 1, replication_factor, COMPACTED))
+    if partitions != 1:
+        raise ConfigError(
+            Problem(
+                "config.storage.topic",
+                f"topic {name!r} has {partitions} partitions; a config topic must have exactly one, "
+                f"because its order is what workers agree on. Name another topic, or recreate this one",
+            )
+        )
+
+
+def ensure_offsets_topic(admin: Admin, name: str, partitions: int, replication_factor: int) -> None:
+    """Create the offsets topic unless it exists."""
+    ensure_topic(admin, NewTopic(name, partitions, replication_factor, COMPACTED))
+
+
+class RecordTopics:
+    """Creates topics for records when a task first sends to them; for one thread."""
+
+    def __init__(self, admin: Admin, partitions: int, replication_factor: int) -> None:
+        self._admin = admin
+        self._shape = (partitions, replication_factor)
+        self._known: set[str] = set()
+
+    def ensure(self, topic: str) -> None:
+        """Make sure that a topic exists."""
+        if topic not in self._known:
+            ensure_topic(self._admin, NewTopic(topic, *self._shape))
+            self._known.add(topic)

@@ -1,0 +1,31 @@
+"""Decide which producers a new generation of tasks must shut out (KIP-618)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from eosfw.ids import ConnectorTaskId, task_transactional_id
+from eosfw.state.config_log import ConnectorEntry
+
+
+class Round(Enum):
+    """What a fencing request asks the leader to do."""
+
+    NOTHING = "nothing"
+    RECORD_ONLY = "record-only"
+    FENCE = "fence"
+
+
+def plan_round(seen: ConnectorEntry) -> Round:
+    """Choose the fencing round that the config log calls for."""
+    if not seen.pending_fencing:
+        return Round.NOTHING
+    # Old and new lone task share one transactional id, so initialising fences by itself.
+    lone = seen.task_count_record == len(seen.tasks) == 1
+    return Round.RECORD_ONLY if seen.task_count_record is None or lone else Round.FENCE
+
+
+def victims(group_id: str, connector: str, seen: ConnectorEntry) -> tuple[str, ...]:
+    """The transactional ids that producers of earlier generations may still hold."""
+    old = seen.task_count_record or 0
+    return tuple(task_transactional_id(group_id, ConnectorTaskId(connector, number)) for number in range(old))

@@ -1,0 +1,30 @@
+"""Decide what a task does that lost its producer (design decision 7).
+
+A coordinator's timeout looks like a fencing, and a lost answer leaves the outcome open. Only the config log can tell:
+a superseded task stops for good, the rightful owner starts over once more, and nobody does so for ever, since that is
+how two owners fence each other.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from eosfw.state.startup import Standing
+
+MOST_LOSSES = 3
+"""An owner that loses its producer more often within one generation fails (ruling 1)."""
+
+
+class AfterLoss(Enum):
+    """What to do once the producer is discarded."""
+
+    STOP_SUPERSEDED = "stop-superseded"
+    START_OVER = "start-over"
+    FAIL = "fail"
+
+
+def after_loss(now: Standing, losses: int) -> AfterLoss:
+    """Choose by how the task stands and how often it lost a producer in this generation, this time included."""
+    if now is not Standing.OWNER:
+        return AfterLoss.STOP_SUPERSEDED
+    return AfterLoss.START_OVER if losses <= MOST_LOSSES else AfterLoss.FAIL
