@@ -33,7 +33,8 @@ def test_a_task_stays_frozen_before_the_named_step_until_the_gate_opens() -> Non
 
         assert passed.wait(5)
         assert spawned.join(5)
-        assert gate.freeze is not None and gate.freeze.until is not None
+        assert gate.freeze is not None
+        assert gate.freeze.until is not None
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_events_survive_the_way_through_json_lines() -> None:
 
 
 def test_a_line_that_is_no_event_is_named() -> None:
-    with pytest.raises(DamagedDataError, match="not a step event.*brew"):
+    with pytest.raises(DamagedDataError, match=r"not a step event.*brew"):
         History.from_lines(['{"step":"brew","at":1,"wall":1,"connector":"c"}'], StoppedClock())
 
 

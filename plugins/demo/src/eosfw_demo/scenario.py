@@ -1,0 +1,112 @@
+"""Make a zombie on purpose: freeze a task in its transaction, replace its generation, wake it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eosfw.ids import ConnectorTaskId, task_transactional_id
+from eosfw.observe import Freeze, Gate, Lane
+from eosfw.observe.timeline.annotations import fenced_ids
+from eosfw.state.steps import StepEvent, TaskStep
+from eosfw_demo.progress import Progress
+from eosfw_demo.stage import Stage, StuckError
+
+TASKS = 4
+FEWER = 3
+"""Tasks of the second generation: so files really change hands."""
+PARTITIONS = 4
+BATCH = 2000
+VICTIM = 1
+WOKEN_AT = 0.7
+"""Share of the records committed when the zombie is woken: its successors are hard at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drama:
+    """What happened on stage."""
+
+    victim: ConnectorTaskId
+    transactional_id: str
+    freeze: Freeze
+    open_records: int
+    generations: tuple[int, int]
+    fenced_ids: Sequence[str]
+    fencing: StepEvent | None
+    """The zombie's own fencing error; None if it was never fenced."""
+    started: float
+    """On the runtime's clock, as all moments of the drama."""
+
+
+def play(stage: Stage, files: Sequence[Path], records: int, progress: Progress) -> Drama:
+    """Run the flights through the tasks, a zombie in the middle; return when all is committed."""
+    connector = stage.names.connector
+    victim = ConnectorTaskId(connector, VICTIM)
+    gate = stage.gates.freeze(TaskStep.SEND_OFFSETS, task=victim, nth=_middle(records))
+    started = stage.runtime.now()
+    first = stage.worker.put_connector(connector, properties(stage, files, TASKS))
+    progress.say(f"generation {first}: {TASKS} tasks read {TASKS} files")
+    stage.until(gate.reached.is_set, f"task {victim} comes to its middle")
+    held = _open_records(stage, gate)
+    progress.say(f"task {VICTIM} is frozen with {held:,} records sent and their offsets not")
+
+    second = stage.worker.put_connector(connector, properties(stage, files, FEWER))
+    progress.say(f"generation {second}: its {FEWER} tasks take over all {TASKS} files")
+    stage.until(lambda: stage.history.records >= WOKEN_AT * records, "the new generation is at work")
+    gate.open()
+    progress.say(f"task {VICTIM} of generation {first} is woken")
+    lane = Lane(connector, first, VICTIM)
+    stage.until(lambda: stage.history.last_steps()[lane].step in _ENDS, "the zombie meets its end")
+    stage.until(lambda: stage.worker.drained(idle=5.0), "every file is read to its end")
+    stage.worker.stop()
+    progress.say(f"all files are at their end: {stage.history.records:,} records committed")
+    return _tell(stage, gate, held, (first, second), started)
+
+
+_ENDS = frozenset({TaskStep.FENCED, TaskStep.SUPERSEDED, TaskStep.FAILED, TaskStep.STOPPED})
+
+
+def properties(stage: Stage, files: Sequence[Path], tasks: int) -> dict[str, str]:
+    """The connector, as a pipeline file would have it; each value is a CSV line as it stands."""
+    return {
+        "connector.class": "file",
+        "tasks.max": str(tasks),
+        "file": str(files[0].parent),
+        "format": "csv",
+        "value": "raw",
+        "topic": stage.names.topic,
+        "batch.size": str(BATCH),
+        "topic.creation.default.partitions": str(PARTITIONS),
+        "eosfw.identity": "value",
+    }
+
+
+def _middle(records: int) -> int:
+    """Which of the victim's transactions lies in the middle of its file."""
+    return max(1, records // TASKS // BATCH // 2)
+
+
+def _open_records(stage: Stage, gate: Gate) -> int:
+    held = [task for task in stage.history.open_transactions() if gate.event and task.lane.task == VICTIM]
+    if not held or not held[0].records:
+        raise StuckError(f"task {VICTIM} was frozen without records in its transaction; nothing would be shown")
+    return held[0].records
+
+
+def _tell(stage: Stage, gate: Gate, held: int, generations: tuple[int, int], started: float) -> Drama:
+    victim = ConnectorTaskId(stage.names.connector, VICTIM)
+    if gate.freeze is None:
+        raise StuckError(f"the gate for {gate} never fired")
+    rounds = [event for event in stage.history.events() if event.step is TaskStep.FENCE_ZOMBIES]
+    ids = [name for event in rounds if event.generation == generations[1] for name in fenced_ids(event)]
+    return Drama(
+        victim=victim,
+        transactional_id=task_transactional_id(stage.names.group, victim),
+        freeze=gate.freeze,
+        open_records=held,
+        generations=generations,
+        fenced_ids=ids,
+        fencing=stage.history.zombies().get(Lane(victim.connector, generations[0], VICTIM)),
+        started=started,
+    )

@@ -1,0 +1,86 @@
+"""Judge what was committed against the CSV: in Spark, or with our own reader."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from eosfw.protocols import Step, StepInput, Verdict
+from eosfw_demo.aggregate import SQL, TOPIC_TABLE, Rows, aggregate, rows_of
+from eosfw_demo.progress import Progress
+from eosfw_demo.stage import Stage, Wishes
+from eosfw_demo.tables import read_parquet, write_csv
+
+CHUNK = 20_000
+EXAMPLES = 5
+STEP = "flights-by-carrier"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict, the aggregation of what was committed, where it lies."""
+
+    verdict: Verdict
+    rows: Rows
+    table: Path
+
+
+def judge(
+    stage: Stage, wishes: Wishes, header: bytes, lines: Sequence[bytes], output: Path, progress: Progress
+) -> Judged:
+    """Count duplicates and missing lines, aggregate, write the result to the output folder."""
+    if wishes.spark:
+        return _in_spark(stage, wishes, lines, output, progress)
+    return _by_ourselves(stage, header, lines, output, progress)
+
+
+def _in_spark(stage: Stage, wishes: Wishes, lines: Sequence[bytes], output: Path, progress: Progress) -> Judged:
+    topic = stage.names.topic
+    step = Step(STEP, [StepInput(TOPIC_TABLE, topic)], str(output / STEP), sql=SQL)
+    ranges = stage.committed()
+    progress.doing("Spark starts")
+    engine = stage.plugins.step_engine().start(
+        wishes.backend, {"bootstrap.servers": stage.bootstrap_servers}, str(output)
+    )
+    try:
+        progress.say("Spark is up")
+        progress.doing("Spark aggregates the committed records")
+        engine.run(step, ranges)
+        progress.say("Spark has aggregated the committed records")
+        progress.doing("Spark counts duplicates")
+        verdict = engine.verdict(ranges, "value", chunks(lines))
+        progress.say("Spark has compared every line by its value")
+    finally:
+        engine.close()
+    return Judged(verdict, rows_of(read_parquet(Path(step.output))), Path(step.output))
+
+
+def _by_ourselves(stage: Stage, header: bytes, lines: Sequence[bytes], output: Path, progress: Progress) -> Judged:
+    progress.doing("reading the committed records")
+    found = list(stage.values(stage.committed()))
+    progress.say(f"{len(found):,} committed records are read")
+    rows = aggregate(header, found)
+    table = output / f"{STEP}.csv"
+    write_csv(table, rows.values())
+    return Judged(compare(lines, found), rows, table)
+
+
+def compare(expected: Sequence[bytes], found: Sequence[bytes]) -> Verdict:
+    """Count by value what appears more often than expected, what less."""
+    balance = Counter(found)
+    balance.subtract(expected)
+    extra = {line: count for line, count in balance.items() if count > 0}
+    examples = [f"{line.decode(errors='replace')} (+{count})" for line, count in islice(extra.items(), EXAMPLES)]
+    lacking = ((line, -count) for line, count in balance.items() if count < 0)
+    examples += [f"{line.decode(errors='replace')} (-{count})" for line, count in islice(lacking, EXAMPLES)]
+    missing = -sum(count for count in balance.values() if count < 0)
+    return Verdict(sum(extra.values()), missing, examples)
+
+
+def chunks(lines: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """The expected lines, some thousands at a time."""
+    for start in range(0, len(lines), CHUNK):
+        yield lines[start : start + CHUNK]
