@@ -1,0 +1,20 @@
+"""Offer what this distribution has to the framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eosfw.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eosfw.protocols import LocalCluster
+
+
+@hookimpl
+def eosfw_clusters() -> Iterable[type[LocalCluster]]:
+    """The embedded broker."""
+    from eosfw_memory.cluster import EmbeddedCluster  # noqa: PLC0415
+
+    return [EmbeddedCluster]

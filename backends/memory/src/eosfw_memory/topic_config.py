@@ -1,0 +1,59 @@
+"""Know the properties a topic may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, List, Long, String
+from eosfw.errors import ConfigError
+
+from eosfw_memory.codes import Code, KafkaError
+
+TOPIC = ConfigDef(
+    List("cleanup.policy", default="delete", doc="delete, compact, or both; nothing is cleaned up in memory"),
+    Choice("compression.type", default="producer", among=("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")),
+    Long("delete.retention.ms", default="86400000", at_least=0),
+    Long("file.delete.delay.ms", default="60000", at_least=0),
+    Long("flush.messages", default=str(2**63 - 1), at_least=1),
+    Long("flush.ms", default=str(2**63 - 1), at_least=0),
+    Int("index.interval.bytes", default="4096", at_least=0),
+    Long("max.compaction.lag.ms", default=str(2**63 - 1), at_least=1),
+    Int("max.message.bytes", default="1048588", at_least=0),
+    Long("message.timestamp.after.max.ms", default="3600000", at_least=0),
+    Long("message.timestamp.before.max.ms", default=str(2**63 - 1), at_least=0),
+    Choice("message.timestamp.type", default="CreateTime", among=("CreateTime", "LogAppendTime")),
+    String("min.cleanable.dirty.ratio", default="0.5"),
+    Long("min.compaction.lag.ms", default="0", at_least=0),
+    Int("min.insync.replicas", default="1", at_least=1),
+    Boolean("preallocate", default="false"),
+    Long("retention.bytes", default="-1"),
+    Long("retention.ms", default="604800000", at_least=-1),
+    Int("segment.bytes", default="1073741824", at_least=14),
+    Int("segment.index.bytes", default="10485760", at_least=4),
+    Long("segment.jitter.ms", default="0", at_least=0),
+    Long("segment.ms", default="604800000", at_least=1),
+    Boolean("unclean.leader.election.enable", default="false"),
+)
+"""Kafka's topic properties; the defaults are texts, as they are shown."""
+
+_POLICIES = frozenset({"delete", "compact"})
+
+
+def checked_config(config: Mapping[str, str]) -> None:
+    """Raise InvalidConfig naming what is wrong with a topic's properties."""
+    try:
+        TOPIC.parse(config)
+    except ConfigError as wrong:
+        raise KafkaError(Code.INVALID_CONFIG, str(wrong)) from wrong
+    policies = {policy.strip() for policy in config.get("cleanup.policy", "delete").split(",")}
+    if not policies <= _POLICIES:
+        raise KafkaError(
+            Code.INVALID_CONFIG,
+            f"Invalid value {config['cleanup.policy']} for configuration cleanup.policy: "
+            "String must be one of: compact, delete",
+        )
+
+
+def in_force(config: Mapping[str, str]) -> dict[str, str]:
+    """Every property of a topic: its own over the defaults."""
+    return {name: config.get(name, str(key.default)) for name, key in TOPIC.keys.items()}

@@ -1,0 +1,1 @@
+"""Serve Kafka's wire protocol."""

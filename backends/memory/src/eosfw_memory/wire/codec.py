@@ -1,0 +1,107 @@
+"""Read requests from frames, write answers as frames."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from typing import Any
+
+from kio.index import load_request_schema, load_response_schema
+from kio.serial import entity_reader, entity_writer
+
+from eosfw_memory.broker import Handler
+from eosfw_memory.deferred import Answer
+from eosfw_memory.wire.routes import API_VERSIONS, ROUTES
+from eosfw_memory.wire.schemas import builder
+
+_START = struct.Struct(">hhi")
+_PREFIX = struct.Struct(">ii")
+UNSUPPORTED_VERSION = 35
+
+
+class RequestError(Exception):
+    """A frame is not a request this broker can read; real brokers close the connection too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How one version of one request is read, handled, answered."""
+
+    key: int
+    version: int
+    handler: Handler
+    read_header: Any
+    read_body: Any
+    build: Any
+    write_body: Any
+    flexible_answer: bool
+
+    def encode(self, correlation_id: int, answer: Answer) -> bytes:
+        """The whole frame of an answer."""
+        out = BytesIO()
+        out.write(_PREFIX.pack(0, correlation_id))
+        if self.flexible_answer:
+            out.write(b"\0")
+        self.write_body(out, self.build(answer))
+        with out.getbuffer() as view:
+            struct.pack_into(">i", view, 0, len(view) - 4)
+        return out.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A request that was read."""
+
+    codec: Codec
+    correlation_id: int
+    body: Any
+
+
+@lru_cache(maxsize=None)
+def codec(key: int, version: int) -> Codec:
+    """The codec of one version of a request; its schemas are loaded when first needed."""
+    request, response = load_request_schema(key, version), load_response_schema(key, version)
+    return Codec(
+        key,
+        version,
+        ROUTES[key].handler(),
+        entity_reader(request.__header_schema__),
+        entity_reader(request),
+        builder(response),
+        entity_writer(response),
+        bool(response.__header_schema__.__flexible__),
+    )
+
+
+def decode(frame: bytes) -> Incoming:
+    """Read a frame; raise RequestError when it is no request this broker serves."""
+    if len(frame) < _START.size:
+        raise RequestError(f"a request of {len(frame)} bytes has no header")
+    key, version, correlation_id = _START.unpack_from(frame)
+    route = ROUTES.get(key)
+    if route is None:
+        raise RequestError(f"request {key} is not served")
+    if not route.min_version <= version <= route.max_version:
+        return _of_unknown_version(key, version, correlation_id)
+    found = codec(key, version)
+    return Incoming(found, correlation_id, _body(found, frame))
+
+
+def _of_unknown_version(key: int, version: int, correlation_id: int) -> Incoming:
+    """A client that asks for versions in a newer way is told in the oldest (KIP-511); no other request is guessed."""
+    if key != API_VERSIONS:
+        raise RequestError(f"version {version} of request {key} is not served")
+    return Incoming(codec(key, 0), correlation_id, None)
+
+
+def _body(found: Codec, frame: bytes) -> Any:
+    try:
+        _, header_bytes = found.read_header(frame, 0)
+        body, body_bytes = found.read_body(frame, header_bytes)
+    except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
+        raise RequestError(f"request {found.key} version {found.version} cannot be read: {wrong}") from wrong
+    if header_bytes + body_bytes != len(frame):
+        raise RequestError(f"request {found.key} version {found.version} has bytes behind its end")
+    return body

@@ -1,0 +1,163 @@
+"""Serve one client's connection.
+
+Requests of a connection are answered one after the other, in order, as a real broker does: while an answer is put off,
+the requests behind it wait. Whatever a client does wrong closes its own connection, nobody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import cast
+
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.wire.codec import Incoming, RequestError, decode
+from eosfw_memory.wire.framing import FrameError, Framer
+
+_LOG = logging.getLogger(__name__)
+_MAX_WAITING = 64
+"""Requests a client may send ahead before its bytes are left in the socket."""
+
+
+class Connection(asyncio.Protocol):
+    """The protocol of one accepted socket; every method runs on the event loop's thread."""
+
+    def __init__(self, broker: Broker, connections: set[Connection]) -> None:
+        self._broker = broker
+        self._connections = connections
+        self._framer = Framer(broker.settings.request_max_bytes)
+        self._frames: deque[bytes] = deque()
+        self._poll: LongPoll | None = None
+        self._writable = True
+        self._transport: asyncio.Transport
+
+    # --- what the event loop tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.discard(self)
+        self._frames.clear()
+        if self._poll is not None:
+            self._poll.cancel()
+            self._poll = None
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._frames += self._framer.feed(data)
+        except FrameError as wrong:
+            self._refuse(wrong)
+            return
+        self._advance()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._advance()
+
+    def abort(self) -> None:
+        """Drop the connection at once."""
+        self._transport.abort()
+
+    # --- one request after the other
+
+    def _advance(self) -> None:
+        while self._frames and self._poll is None and self._writable and not self._transport.is_closing():
+            self._process(self._frames.popleft())
+        if len(self._frames) > _MAX_WAITING:
+            self._transport.pause_reading()
+        elif not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _process(self, frame: bytes) -> None:
+        try:
+            incoming = decode(frame)
+            context = Context(incoming.codec.version)
+            answer = self._broker.serve(incoming.codec.handler, incoming.body, context)
+        except RequestError as wrong:
+            self._refuse(wrong)
+        except Exception:
+            _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
+            self._transport.abort()
+        else:
+            self._respond(incoming, answer)
+        self._broker.settle()
+
+    def _respond(self, incoming: Incoming, answer: Answer | Deferred | None) -> None:
+        if isinstance(answer, Deferred):
+            self._poll = LongPoll(self, incoming, answer, self._broker)
+        elif answer is not None:
+            self._transport.write(incoming.codec.encode(incoming.correlation_id, answer))
+
+    def poll_answered(self, incoming: Incoming, answer: Answer) -> None:
+        """A put-off answer is here: send it, go on with the requests behind it."""
+        self._poll = None
+        self._respond(incoming, answer)
+        self._advance()
+
+    def _refuse(self, wrong: Exception) -> None:
+        _LOG.info("connection of %s closed: %s", self._peer(), wrong)
+        self._frames.clear()
+        self._transport.abort()
+
+    def _peer(self) -> object:
+        return self._transport.get_extra_info("peername")
+
+
+class LongPoll:
+    """One answer that is put off: tried again after wakes, which any thread may give, and at its timeout."""
+
+    def __init__(self, connection: Connection, incoming: Incoming, deferred: Deferred, broker: Broker) -> None:
+        self._connection = connection
+        self._incoming = incoming
+        self._deferred = deferred
+        self._broker = broker
+        self._loop = asyncio.get_running_loop()
+        self._due = False
+        self._done = False
+        self._timer = self._loop.call_later(max(deferred.timeout_ms, 0) / 1000, self._expire)
+        broker.await_answer(deferred, self._wake)
+
+    def cancel(self) -> None:
+        """Stop waiting."""
+        self._done = True
+        self._timer.cancel()
+        self._broker.give_up(self._deferred)
+
+    def _wake(self) -> None:
+        if self._due:
+            return
+        self._due = True
+        if _runs_here(self._loop):
+            self._loop.call_soon(self._try)
+        else:
+            self._loop.call_soon_threadsafe(self._try)
+
+    def _try(self) -> None:
+        self._due = False
+        self._attempt(expired=False)
+
+    def _expire(self) -> None:
+        self._attempt(expired=True)
+
+    def _attempt(self, *, expired: bool) -> None:
+        if self._done:
+            return
+        answer = self._broker.attempt(self._deferred, expired=expired)
+        if answer is not None:
+            self.cancel()
+            self._connection.poll_answered(self._incoming, answer)
+
+
+def _runs_here(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether the caller is on this loop's thread; waking the loop from outside costs a system call."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False

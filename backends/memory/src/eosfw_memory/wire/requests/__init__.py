@@ -1,0 +1,1 @@
+"""Answer Kafka's requests, one module for each."""

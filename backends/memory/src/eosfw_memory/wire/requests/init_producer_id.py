@@ -1,0 +1,46 @@
+"""InitProducerId (22): give a producer its id with its epoch.
+
+Behaviour
+- Without a transactional id: a fresh producer id, epoch 0 (idempotence only).
+- With one: the epoch rises by one, older holders are fenced. While an older transaction has to be ended first the
+  answer is ConcurrentTransactions, as Kafka's is, and the client comes again (COR-02 to 05).
+
+Version notes: from 3 a client may name the producer id and epoch it has (KIP-360). 6 would be two-phase commit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw.ids import ProducerIdAndEpoch
+
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.deferred import Answer
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer with a producer id and epoch, or with what keeps the client from getting one."""
+    try:
+        producer = _initialise(broker, request)
+    except KafkaError as refused:
+        return {"error_code": refused.code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
+    return {"error_code": Code.NONE, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
+
+
+def _initialise(broker: Broker, request: Any) -> ProducerIdAndEpoch:
+    expected = _expected(request)
+    if request.transactional_id is None:
+        return ProducerIdAndEpoch(broker.coordinator.fresh_producer_id(), 0)
+    timeout_ms = int(request.transaction_timeout.total_seconds() * 1000)
+    return broker.coordinator.initialise(request.transactional_id, timeout_ms, expected, broker.now_ms())
+
+
+def _expected(request: Any) -> ProducerIdAndEpoch | None:
+    producer_id = getattr(request, "producer_id", NO_PRODUCER_ID)
+    epoch = getattr(request, "producer_epoch", NO_EPOCH)
+    # Half an identity is no identity.
+    if (producer_id == NO_PRODUCER_ID) != (epoch == NO_EPOCH):
+        raise KafkaError(Code.INVALID_REQUEST)
+    return None if producer_id == NO_PRODUCER_ID else ProducerIdAndEpoch(producer_id, epoch)

@@ -1,0 +1,52 @@
+"""List the requests this broker serves, with their versions: exactly what it advertises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+from eosfw_memory.broker import Handler
+
+API_VERSIONS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One kind of request: its key, the module that answers it, the versions it understands."""
+
+    key: int
+    module: str
+    min_version: int
+    max_version: int
+
+    def handler(self) -> Handler:
+        """The function that answers, imported when first needed."""
+        handle: Handler = import_module(f"eosfw_memory.wire.requests.{self.module}").handle
+        return handle
+
+
+ROUTES: Mapping[int, Route] = {
+    route.key: route
+    for route in (
+        # Produce from 12 on and EndTxn from 5 on belong to version 2 of transactions (KIP-890).
+        Route(0, "produce", 3, 11),
+        Route(1, "fetch", 4, 17),
+        Route(2, "list_offsets", 1, 6),
+        Route(3, "metadata", 0, 12),
+        Route(9, "offset_fetch", 1, 8),
+        Route(10, "find_coordinator", 0, 5),
+        Route(API_VERSIONS, "api_versions", 0, 4),
+        Route(19, "create_topics", 2, 7),
+        Route(20, "delete_topics", 1, 6),
+        Route(22, "init_producer_id", 0, 5),
+        Route(23, "offset_for_leader_epoch", 2, 4),
+        Route(24, "add_partitions_to_txn", 0, 3),
+        Route(26, "end_txn", 0, 4),
+        Route(32, "describe_configs", 1, 4),
+        Route(60, "describe_cluster", 0, 1),
+        Route(61, "describe_producers", 0, 0),
+        Route(65, "describe_transactions", 0, 0),
+        Route(66, "list_transactions", 0, 1),
+    )
+}

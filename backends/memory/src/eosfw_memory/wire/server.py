@@ -1,0 +1,72 @@
+"""Accept connections on a socket, in a thread of its own.
+
+The thread's event loop runs the handlers of every wire client; the broker's lock is there for callers from inside the
+process. The loop also looks for transactions beyond their timeout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+
+from eosfw.waiting import Runtime
+
+from eosfw_memory.broker import Broker
+from eosfw_memory.wire.connection import Connection
+
+_LOG = logging.getLogger(__name__)
+_STOP_SECONDS = 10.0
+
+
+class WireServer:
+    """Serves a broker on a socket that already listens."""
+
+    def __init__(self, broker: Broker, listening: socket.socket, runtime: Runtime) -> None:
+        self._broker = broker
+        self._listening = listening
+        self._connections: set[Connection] = set()
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._thread = runtime.spawn("eosfw-broker", self._run)
+
+    def close(self) -> None:
+        """Drop every connection, free the port, end the thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stop.set)
+        if not self._thread.join(_STOP_SECONDS):
+            _LOG.warning("the embedded broker's thread did not end within %s s", _STOP_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._serve())
+        except Exception:
+            _LOG.exception("the embedded broker stopped")
+        finally:
+            self._listening.close()
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        server = await self._loop.create_server(self._connect, sock=self._listening)
+        sweeper = self._loop.create_task(self._sweep_regularly())
+        await self._stop.wait()
+        sweeper.cancel()
+        server.close()
+        for connection in tuple(self._connections):
+            connection.abort()
+        # One more turn, so that aborted transports close their sockets.
+        await asyncio.sleep(0)
+
+    def _connect(self) -> Connection:
+        return Connection(self._broker, self._connections)
+
+    async def _sweep_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(self._broker.settings.sweep_interval_ms / 1000)
+            try:
+                late = self._broker.sweep()
+            except Exception:
+                _LOG.exception("looking for transactions beyond their timeout failed")
+            else:
+                for name in late:
+                    _LOG.info("transaction of %r was open beyond its timeout: aborted, its producer fenced", name)
