@@ -50,8 +50,8 @@ def _property_problems(connector: SourceConnector | None, worker: Config, given:
         return problems
     config = Config(values, given)
     problems = override_problems(worker, config) + _topic_problems(worker, config)
-    problems += [Problem("", what) for what in (*_support_problem(connector, worker, config),)]
-    problems += [Problem("", what) for what in (*_boundary_problem(connector, config),)]
+    problems += [Problem("", what) for what in _support_problem(connector, worker, config)]
+    problems += [Problem("", what) for what in _boundary_problem(connector, config)]
     return problems + _own_problems(connector, config)
 
 
@@ -67,10 +67,8 @@ def _support_problem(connector: SourceConnector, worker: Config, config: Config)
         return [f"{REQUIREMENT}=required, but the connector failed when asked whether it is exactly once: {why}"]
     if answer is ExactlyOnceSupport.UNSUPPORTED:
         return [f"{REQUIREMENT}=required, but the connector says it cannot be exactly once with these properties"]
-    return [
-        f"{REQUIREMENT}=required, but the connector does not say whether it is exactly once: "
-        f"consult its documentation; if it is, set {REQUIREMENT}=requested"
-    ]
+    unsaid = f"{REQUIREMENT}=required, but the connector does not say whether it is exactly once: "
+    return [f"{unsaid}consult its documentation; if it is, set {REQUIREMENT}=requested"]
 
 
 def _boundary_problem(connector: SourceConnector, config: Config) -> list[str]:

@@ -115,5 +115,7 @@ class WorkerStatus:
         merged: dict[str, Notice] = {}
         for notice in (n for task in self._ever for n in task.notices):
             known = merged.get(notice.kind)
-            merged[notice.kind] = notice if known is None else Notice(notice.kind, notice.text, known.count + notice.count)
+            merged[notice.kind] = (
+                notice if known is None else Notice(notice.kind, notice.text, known.count + notice.count)
+            )
         return tuple(merged.values())

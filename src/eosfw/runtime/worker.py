@@ -2,49 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+import os
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
 
-from eosfw.config import Config
-from eosfw.protocols import Backend
-from eosfw.runtime.status import WorkerStatus
-from eosfw.state.steps import StepEvent
+from eosfw.config import Config, clients
+from eosfw.config.worker import SUPPORT
+from eosfw.errors import EosfwError
+from eosfw.ids import leader_transactional_id
+from eosfw.protocols import Backend, IsolationLevel
+from eosfw.registry import Plugins
+from eosfw.runtime.config_topic import ConfigTopic
+from eosfw.runtime.config_writer import ConfigWriter
+from eosfw.runtime.crew import Crew
+from eosfw.runtime.fencing import ROUND_TIMEOUT
+from eosfw.runtime.leader import Leader, LeaderTies
+from eosfw.runtime.membership import SoleMember
+from eosfw.runtime.plan import Announce, Surroundings
+from eosfw.runtime.planning import Planned, Planner, offsets_topic
+from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
+from eosfw.runtime.topics import ensure_config_topic, ensure_offsets_topic
 from eosfw.waiting import Runtime
-
-if TYPE_CHECKING:
-    from eosfw.registry import Plugins
 
 
 class Worker:
-    """A worker group of one process under full distributed rules (ruling 5)."""
+    """A worker group of one process under full distributed rules (ruling 5).
+
+    Control calls (`start`, `put_connector`, `remove_connector`, `stop`) come from one thread at a time; `status`,
+    `drained`, `kill` from any.
+    """
 
     def __init__(
-        self,
-        config: Config,
-        backend: Backend,
-        plugins: Plugins,
-        announce: Callable[[StepEvent], None],
-        runtime: Runtime,
+        self, config: Config, backend: Backend, plugins: Plugins, announce: Announce, runtime: Runtime
     ) -> None:
-        raise SystemExit("being written")
+        self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
+        self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        self._member = SoleMember(self.name, runtime)
+        self._crew = Crew(runtime)
+        self._planned: dict[str, Planned] = {}
+        self._broker_max: float | None = None
+        topic = self._config_topic()
+        ties = LeaderTies(config["group.id"], self.name, self._fence, announce, runtime)
+        self._leader = Leader(topic, self._config_writer(topic), ties)
+        self._around = Surroundings(
+            backend,
+            plugins.offset_store(),
+            topic,
+            self._member,
+            self._leader.request_fencing,
+            announce,
+            runtime,
+        )
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config log; ClusterUnavailableError within the deadline."""
+        config, offsets = self._config, offsets_topic(self._config)
+        admin = self._backend.admin()
+        try:
+            ensure_config_topic(admin, config["config.storage.topic"], config["config.storage.replication.factor"])
+            ensure_offsets_topic(admin, offsets.name, offsets.partitions, offsets.replication_factor)
+            self._broker_max = admin.max_transaction_timeout()
+        finally:
+            admin.close()
+        self._leader.start()
 
     def put_connector(self, name: str, properties: Mapping[str, str]) -> int:
         """Commit a connector's configuration anew, replace its tasks; return the new generation.
 
         Tasks of the old generation get `task.shutdown.graceful.timeout.ms` together to stop; those that do not are
-        abandoned and reported as zombies. SupersededError when a newer run of the group took over.
+        abandoned and reported as zombies. ConfigError lists all that is wrong with the properties, and changes
+        nothing. SupersededError when a newer run of the group took over.
         """
-        return 0
+        planner = Planner(self._config, self._plugins, self._broker_max)
+        planned = planner.check(name, properties)
+        planner.plans(planned, 0)  # a task's share that does not parse is found before anything is written
+        self._planned[name] = planned
+        generation = self._leader.put_connector(name, planned.properties, planned.tasks)
+        self._crew.retire(name, self._graceful_timeout)
+        self._member.assign(name, generation, len(planned.tasks))
+        self._crew.start(name, generation, planner.plans(planned, generation), self._around)
+        return generation
 
     def remove_connector(self, name: str) -> None:
         """Stop a connector's tasks, delete its configuration; its task count record stays, so re-creation fences."""
+        self._leader.remove_connector(name)
+        self._member.revoke(name)
+        self._crew.retire(name, self._graceful_timeout)
+        self._planned.pop(name, None)
 
     def status(self) -> WorkerStatus:
         """What every task does now; cheap, callable from any thread."""
-        return WorkerStatus("")
+        connectors = self._crew.connectors()
+        zombies, retired = self._crew.left_behind()
+        tasks = [task for connector in connectors.values() for task in connector.tasks]
+        superseded = self._leader.superseded or any(task.superseded for task in tasks)
+        return WorkerStatus(self.name, connectors, zombies, retired, superseded)
 
     def drained(self, idle: float) -> bool:
         """Whether every task said it is at its end, or does not know and was idle for `idle` seconds (ruling 12).
@@ -52,11 +105,53 @@ class Worker:
         Failed, superseded and stopped tasks do not count as drained: look at `status`. A drained run may have an open
         transaction at interval boundaries: `stop` commits it.
         """
-        return False
+        now = self._runtime.now()
+        return all(_is_drained(task, now, idle) for task in self.status().tasks)
 
     def stop(self, timeout: float | None = None) -> None:
         """Stop cleanly: each task finishes its batch and commits (TXN-11); after `timeout` seconds (default
         `task.shutdown.graceful.timeout.ms`) producers are closed, so what is still open aborts (ruling 16)."""
+        self._crew.stop(self._graceful_timeout if timeout is None else timeout)
+        self._leader.close()
 
     def kill(self) -> None:
         """Close every producer at once, so that open transactions abort; from any thread, also during `stop`."""
+        self._crew.kill()
+        self._leader.close()
+
+    @property
+    def _graceful_timeout(self) -> float:
+        return float(self._config["task.shutdown.graceful.timeout.ms"]) / 1000
+
+    def _config_topic(self) -> ConfigTopic:
+        config = self._config
+        committed = clients.exactly_once(config)  # LDR-05
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        return ConfigTopic(self._backend, config["config.storage.topic"], isolation, self._runtime)
+
+    def _config_writer(self, topic: ConfigTopic) -> ConfigWriter:
+        config = self._config
+        group = None if config[SUPPORT] == "disabled" else config["group.id"]
+        properties = clients.leader_producer(config, leader_transactional_id(config["group.id"])).properties
+        return ConfigWriter(
+            self._backend, topic, self._runtime, group_id=group, worker=self.name, properties=properties
+        )
+
+    def _fence(self, connector: str, transactional_ids: Sequence[str]) -> None:
+        planned = self._planned.get(connector)
+        properties = {} if planned is None else clients.connector_admin(self._config, planned.config).properties
+        fencer = self._plugins.fencer(self._backend.name).connect(self._backend, properties, self._runtime)
+        try:
+            failed = [error for error in fencer.fence(transactional_ids, ROUND_TIMEOUT).values() if error]
+        finally:
+            fencer.close()
+        if failed:
+            raise EosfwError(f"{len(failed)} of {len(transactional_ids)} could not be fenced: {failed[0]}") from failed[
+                0
+            ]
+
+
+def _is_drained(task: TaskStatus, now: float, idle: float) -> bool:
+    if task.state is not TaskState.RUNNING or task.at_end is False:
+        return False
+    return task.at_end is True or now - task.last_activity >= idle

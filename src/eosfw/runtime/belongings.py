@@ -1,0 +1,56 @@
+"""Hold what a task must let go of, so that others can take it away."""
+
+from __future__ import annotations
+
+import logging
+from typing import Protocol, TypeVar
+
+from eosfw.errors import InterruptedRunError
+from eosfw.waiting import Runtime
+
+logger = logging.getLogger(__name__)
+
+
+class Closable(Protocol):
+    """Closed from any thread, twice if need be."""
+
+    def close(self) -> None:
+        """Let go at once."""
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class Belongings:
+    """Open clients of one task; thread-safe."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._lock = runtime.lock()
+        self._held: list[Closable] = []
+        self.taken_away = False
+        """Somebody closed everything for good: errors of the owner say nothing any more."""
+
+    def add(self, thing: C) -> C:
+        """Hold a thing, unless everything was taken away already."""
+        with self._lock:
+            if not self.taken_away:
+                self._held.append(thing)
+                return thing
+        thing.close()
+        raise InterruptedRunError("the task was ended from outside")
+
+    def let_go(self) -> None:
+        """Close what is held, newest first."""
+        with self._lock:
+            held, self._held = self._held[::-1], []
+        for thing in held:
+            try:
+                thing.close()
+            except Exception:  # closing is the end of its use either way
+                logger.warning("closing %s failed", type(thing).__name__, exc_info=True)
+
+    def take_away(self) -> None:
+        """Close what is held, from any thread, and whatever is added later."""
+        with self._lock:
+            self.taken_away = True
+        self.let_go()

@@ -1,0 +1,79 @@
+"""Share fencing rounds between the tasks that ask for them (FEN-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eosfw.errors import AbortableError, EosfwError
+from eosfw.waiting import Runtime
+
+ROUND_TIMEOUT = 90.0
+"""How long a request waits for somebody else's round, as Connect's REST operations do (CFG-10)."""
+
+
+class FencingRefusedError(AbortableError):
+    """The round was not finished: newer task configurations came, or there is nothing to fence (Connect's 409, 404)."""
+
+
+class _Shared:
+    """One round, run by the first who asked, waited for by the others."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.ended = runtime.event()
+        self.error: BaseException | None = None
+        self.cancelled = False
+
+
+class FencingRounds:
+    """The rounds under way, one per connector and generation; thread-safe."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._lock = runtime.lock()
+        self._rounds: dict[tuple[str, int], _Shared] = {}
+
+    def share(self, connector: str, generation: int, run: Callable[[Callable[[], None]], None]) -> None:
+        """Run a round or wait for the one under way; `run` gets a function that raises once it was cancelled."""
+        key = (connector, generation)
+        with self._lock:
+            known = self._rounds.get(key)
+            shared = known or self._rounds.setdefault(key, _Shared(self._runtime))
+        if known is not None:
+            return self._wait(connector, shared)
+        try:
+            run(lambda: _check(connector, shared))
+        except BaseException as error:
+            shared.error = error
+            raise
+        finally:
+            with self._lock:
+                if self._rounds.get(key) is shared:
+                    del self._rounds[key]
+            shared.ended.set()
+
+    def cancel(self, connector: str | None = None) -> None:
+        """End the rounds of a connector, or all: nobody waits on, none writes a task count record (FEN-04)."""
+        with self._lock:
+            hit = [key for key in self._rounds if connector in (None, key[0])]
+            shared = [self._rounds.pop(key) for key in hit]
+        for one in shared:
+            one.cancelled = True
+            one.ended.set()
+
+    def _wait(self, connector: str, shared: _Shared) -> None:
+        if not shared.ended.wait(ROUND_TIMEOUT):
+            raise FencingRefusedError(
+                f"the fencing round of connector {connector} took longer than {ROUND_TIMEOUT:g} s"
+            )
+        _check(connector, shared)
+        if isinstance(shared.error, EosfwError):
+            raise shared.error
+        if shared.error is not None:
+            raise FencingRefusedError(f"the fencing round of connector {connector} failed: {shared.error}")
+
+
+def _check(connector: str, shared: _Shared) -> None:
+    if shared.cancelled:
+        raise FencingRefusedError(
+            f"the fencing round of connector {connector} was cancelled: its configuration changed, or the worker stops"
+        )

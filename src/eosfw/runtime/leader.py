@@ -1,0 +1,166 @@
+"""Lead a worker group: write its configurations, shut zombies out (KIP-618)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from eosfw.errors import EosfwError, PrivilegedWriteError, SupersededError
+from eosfw.runtime.config_topic import ConfigTopic
+from eosfw.runtime.config_writer import ConfigWriter
+from eosfw.runtime.fencing import FencingRefusedError, FencingRounds
+from eosfw.runtime.plan import Announce
+from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.config_records import (
+    ConfigRecord,
+    connector_record,
+    removal_records,
+    task_count_record,
+    task_records,
+)
+from eosfw.state.fencing import Round, plan_round, victims
+from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.waiting import Runtime
+
+PATIENCE = (0.25, 0.5, 1.0, 2.0)
+"""Pauses in which a leader that lost its privilege looks for the one who took it, before it claims again (LDR-04)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderTies:
+    """What a leader needs of the rest of its worker."""
+
+    group_id: str
+    worker: str
+    fence: Callable[[str, Sequence[str]], None]
+    """Shut out producers of a connector by their transactional ids; raise if any may still commit."""
+    announce: Announce
+    runtime: Runtime
+
+
+class Leader:
+    """The group's leader in this process. Methods may be called by several threads."""
+
+    def __init__(self, topic: ConfigTopic, writer: ConfigWriter, ties: LeaderTies) -> None:
+        self._topic, self._writer, self._ties = topic, writer, ties
+        self._own: dict[str, int] = {}
+        self._rounds = FencingRounds(ties.runtime)
+        self.superseded = False
+        """Another worker took the group over and committed configurations of its own."""
+
+    def start(self) -> None:
+        """Claim leadership, learn all that was written under it."""
+        self._step(TaskStep.CLAIM_LEADERSHIP, "")
+        self._writer.claim()
+
+    def put_connector(self, name: str, properties: Mapping[str, str], tasks: Sequence[Mapping[str, str]]) -> int:
+        """Commit a connector's properties and its tasks anew, even when unchanged; return the generation (ruling 1)."""
+        self._write([connector_record(name, properties)])
+        self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=len(tasks))
+        self._rounds.cancel(name)
+        self._write(task_records(name, tasks))
+        entry = self._topic.entry(name)
+        self._refuse_if_taken(name, entry, own=None)
+        generation = -1 if entry.generation is None else entry.generation
+        self._own[name] = generation
+        return generation
+
+    def remove_connector(self, name: str) -> None:
+        """Delete a connector; its task count record stays."""
+        self._rounds.cancel(name)
+        self._own.pop(name, None)
+        self._write(removal_records(name))
+
+    def request_fencing(self, connector: str, generation: int) -> None:
+        """Return once no earlier producer of the connector can commit and the task count record says so.
+
+        Requests for one connector share one round (FEN-03); newer task configurations cancel it (FEN-04).
+        """
+        self._rounds.share(connector, generation, lambda cancelled: self._round(connector, generation, cancelled))
+
+    def _round(self, connector: str, generation: int, cancelled: Callable[[], None]) -> None:
+        self._read_to_end()
+        plan = self._plan(connector, generation)
+        if plan is Round.FENCE:
+            ids = victims(self._ties.group_id, connector, self._topic.entry(connector))
+            self._step(TaskStep.FENCE_ZOMBIES, connector, generation, ids=ids, count=len(ids))
+            cancelled()  # whoever slept here must not fence a successor's producers
+            self._ties.fence(connector, ids)
+            self._step(TaskStep.CHECK_GENERATION, connector, generation)
+            self._read_to_end()
+            self._plan(connector, generation)
+        if plan is not Round.NOTHING:
+            self._write_task_count(connector, generation, cancelled)
+
+    def _write_task_count(self, connector: str, generation: int, cancelled: Callable[[], None]) -> None:
+        count = len(self._topic.entry(connector).tasks)
+        self._step(TaskStep.WRITE_TASK_COUNT, connector, generation, count=count)
+
+        def check() -> None:
+            cancelled()
+            self._plan(connector, generation)
+
+        self._write([task_count_record(connector, count)], check)
+
+    def _plan(self, connector: str, generation: int) -> Round:
+        """What the log calls for, provided it still speaks of the generation that asked (FEN-05)."""
+        seen = self._topic.entry(connector)
+        if seen.properties is None:
+            raise FencingRefusedError(f"there is no connector {connector}")
+        if seen.generation != generation:
+            raise FencingRefusedError(
+                f"connector {connector} moved from generation {generation} to {seen.generation} during its fencing round"
+            )
+        return plan_round(seen)
+
+    def _write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
+        for pause in (*PATIENCE, None):
+            try:
+                return self._writer.write(records, check)
+            except PrivilegedWriteError:
+                if pause is None:
+                    raise
+                self._recover()
+
+    def _recover(self) -> None:
+        """Look for the worker that took the privilege; claim it again only if there is none (LDR-04).
+
+        Whoever claims last wins only until the next claim, so a claim without a look would be how two leaders fence
+        each other for ever.
+        """
+        for pause in PATIENCE:
+            self._read_to_end()
+            for name, generation in tuple(self._own.items()):
+                self._refuse_if_taken(name, self._topic.entry(name), own=generation)
+            self._ties.runtime.sleep(pause)
+        self.start()
+        for name, generation in tuple(self._own.items()):
+            self._refuse_if_taken(name, self._topic.entry(name), own=generation)
+
+    def _refuse_if_taken(self, name: str, seen: ConnectorEntry, own: int | None) -> None:
+        if seen.generation == own or seen.committed_by == self._ties.worker:
+            return
+        self.superseded = True
+        raise SupersededError(
+            f"connector {name} was taken over by generation {seen.generation}, worker {seen.committed_by}; "
+            f"another run of group {self._ties.group_id} is under way"
+        )
+
+    def _read_to_end(self) -> None:
+        with self._topic.reader() as reader:
+            reader.read_to_end()
+
+    def _step(self, step: TaskStep, connector: str, generation: int | None = None, **detail: object) -> None:
+        runtime = self._ties.runtime
+        transactional_id = self._writer.transactional_id
+        self._ties.announce(
+            StepEvent(step, runtime.now(), runtime.wall(), connector, None, generation, transactional_id, None, detail)
+        )
+
+    def close(self) -> None:
+        """Let go of the privilege; from any thread. Requests that wait fail."""
+        self._rounds.cancel()
+        try:
+            self._writer.close()
+        except EosfwError:
+            return

@@ -1,0 +1,119 @@
+"""Poll, send, end transactions where the boundary says, until told to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from eosfw.connectors import SourceTask, TransactionContext
+from eosfw.errors import RetriableError, TaskFailedError
+from eosfw.ids import ConnectorTaskId
+from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
+from eosfw.runtime.board import TaskBoard
+from eosfw.runtime.plan import TaskPlan
+from eosfw.runtime.polled import Batches, Records, read_polled, records_of
+from eosfw.runtime.transaction import Transaction
+from eosfw.state.boundary import Boundary, BoundaryConflictError, End, RequestedBoundary
+from eosfw.state.steps import TaskStep
+from eosfw.waiting import Event, Runtime
+
+IDLE_PAUSE = 0.1
+"""How long a task rests after a poll without records."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskContext:
+    """What a task learns from the framework."""
+
+    task_id: ConnectorTaskId
+    transaction: TransactionContext | None
+    record_offsets: bool
+    _offsets: Mapping[str, tuple[SourcePartition, SourceOffset]]
+    _key_of: Callable[[SourcePartition], str]
+    _notice: Callable[[str, str, int], None]
+
+    def offset(self, partition: SourcePartition) -> SourceOffset | None:
+        """The committed offset of a source partition."""
+        found = self._offsets.get(self._key_of(partition))
+        return None if found is None else found[1]
+
+    def notice(self, kind: str, text: str, count: int = 1) -> None:
+        """Pass something on to the user."""
+        self._notice(kind, text, count)
+
+
+class Loop:
+    """A started task's work on its thread."""
+
+    def __init__(
+        self, plan: TaskPlan, source: SourceTask, transaction: Transaction, board: TaskBoard, runtime: Runtime
+    ) -> None:
+        self._plan, self._source, self._transaction = plan, source, transaction
+        self._board, self._runtime = board, runtime
+        self._boundary: Boundary = plan.boundary()
+
+    def start(
+        self,
+        offsets: Mapping[str, tuple[SourcePartition, SourceOffset]],
+        key_of: Callable[[SourcePartition], str],
+    ) -> None:
+        """Hand the committed offsets to the connector's task."""
+        requested = self._boundary if isinstance(self._boundary, RequestedBoundary) else None
+        context = TaskContext(
+            self._plan.id, requested, self._transaction.one_by_one, offsets, key_of, self._board.notice
+        )
+        self._source.start(self._plan.config, context)
+
+    def run(self, stop: Event) -> None:
+        """Work until asked to stop, then commit what was sent (TXN-11)."""
+        self._boundary.start(self._runtime.now())
+        while not stop.is_set():
+            polled = self._poll()
+            self._send(polled)
+            if polled:
+                self._board.active()
+                self._board.at_end = None
+            else:
+                self._board.at_end = self._source.at_end()
+                stop.wait(IDLE_PAUSE)
+        self._end(self._boundary.at_stop())
+
+    def _poll(self) -> Batches | Records:
+        self._board.step(TaskStep.POLL)
+        try:
+            return read_polled(self._source.poll(), self._plan.id)
+        except RetriableError:  # "none yet" (TXN-18)
+            return ()
+
+    def _send(self, polled: Batches | Records) -> None:
+        asked = End.KEEP
+        try:
+            if self._boundary.per_record:
+                asked = self._send_by_record(polled)
+            elif polled and isinstance(polled[0], SourceRecord):
+                self._transaction.send_records(polled)  # type: ignore[arg-type]
+            else:
+                for batch in polled:
+                    self._transaction.send_batch(batch)  # type: ignore[arg-type]
+            behind = self._boundary.after_batch(self._runtime.now())
+        except BoundaryConflictError as error:
+            raise TaskFailedError(f"task {self._plan.id}: {error}") from None
+        # What was asked for the last record beats the opposite for its batch (BND-06); it is done already.
+        if asked is End.KEEP or asked is behind:
+            self._end(behind)
+
+    def _send_by_record(self, polled: Batches | Records) -> End:
+        asked = End.KEEP
+        for item in polled:
+            records = records_of(item, self._plan.id) if isinstance(item, SourceBatch) else (item,)
+            for record in records:
+                self._transaction.send_records([record])
+                asked = self._boundary.after_record(record)
+                self._end(asked)
+        return asked
+
+    def _end(self, how: End) -> None:
+        if how is End.COMMIT:
+            self._transaction.commit()
+        elif how is End.ABORT:
+            self._transaction.abort_then_pass()

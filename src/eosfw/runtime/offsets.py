@@ -1,0 +1,26 @@
+"""Read the offsets topic to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Admin, IsolationLevel, LogReader, OffsetStore
+from eosfw.records import OffsetRange, SourceOffset, SourcePartition
+from eosfw.runtime.config_topic import READ_TIMEOUT
+
+
+def read_offsets(
+    connector: str, topic: str, store: OffsetStore, admin: Admin, reader: LogReader
+) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
+    """The committed offsets of a connector.
+
+    The end is asked for at read_uncommitted, so that open transactions are waited for: what they will have committed
+    when this task polls must not be missed (OFF-02).
+    """
+    count = admin.partitions([topic]).get(topic, 0)
+    partitions = [TopicPartition(topic, number) for number in range(count)]
+    starts = admin.log_start_offsets(partitions)
+    ends = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
+    ranges = {one: OffsetRange(starts[one], ends[one]) for one in partitions if starts[one] < ends[one]}
+    return store.decode(connector, reader.read(ranges, READ_TIMEOUT) if ranges else ())

@@ -1,0 +1,110 @@
+"""Turn a connector's properties into plans for its tasks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from eosfw.config import Config, clients
+from eosfw.config.clients import ClientSettings
+from eosfw.config.connector import BOUNDARY
+from eosfw.connectors import SourceConnector
+from eosfw.errors import ConfigError, Problem
+from eosfw.ids import ConnectorTaskId, task_transactional_id
+from eosfw.registry import Plugins
+from eosfw.runtime.plan import ClientProperties, OffsetsTopic, TaskPlan
+from eosfw.runtime.preflight import connector_config, connector_problems
+from eosfw.state.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A connector that passed every check, with the shares its work splits into."""
+
+    connector: SourceConnector
+    config: Config
+    properties: Mapping[str, str]
+    tasks: Sequence[Mapping[str, str]]
+
+
+class Planner:
+    """Plans the tasks of one worker's connectors."""
+
+    def __init__(self, worker: Config, plugins: Plugins, broker_max: float | None) -> None:
+        self._worker, self._plugins, self._broker_max = worker, plugins, broker_max
+
+    def check(self, name: str, properties: Mapping[str, str]) -> Planned:
+        """Check a connector and split its work; ConfigError lists every problem."""
+        problems = connector_problems(self._plugins, self._worker, name, properties)
+        if problems:
+            raise ConfigError(*problems)
+        full = {"name": name, **properties}
+        connector = self._plugins.connector(full["connector.class"])
+        config = connector_config(connector, name, properties)
+        most = config["tasks.max"]
+        tasks = [dict(task) for task in connector.task_configs(config, most)]
+        if len(tasks) > most:
+            raise ConfigError(
+                Problem(
+                    f"connector {name}", f"the connector split its work into {len(tasks)} tasks; tasks.max is {most}"
+                )
+            )
+        return Planned(connector, config, full, tasks)
+
+    def plans(self, planned: Planned, generation: int) -> list[TaskPlan]:
+        """One plan per task of a generation."""
+        return [self._plan(planned, generation, number) for number in range(len(planned.tasks))]
+
+    def _plan(self, planned: Planned, generation: int, number: int) -> TaskPlan:
+        worker, config = self._worker, planned.config
+        task = ConnectorTaskId(config["name"], number)
+        transactional_id = task_transactional_id(worker["group.id"], task)
+        producer = clients.task_producer(worker, config, transactional_id, self._broker_max)
+        consumer = clients.offsets_consumer(worker, config)
+        admin = clients.connector_admin(worker, config)
+        if number == 0:
+            _warn(producer, consumer, admin)
+        return TaskPlan(
+            task,
+            generation,
+            planned.connector.task,
+            task_config(planned.connector, planned.tasks[number], f"task {task}"),
+            self._boundary(config),
+            offsets_topic(worker),
+            transactional_id if clients.exactly_once(worker) else None,
+            producer.transaction_timeout,
+            config["eosfw.identity"] == "headers",
+            (config["topic.creation.default.partitions"], config["topic.creation.default.replication.factor"]),
+            ClientProperties(producer.properties, consumer.properties, admin.properties),
+        )
+
+    def _boundary(self, config: Config) -> Callable[[], Boundary]:
+        flush = self._worker["offset.flush.interval.ms"] / 1000
+        if not clients.exactly_once(self._worker):  # without transactions, offsets follow at Connect's own pace
+            return lambda: IntervalBoundary(flush)
+        if config[BOUNDARY] == "interval":
+            return lambda: IntervalBoundary(clients.commit_interval_ms(self._worker, config) / 1000)
+        return RequestedBoundary if config[BOUNDARY] == "connector" else PollBoundary
+
+
+def task_config(connector: SourceConnector, properties: Mapping[str, str], where: str) -> Config:
+    """A task's properties, parsed if its class says how."""
+    definition = connector.task.config
+    return Config(properties, properties) if definition is None else definition.parse(properties, where)
+
+
+def offsets_topic(worker: Config) -> OffsetsTopic:
+    """Where a worker group keeps source offsets."""
+    return OffsetsTopic(
+        worker["offset.storage.topic"],
+        worker["offset.storage.partitions"],
+        worker["offset.storage.replication.factor"],
+    )
+
+
+def _warn(*settings: ClientSettings) -> None:
+    for warning in (text for one in settings for text in one.warnings):
+        logger.warning(warning)

@@ -1,0 +1,129 @@
+"""Start a task in the order that lets no zombie through (KIP-618, FEN-09)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eosfw.errors import SupersededError, TaskFailedError
+from eosfw.protocols import IsolationLevel, TransactionalProducer
+from eosfw.records import SourceOffset, SourcePartition
+from eosfw.runtime.belongings import Belongings
+from eosfw.runtime.board import TaskBoard
+from eosfw.runtime.offsets import read_offsets
+from eosfw.runtime.plan import Surroundings, TaskPlan
+from eosfw.runtime.topics import ensure_offsets_topic
+from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.startup import Standing, standing, standing_before_init
+from eosfw.state.steps import TaskStep
+from eosfw.waiting import Event
+
+
+class StopAskedError(Exception):
+    """The task was asked to stop before it did anything that others could notice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What a start leaves behind: a producer that owns its id, the offsets to go on from."""
+
+    producer: TransactionalProducer
+    offsets: Mapping[str, tuple[SourcePartition, SourceOffset]]
+
+
+class Startup:
+    """One run of the startup protocol; each step is announced, then done."""
+
+    def __init__(self, plan: TaskPlan, around: Surroundings, board: TaskBoard) -> None:
+        self._plan, self._around, self._board = plan, around, board
+
+    def run(self, stop: Event, belongings: Belongings) -> Started:
+        """Go through all steps up to READ_OFFSETS; raise at the first that says no."""
+        if self._plan.exactly_once:
+            self._fence_zombies()
+        self._check_offsets_topic()
+        producer = self._own_producer(stop, belongings) if self._plan.exactly_once else self._producer(belongings)
+        return Started(producer, self._read_offsets(belongings))
+
+    def _fence_zombies(self) -> None:
+        self._board.step(TaskStep.REQUEST_FENCING)
+        try:
+            self._around.request_fencing(self._plan.id.connector, self._plan.generation)
+        except Exception as error:
+            self._refuse_unless(self._standing(), Standing.OWNER)
+            raise TaskFailedError(
+                f"task {self._plan.id} cannot start: earlier producers could not be fenced: {error}"
+            ) from error
+        self._board.step(TaskStep.CHECK_TASK_COUNT)
+        self._refuse_unless(self._standing(before_init=True), Standing.OWNER)
+
+    def _check_offsets_topic(self) -> None:
+        self._board.step(TaskStep.CHECK_OFFSETS_TOPIC)
+        topic = self._plan.offsets_topic
+        admin = self._around.backend.admin(self._plan.clients.admin)
+        try:
+            ensure_offsets_topic(admin, topic.name, topic.partitions, topic.replication_factor)
+        finally:
+            admin.close()
+
+    def _own_producer(self, stop: Event, belongings: Belongings) -> TransactionalProducer:
+        self._board.step(TaskStep.INIT_PRODUCER)
+        if stop.is_set():  # initialising now would fence a successor (TXN-14)
+            raise StopAskedError
+        producer = self._producer(belongings)
+        producer.init_transactions(self._plan.transaction_timeout)
+        self._board.step(TaskStep.READ_CONFIG)
+        reader = belongings.add(self._around.config_topic.reader())
+        reader.read_to_end()
+        reader.close()
+        self._board.step(TaskStep.CHECK_OWNERSHIP)
+        self._refuse_unless(self._standing(), Standing.OWNER)
+        return producer
+
+    def _producer(self, belongings: Belongings) -> TransactionalProducer:
+        plan = self._plan
+        return belongings.add(
+            self._around.backend.producer(
+                plan.transactional_id,
+                transaction_timeout=plan.transaction_timeout,
+                properties=plan.clients.producer,
+            )
+        )
+
+    def _read_offsets(self, belongings: Belongings) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
+        self._board.step(TaskStep.READ_OFFSETS)
+        plan, backend = self._plan, self._around.backend
+        isolation = IsolationLevel.READ_COMMITTED if plan.exactly_once else IsolationLevel.READ_UNCOMMITTED
+        reader = belongings.add(backend.reader(isolation, properties=plan.clients.consumer))
+        admin = backend.admin(plan.clients.admin)
+        try:
+            return read_offsets(plan.id.connector, plan.offsets_topic.name, self._around.store, admin, reader)
+        finally:
+            reader.close()
+            admin.close()
+
+    def _standing(self, *, before_init: bool = False) -> Standing:
+        ask = standing_before_init if before_init else standing
+        plan, around = self._plan, self._around
+        assigned = around.membership.is_assigned(plan.id, plan.generation)
+        return ask(around.config_topic.entry(plan.id.connector), plan.generation, assigned=assigned)
+
+    def _refuse_unless(self, found: Standing, wanted: Standing) -> None:
+        if found is wanted:
+            return
+        if found is Standing.UNFENCED:
+            raise TaskFailedError(
+                f"task {self._plan.id} cannot start: no task count record follows its task configurations, so "
+                f"earlier producers may still be at work; start the connector again"
+            )
+        raise superseded(self._plan, self._around.config_topic.entry(self._plan.id.connector))
+
+
+def superseded(plan: TaskPlan, seen: ConnectorEntry) -> SupersededError:
+    """Say who took the task over."""
+    if seen.properties is None:
+        return SupersededError(f"task {plan.id} of generation {plan.generation}: its connector was deleted")
+    worker = seen.committed_by or "of another kind"
+    return SupersededError(
+        f"task {plan.id} of generation {plan.generation} was fenced by generation {seen.generation}, worker {worker}"
+    )

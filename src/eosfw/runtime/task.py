@@ -1,0 +1,143 @@
+"""Run one task of one generation, from its start to whatever ends it."""
+
+from __future__ import annotations
+
+import logging
+
+from eosfw.connectors import SourceTask
+from eosfw.errors import (
+    FatalError,
+    IndefiniteOutcomeError,
+    InvalidProducerEpochError,
+    ProducerFencedError,
+    RetriableError,
+    SupersededError,
+)
+from eosfw.runtime.belongings import Belongings
+from eosfw.runtime.board import TaskBoard
+from eosfw.runtime.delivery import PlainDelivery, TransactionalDelivery
+from eosfw.runtime.loop import Loop
+from eosfw.runtime.plan import Surroundings, TaskPlan
+from eosfw.runtime.recovery import Recovery
+from eosfw.runtime.startup import Started, Startup, StopAskedError
+from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.topics import RecordTopics
+from eosfw.runtime.transaction import Outlet, Transaction
+from eosfw.state.loss import AfterLoss
+from eosfw.state.offsets import OffsetLedger
+from eosfw.state.steps import TaskStep
+
+logger = logging.getLogger(__name__)
+
+LOST = (ProducerFencedError, InvalidProducerEpochError, IndefiniteOutcomeError)
+"""Errors after which only the config log can tell whether the task still owns its share."""
+
+
+class Task:
+    """A task's life on its own thread; `ask_to_stop`, `kill`, `status` are for other threads."""
+
+    def __init__(self, plan: TaskPlan, around: Surroundings) -> None:
+        self.plan = plan
+        self._around = around
+        self._board = TaskBoard(plan, around.announce, around.runtime)
+        self._stop = around.runtime.event()
+        self._belongings = Belongings(around.runtime)
+        self._recovery = Recovery(plan, around, self._board)
+
+    def status(self) -> TaskStatus:
+        """What it does now."""
+        return self._board.snapshot()
+
+    def ask_to_stop(self) -> None:
+        """Have it finish its batch, commit, end."""
+        self._stop.set()
+
+    def kill(self) -> None:
+        """Close its clients at once; what is open aborts, later or sooner."""
+        self._stop.set()
+        self._belongings.take_away()
+
+    def run(self) -> None:
+        """Live; never raises, whatever a connector does."""
+        board = self._board
+        try:
+            self._live()
+        except SupersededError as error:
+            board.gave_way(error)
+        except BaseException as error:  # also SystemExit: a connector must not end the worker
+            if self._belongings.taken_away or isinstance(error, StopAskedError):
+                board.stopped()
+            else:
+                logger.error("task %s failed: %s", self.plan.id, error)
+                board.failed(error)
+        else:
+            board.stopped()
+        finally:
+            self._belongings.let_go()
+
+    def _live(self) -> None:
+        while True:
+            try:
+                return self._run_once()
+            except LOST as error:
+                self._belongings.let_go()  # never used again, whatever the outcome was (design decision 7)
+                if self._belongings.taken_away:
+                    return None
+                if self._recovery.decide(error) is AfterLoss.FAIL:
+                    raise
+            if self._stop.is_set():
+                return None
+
+    def _run_once(self) -> None:
+        started = Startup(self.plan, self._around, self._board).run(self._stop, self._belongings)
+        source = self.plan.make()
+        try:
+            self._board.step(TaskStep.START_TASK)
+            if self._stop.is_set():
+                return
+            self._go(source, started)
+        finally:
+            self._stop_source(source)
+
+    def _go(self, source: SourceTask, started: Started) -> None:
+        transaction = self._transaction(source, started)
+        loop = Loop(self.plan, source, transaction, self._board, self._around.runtime)
+        loop.start(started.offsets, self._around.store.partition_key)
+        self._board.state = TaskState.RUNNING
+        try:
+            loop.run(self._stop)
+        except (FatalError, InvalidProducerEpochError):
+            raise
+        except BaseException:
+            self._abort(transaction)
+            raise
+
+    def _transaction(self, source: SourceTask, started: Started) -> Transaction:
+        plan, around, producer = self.plan, self._around, started.producer
+        delivery = (
+            TransactionalDelivery(producer, plan.transaction_timeout, around.runtime)
+            if plan.exactly_once
+            else PlainDelivery(producer, plan.transaction_timeout)
+        )
+        admin = self._belongings.add(around.backend.admin(plan.clients.admin))
+        outlet = Outlet(
+            producer,
+            delivery,
+            RecordTopics(admin, *plan.record_topics),
+            around.store,
+            OffsetLedger(around.store.partition_key, started.offsets),
+            around.runtime,
+        )
+        return Transaction(plan, outlet, self._board, source)
+
+    def _abort(self, transaction: Transaction) -> None:
+        try:
+            transaction.abort()
+        except (FatalError, RetriableError) as error:  # the coordinator aborts it when its timeout is over
+            logger.warning("task %s could not abort its open transaction: %s", self.plan.id, error)
+
+    def _stop_source(self, source: SourceTask) -> None:
+        try:
+            source.stop()
+        except BaseException:
+            logger.exception("task %s: stop failed", self.plan.id)

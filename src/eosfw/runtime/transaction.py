@@ -1,0 +1,206 @@
+"""Put polled records, the offsets behind them, into one transaction after another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from eosfw.connectors import SourceTask
+from eosfw.errors import EosfwError, RetriableError, TaskFailedError
+from eosfw.identity import identity_headers
+from eosfw.protocols import OffsetStore, TransactionalProducer
+from eosfw.records import Headers, ProducerRecord, RecordMetadata, SourceBatch, SourceRecord
+from eosfw.runtime.board import TaskBoard
+from eosfw.runtime.delivery import RETRY_PAUSE, Delivery
+from eosfw.runtime.plan import TaskPlan
+from eosfw.runtime.polled import Records, columns, columns_of, records_of, runs
+from eosfw.runtime.topics import RecordTopics
+from eosfw.state.offsets import OffsetLedger
+from eosfw.state.steps import TaskStep
+from eosfw.waiting import Runtime
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A record whose task wants to hear of its commit."""
+
+    record: SourceRecord
+    metadata: RecordMetadata | None = None
+
+    def delivered(self, metadata: RecordMetadata | None, error: EosfwError | None) -> None:
+        self.metadata = metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Outlet:
+    """Where a task's records leave: the producer, how it ends what it sent, the topics it sends to."""
+
+    producer: TransactionalProducer
+    delivery: Delivery
+    topics: RecordTopics
+    store: OffsetStore
+    ledger: OffsetLedger
+    runtime: Runtime
+
+
+class Transaction:
+    """At most one open transaction of a task; used by the task's thread alone."""
+
+    def __init__(self, plan: TaskPlan, outlet: Outlet, board: TaskBoard, source: SourceTask) -> None:
+        self._plan, self._outlet, self._board, self._source = plan, outlet, board, source
+        self._commit_record: Callable[[SourceRecord, RecordMetadata | None], None] | None = getattr(
+            source, "commit_record", None
+        )
+        self._sent: list[_Sent] = []
+        self._number = 0
+        self.open = False
+        self.one_by_one = self._commit_record is not None or plan.identity_headers
+        """Whether records must be sent one by one: somebody wants to hear of each, or each carries headers."""
+
+    @property
+    def _current(self) -> int | None:
+        return self._number if self.open and self._plan.exactly_once else None
+
+    # --- sending
+
+    def send_batch(self, batch: SourceBatch) -> None:
+        """Send a batch whole, then note its offset; an empty one only moves the offset."""
+        if self.one_by_one:
+            return self.send_records(list(records_of(batch, self._plan.id)), batch)
+        if len(batch):
+            self._before_send(batch.topic, len(batch))
+            self._retried(lambda: self._outlet.producer.send_batch(columns(batch)))
+        self._outlet.ledger.note(batch.source_partition, batch.source_offset)
+
+    def send_records(self, records: Records, behind: SourceBatch | None = None) -> None:
+        """Send records in order, noting each offset once its record was accepted (TXN-04)."""
+        if records:
+            for topic in {record.topic for record in records}:
+                self._admit(topic)
+            self._before_send(records[0].topic, len(records))
+            send = self._send_alone if self.one_by_one else self._send_run
+            for run in runs(records):
+                send(run)
+        if behind is not None:
+            self._outlet.ledger.note(behind.source_partition, behind.source_offset)
+
+    def _before_send(self, topic: str, count: int) -> None:
+        self._admit(topic)
+        if not self.open:
+            self._begin()
+        self._board.step(TaskStep.SEND, self._current, records=count, topic=topic)
+        self._board.open_records += count
+
+    def _admit(self, topic: str) -> None:
+        if topic == self._plan.offsets_topic.name:  # the next start would wait for this very transaction (TXN-15)
+            raise TaskFailedError(
+                f"task {self._plan.id} returned a record for {topic!r}, its own offsets topic; send it elsewhere"
+            )
+        self._outlet.topics.ensure(topic)
+
+    def _begin(self) -> None:
+        if self._plan.exactly_once:
+            self._board.step(TaskStep.BEGIN, self._number + 1)
+        self._outlet.delivery.begin()
+        self._number += 1
+        self.open = True
+
+    def _send_run(self, run: list[SourceRecord]) -> None:
+        if len(run) == 1 or run[0].headers:
+            for record in run:
+                self._send_one(record, record.headers, None)
+        else:
+            self._retried(lambda: self._outlet.producer.send_batch(columns_of(run)))
+        for record in run:
+            self._outlet.ledger.note(record.source_partition, record.source_offset)
+
+    def _send_alone(self, run: list[SourceRecord]) -> None:
+        for record in run:
+            headers = record.headers
+            if self._plan.identity_headers:
+                headers += identity_headers(self._plan.id.connector, record.source_partition, record.source_offset)
+            sent = None if self._commit_record is None else _Sent(record)
+            self._send_one(record, headers, sent)
+            self._outlet.ledger.note(record.source_partition, record.source_offset)
+
+    def _send_one(self, record: SourceRecord, headers: Headers, sent: _Sent | None) -> None:
+        out = ProducerRecord(record.topic, record.value, record.key, record.partition, record.timestamp, headers)
+        self._retried(lambda: self._outlet.producer.send(out, None if sent is None else sent.delivered))
+        if sent is not None:
+            self._sent.append(sent)
+
+    def _retried(self, send: Callable[[], None]) -> None:
+        """Send again what may be sent again; the transaction stays open meanwhile (TXN-09)."""
+        deadline = self._outlet.runtime.now() + self._plan.transaction_timeout
+        while True:
+            try:
+                return send()
+            except RetriableError:
+                if self._outlet.runtime.now() + RETRY_PAUSE >= deadline:
+                    raise
+                self._outlet.runtime.sleep(RETRY_PAUSE)
+
+    # --- ending
+
+    def commit(self) -> None:
+        """Commit what was sent with the offsets behind it, then call back; with nothing to commit, only call back."""
+        offsets = self._outlet.ledger.pending()
+        if self.open or offsets:
+            # An offset that cannot be stated raises here: nothing of it is written, nothing becomes visible (TXN-05).
+            self._finish(self._outlet.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, offsets))
+        self._call_back()
+
+    def _finish(self, offset_records: Any) -> None:
+        outlet, board, records = self._outlet, self._board, self._board.open_records
+        if not self.open:
+            self._begin()
+        number = self._current
+        outlet.delivery.settle()
+        board.step(TaskStep.SEND_OFFSETS, number, records=len(offset_records))
+        for record in offset_records:
+            self._retried(lambda record=record: outlet.producer.send(record))  # type: ignore[misc]
+        board.step(TaskStep.COMMIT, number, records=records)
+        outlet.delivery.end()
+        self.open = False
+        outlet.ledger.committed()
+        board.committed(records)
+        board.step(TaskStep.COMMITTED, number, records=records)
+
+    def abort(self) -> None:
+        """Take back what was sent since the last commit, as far as that is possible."""
+        if not self.open:
+            return
+        number = self._current
+        if self._plan.exactly_once:
+            self._board.step(TaskStep.ABORT, number, records=self._board.open_records)
+        self._outlet.delivery.discard()
+        self.open = False
+        for sent in self._sent:
+            sent.metadata = None
+        if self._plan.exactly_once:
+            self._board.step(TaskStep.ABORTED, number, records=self._board.open_records)
+        self._board.open_records = 0
+
+    def abort_then_pass(self) -> None:
+        """Discard what was sent, then commit the offsets behind it, so that it is not read again (BND-03)."""
+        if not self.open:
+            logger.warning("task %s asked to abort, but no record was sent since the last commit", self._plan.id)
+        self.abort()
+        self.commit()
+
+    def _call_back(self) -> None:
+        sent, self._sent = self._sent, []
+        if self._commit_record is not None:
+            for one in sent:
+                self._logged(lambda one=one: self._commit_record(one.record, one.metadata))  # type: ignore[misc]
+        self._logged(self._source.commit)
+
+    def _logged(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception:  # the commit stands, whatever the connector thinks of it (TXN-05)
+            logger.exception("task %s: a callback behind a commit failed; the commit stands", self._plan.id)
