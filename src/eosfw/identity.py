@@ -68,4 +68,4 @@ def _from_field(value: bytes | None, name: str) -> bytes:
 
 
 def _canonical(thing: Any) -> bytes:
-    return json.dumps(thing, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    return json.dumps(thing, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass")

@@ -1,1 +1,5 @@
-"""Spark reads what eosfw committed: a data source, a step engine."""
+"""Let Spark find `format("eosfw")` by itself: it looks for `DefaultSource` in packages named `pyspark_*`."""
+
+from eosfw_spark.source import EosfwDataSource as DefaultSource
+
+__all__ = ["DefaultSource"]

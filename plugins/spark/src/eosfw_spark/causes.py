@@ -1,0 +1,79 @@
+"""Find the one sentence that matters in what Spark says about a failure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from eosfw import errors
+from eosfw.errors import EosfwError, ExitCode, StepFailedError
+
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_STATE: Final = re.compile(r"\s*SQLSTATE: \w+[;.]?\s*")
+_RAISED: Final = re.compile(r"^(?P<module>(?:\w+\.)*)(?P<name>[A-Za-z_]\w*)(?:: (?P<message>.*))?$", re.DOTALL)
+_PY4J: Final = re.compile(r"^An error occurred while calling \S+\.\s*:?\s*")
+_TASK: Final = re.compile(r"^.*?Lost task .*? executor \w+\): ", re.DOTALL)
+_JAVA_CLASS: Final = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:\$\w+)*: ")
+_CONDITION: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
+_JAVA_STACK: Final = re.compile(r"^(?:\s+at |\s*\.\.\. \d+ more|Caused by: |Driver stacktrace:|JVM stacktrace:|== )")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What went wrong, in one sentence, with what a process should exit."""
+
+    sentence: str
+    exit_code: ExitCode = StepFailedError.exit_code
+
+
+def root_cause(error: BaseException) -> Cause:
+    """Reduce an error of a step to its root, without any stack of Java or Python."""
+    if isinstance(error, EosfwError):
+        return Cause(str(error), error.exit_code)
+    if not _from_spark(error):
+        return Cause(_named(type(error).__name__, str(error)))
+    text = str(error)
+    if _TRACEBACK in text:
+        return _from_traceback(text.rpartition(_TRACEBACK)[2])
+    return Cause(_from_java(text) or type(error).__name__)
+
+
+def _from_spark(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] in ("pyspark", "py4j")
+
+
+def _from_traceback(text: str) -> Cause:
+    lines = [line for line in text.strip().splitlines() if not _JAVA_STACK.match(line)]
+    # Frames are indented; the first line that is not names the exception, the rest is its message.
+    start = next((at for at, line in enumerate(lines) if line and not line[0].isspace()), 0)
+    said = _STATE.sub("", "\n".join(lines[start:])).strip()
+    raised = _RAISED.match(said)
+    if raised is None:
+        return Cause(said)
+    name, message = raised["name"], raised["message"] or ""
+    ours = getattr(errors, name, None)
+    if raised["module"] == "eosfw.errors." and isinstance(ours, type) and issubclass(ours, EosfwError):
+        return Cause(message or name, ours.exit_code)
+    return Cause(_named(name, message))
+
+
+def _from_java(text: str) -> str:
+    text = _TASK.sub("", _PY4J.sub("", text.strip()))
+    while stripped := _JAVA_CLASS.match(text):
+        text = text[stripped.end() :]
+    kept: list[str] = []
+    for line in text.splitlines():
+        if _JAVA_STACK.match(line):
+            break
+        kept.append(line)
+    said = _CONDITION.sub("", "\n".join(kept).strip())
+    # What follows the state or an empty line is a plan, a picture of the query, general advice.
+    first, state, rest = said.partition("SQLSTATE:")
+    place = re.match(r" \w+[;.]?\s*(\(?line \d+, pos \d+\)?|line \d+ pos \d+)", rest) if state else None
+    sentence = first.split("\n\n")[0].splitlines()[0].strip() if first.strip() else ""
+    return f"{sentence} ({place[1].strip('()')})" if place else sentence
+
+
+def _named(name: str, message: str) -> str:
+    return f"{name}: {message}" if message else name

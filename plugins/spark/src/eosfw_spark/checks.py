@@ -1,0 +1,110 @@
+"""Find what keeps steps from running, without starting Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from eosfw.errors import Problem
+from eosfw.protocols import Step, StepInput
+from eosfw_spark import functions
+from eosfw_spark.java import java_problem
+from eosfw_spark.output import refusal
+from eosfw_spark.schemas import clashes
+
+FORMATS = ("json", "csv")
+
+
+def step_problems(steps: Sequence[Step], folder: str) -> list[Problem]:
+    """Everything that is wrong with these steps here; none if there are no steps."""
+    if not steps:
+        return []
+    java = java_problem()
+    problems = [Problem("", java)] if java else []
+    for name, count in Counter(step.name for step in steps).items():
+        if count > 1:
+            problems.append(Problem(_where(name), f"{count} steps have this name"))
+    for step in steps:
+        problems += [Problem(_where(step.name), what) for what in _wrong(step, folder)]
+    return problems + _shared_outputs(steps, folder)
+
+
+def _where(name: str) -> str:
+    return f"step {name}"
+
+
+def _wrong(step: Step, folder: str) -> Iterator[str]:
+    tables = [each.table for each in step.inputs]
+    if not tables:
+        yield "has no input"
+    for table, count in Counter(table.lower() for table in tables).items():
+        if count > 1:
+            yield f"{count} inputs are called {table}"
+    for each in step.inputs:
+        yield from _wrong_input(each)
+    yield from _wrong_output(step.output, folder)
+    if (step.sql is None) == (step.function is None):
+        yield "needs either sql or function" + ("" if step.sql is None else ", not both")
+    elif step.sql is not None and not step.sql.strip():
+        yield "its sql is empty"
+    elif step.function is not None:
+        yield from _wrong_function(step.function, tables, folder)
+
+
+def _wrong_input(given: StepInput) -> Iterator[str]:
+    if not given.table.isidentifier():
+        yield f"{given.table!r} cannot name a table: use letters, digits, underscores"
+    if given.format is None and given.schema is None:
+        return
+    if given.format not in FORMATS:
+        shown = "no format" if given.format is None else f"format {given.format!r}"
+        yield f"input {given.table} has {shown}; with a schema the format is one of {', '.join(FORMATS)}"
+    if given.schema is None:
+        yield f'input {given.table} has a format but no schema; write the columns, such as "id BIGINT, name STRING"'
+        return
+    try:
+        both = clashes(given.schema)
+    except ValueError as why:
+        yield f"the schema of input {given.table}: {why}"
+        return
+    if both:
+        yield f"the schema of input {given.table} repeats a column or one of Kafka's: {', '.join(both)}"
+
+
+def _wrong_output(output: str, folder: str) -> Iterator[str]:
+    if not output.strip():
+        yield "has no output folder"
+        return
+    place, home = resolved(output, folder), Path(folder).resolve()
+    if home.is_relative_to(place):
+        yield f"output {output} would replace the folder of the pipeline itself"
+    elif problem := refusal(place):
+        yield problem
+
+
+def _wrong_function(name: str, tables: Sequence[str], folder: str) -> Iterator[str]:
+    try:
+        function = functions.load(name, folder)
+    except ImportError as why:
+        yield f"function {name}: {why}"
+    except Exception as why:  # noqa: BLE001 - a user's module may raise anything when it is imported
+        yield f"function {name} cannot be imported: {type(why).__name__}: {why}"
+    else:
+        if problem := functions.mismatch(function, tables):
+            yield f"function {name} {problem}"
+
+
+def _shared_outputs(steps: Sequence[Step], folder: str) -> list[Problem]:
+    places = [(step.name, resolved(step.output, folder)) for step in steps if step.output.strip()]
+    return [
+        Problem(_where(name), f"output {place} lies in the output of step {other}, or is the same")
+        for at, (name, place) in enumerate(places)
+        for before, (other, theirs) in enumerate(places)
+        if at != before and (place.is_relative_to(theirs) if place != theirs else before < at)
+    ]
+
+
+def resolved(output: str, folder: str) -> Path:
+    """An output folder as an absolute path."""
+    return (Path(folder) / output).resolve()

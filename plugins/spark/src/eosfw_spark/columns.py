@@ -1,0 +1,113 @@
+"""Turn batches of a log into Arrow batches with the columns of Spark's Kafka source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from eosfw.records import Headers, LogBatch
+
+ROWS: Final = 65_536
+"""Rows of one Arrow batch: below some ten thousand, the hand-over to the JVM shows."""
+BYTES: Final = 64 << 20
+"""Bytes after which a batch ends early, so that large records do not fill the memory."""
+
+_HEADER: Final = pa.struct([("key", pa.string()), ("value", pa.binary())])
+_HEADERS: Final = pa.list_(pa.field("element", _HEADER))
+_FIELDS: Final = (
+    ("key", pa.binary()),
+    ("value", pa.binary()),
+    ("topic", pa.string()),
+    ("partition", pa.int32()),
+    ("offset", pa.int64()),
+    ("timestamp", pa.timestamp("us", tz="UTC")),
+    ("timestampType", pa.int32()),
+)
+
+
+def spark_schema(*, headers: bool) -> StructType:
+    """The columns that Spark's Kafka source has."""
+    fields = [
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("timestampType", IntegerType()),
+    ]
+    if headers:
+        header = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+        fields.append(StructField("headers", ArrayType(header)))
+    return StructType(fields)
+
+
+def arrow_schema(*, headers: bool) -> pa.Schema:
+    """The same columns for Arrow."""
+    return pa.schema([*_FIELDS, ("headers", _HEADERS)] if headers else _FIELDS)
+
+
+def arrow_batches(batches: Iterable[LogBatch], *, headers: bool) -> Iterator[pa.RecordBatch]:
+    """Gather batches of a log, column by column, into few large Arrow batches."""
+    schema = arrow_schema(headers=headers)
+    gathered: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        arrow = to_arrow(batch, schema)
+        gathered.append(arrow)
+        rows, size = rows + arrow.num_rows, size + arrow.nbytes
+        if rows >= ROWS or size >= BYTES:
+            yield _joined(gathered)
+            gathered, rows, size = [], 0, 0
+    if rows:
+        yield _joined(gathered)
+
+
+def to_arrow(batch: LogBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """One batch of a log as Arrow columns; nothing here runs once per record but the headers."""
+    count = len(batch)
+    columns = [
+        pa.array(batch.keys, pa.binary()),
+        pa.array(batch.values, pa.binary()),
+        pa.repeat(pa.scalar(batch.topic, pa.string()), count),
+        pa.repeat(pa.scalar(batch.partition, pa.int32()), count),
+        pa.array(batch.offsets, pa.int64()),
+        pa.array(batch.timestamps, pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC")),
+        pa.repeat(pa.scalar(batch.timestamp_type, pa.int32()), count),
+    ]
+    if len(schema) > len(columns):
+        columns.append(_headers(batch.headers if batch.headers is not None else [()] * count))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _headers(rows: Sequence[Headers]) -> pa.Array:
+    """As Spark's source has it: a record without headers has null, not an empty list."""
+    flat = list(chain.from_iterable(rows))
+    items = pa.StructArray.from_arrays(
+        [pa.array([key for key, _ in flat], pa.string()), pa.array([value for _, value in flat], pa.binary())],
+        fields=list(_HEADER),
+    )
+    edges: list[int | None] = []
+    reached = 0
+    for row in rows:
+        edges.append(reached if row else None)
+        reached += len(row)
+    edges.append(reached)
+    return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), items, type=_HEADERS)
+
+
+def _joined(gathered: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return gathered[0] if len(gathered) == 1 else pa.concat_batches(gathered)

@@ -1,0 +1,129 @@
+"""Run steps over committed records in Spark."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from eosfw.errors import Problem, StepFailedError
+from eosfw.identity import check_kind
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Step, Verdict
+from eosfw.records import OffsetRange
+from eosfw_spark import checks, functions, session
+from eosfw_spark.causes import root_cause
+from eosfw_spark.output import Output, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from eosfw_spark.session import Session
+    from eosfw_spark.tables import Tables
+
+
+class SparkStepEngine:
+    """Runs each step in one local Spark session. A step's function gets its tables as keyword arguments."""
+
+    name: ClassVar[str] = "spark"
+
+    def __init__(self, running: Session, tables: Tables, folder: str) -> None:
+        self._session = running
+        self._tables = tables
+        self._folder = folder
+
+    @classmethod
+    def problems(cls, steps: Sequence[Step], folder: str) -> Sequence[Problem]:
+        """What keeps these steps from running here."""
+        return checks.step_problems(steps, folder)
+
+    @classmethod
+    def start(cls, backend: str, properties: Mapping[str, str], folder: str) -> Self:
+        """Start Spark over a cluster; takes seconds, and a Java."""
+        from eosfw_spark.tables import Tables
+
+        running = session.start()
+        # Spark's workers import what a step's functions need from the pipeline's folder, as this process does.
+        running.spark.sparkContext.environment["PYTHONPATH"] = str(Path(folder).resolve())
+        return cls(running, Tables(running.spark, backend, dict(properties)), folder)
+
+    def run(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
+        """Run a step over exactly these ranges and replace its output."""
+        output = Output(checks.resolved(step.output, self._folder))
+        try:
+            place = output.prepare()
+            with redirect_stdout(sys.stderr), functions.importable(self._folder):
+                self._result(step, ranges).write.mode("overwrite").parquet(str(place))
+            written = rows(place)
+            output.replace()
+        except Exception as why:
+            output.discard()
+            raise failed(f"step {step.name}", why) from why
+        finally:
+            self._forget(step)
+        return written
+
+    def _result(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
+        frames = {each.table: self._tables.of_input(each, ranges) for each in step.inputs}
+        if step.function is not None:
+            return _called(step.function, frames, self._folder)
+        for table, frame in frames.items():
+            frame.createOrReplaceTempView(table)
+        return self._session.spark.sql(step.sql or "")
+
+    def _forget(self, step: Step) -> None:
+        for each in step.inputs:
+            self._session.spark.catalog.dropTempView(each.table)
+
+    def verdict(
+        self, ranges: Mapping[TopicPartition, OffsetRange], identity: str, expected: Iterable[Sequence[bytes]]
+    ) -> Verdict:
+        """Count in Spark what appears too often or too rarely."""
+        check_kind(identity)
+        from eosfw_spark.verdict import count, seen_identities, write_expected
+
+        folder = Path(tempfile.mkdtemp(prefix="eosfw-verdict-"))
+        try:
+            write_expected(expected, folder / "expected.parquet")
+            frames = [
+                self._tables.of_topic(topic, ranges, headers=identity == "headers")
+                for topic in sorted({partition.topic for partition in ranges})
+            ]
+            seen = seen_identities(_united(frames), identity)
+            return count(seen, self._session.spark.read.parquet(str(folder / "expected.parquet")))
+        except Exception as why:
+            raise failed("the verdict", why) from why
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Stop Spark, unless it ran before us."""
+        self._session.close()
+
+
+def _called(name: str, frames: Mapping[str, DataFrame], folder: str) -> DataFrame:
+    from pyspark.sql import DataFrame
+
+    result = functions.load(name, folder)(**frames)
+    if not isinstance(result, DataFrame):
+        raise StepFailedError(f"function {name} returned {type(result).__name__}, not a DataFrame")
+    return result
+
+
+def _united(frames: Sequence[DataFrame]) -> DataFrame:
+    first, *others = frames
+    for other in others:
+        first = first.unionAll(other)
+    return first
+
+
+def failed(what: str, why: BaseException) -> StepFailedError:
+    """Say what failed with the root of the reason, and exit as that asks for."""
+    cause = root_cause(why)
+    error = StepFailedError(f"{what} failed: {cause.sentence}")
+    error.exit_code = cause.exit_code
+    return error

@@ -1,0 +1,15 @@
+"""Offer Spark as a step engine without loading it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from eosfw.hookspecs import hookimpl
+from eosfw.protocols import StepEngine
+from eosfw_spark.engine import SparkStepEngine
+
+
+@hookimpl
+def eosfw_step_engines() -> Iterable[type[StepEngine]]:
+    """Offer Spark."""
+    return [SparkStepEngine]

@@ -1,0 +1,194 @@
+"""Read the options of `spark.read.format("eosfw")`, which are those of Spark's own Kafka source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from eosfw.config.definition import nearest
+from eosfw.errors import ConfigError, Problem
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+KAFKA: Final = "kafka."
+ISOLATION: Final = "isolation.level"
+KNOWN: Final = (
+    "kafka.bootstrap.servers",
+    "kafka.isolation.level",
+    "subscribe",
+    "assign",
+    "startingOffsets",
+    "endingOffsets",
+    "includeHeaders",
+    "minPartitions",
+    "kafkaConsumer.pollTimeoutMs",
+    "backend",
+)
+NOT_YET: Final = (
+    "subscribePattern",
+    "failOnDataLoss",
+    "startingTimestamp",
+    "endingTimestamp",
+    "startingOffsetsByTimestamp",
+    "endingOffsetsByTimestamp",
+    "maxOffsetsPerTrigger",
+    "maxRecordsPerPartition",
+    "groupIdPrefix",
+)
+
+Offsets = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What to read, from which cluster, as which reader; `starts` or `ends` is None for earliest or latest."""
+
+    properties: Mapping[str, str]
+    topics: tuple[str, ...]
+    assigned: tuple[TopicPartition, ...] | None = None
+    starts: Offsets | None = None
+    ends: Offsets | None = None
+    headers: bool = False
+    min_partitions: int = 0
+    stall_timeout: float = 60.0
+    backend: str = "confluent"
+    isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
+
+    @property
+    def address(self) -> str:
+        """The cluster's address, for messages."""
+        return self.properties["bootstrap.servers"]
+
+
+def parse(options: Mapping[str, str]) -> ReadOptions:
+    """Read Spark's options; ConfigError lists everything that is wrong with them at once."""
+    return _Parser(options).parse()
+
+
+class _Parser:
+    """Collects problems while it reads; names are compared without case, as Spark does."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._given = {name.lower(): value for name, value in options.items()}
+        self._problems = [Problem("", why) for name in options if (why := _unknown(name))]
+
+    def parse(self) -> ReadOptions:
+        properties = {name.removeprefix(KAFKA): value for name, value in self._given.items() if name.startswith(KAFKA)}
+        isolation = properties.pop(ISOLATION, IsolationLevel.READ_COMMITTED.value)
+        if not properties.get("bootstrap.servers"):
+            self._wrong("kafka.bootstrap.servers", "is missing; give the cluster as HOST:PORT")
+        topics, assigned = self._what()
+        read = ReadOptions(
+            properties=properties,
+            topics=topics,
+            assigned=assigned,
+            starts=self._offsets("startingOffsets", "earliest", LATEST),
+            ends=self._offsets("endingOffsets", "latest", EARLIEST),
+            headers=self._boolean("includeHeaders"),
+            min_partitions=self._number("minPartitions", 0),
+            stall_timeout=self._number("kafkaConsumer.pollTimeoutMs", 60_000) / 1000,
+            backend=self._text("backend") or "confluent",
+            isolation=self._isolation(isolation),
+        )
+        if self._problems:
+            raise ConfigError(*self._problems)
+        return read
+
+    def _text(self, name: str) -> str | None:
+        return self._given.get(name.lower())
+
+    def _wrong(self, name: str, what: str) -> None:
+        self._problems.append(Problem("", f"option {name} {what}"))
+
+    def _what(self) -> tuple[tuple[str, ...], tuple[TopicPartition, ...] | None]:
+        subscribe, assign = self._text("subscribe"), self._text("assign")
+        if (subscribe is None) == (assign is None):
+            self._wrong(
+                "subscribe", "is missing; name topics, separated by commas, or partitions with `assign`"
+            ) if subscribe is None else self._wrong("subscribe", "excludes `assign`: give one of them")
+            return (), None
+        if subscribe is not None:
+            topics = tuple(dict.fromkeys(name.strip() for name in subscribe.split(",") if name.strip()))
+            if not topics:
+                self._wrong("subscribe", "names no topic")
+            return topics, None
+        assigned = tuple(sorted(self._assigned(assign or "")))
+        return tuple(dict.fromkeys(each.topic for each in assigned)), assigned
+
+    def _assigned(self, text: str) -> set[TopicPartition]:
+        try:
+            given = json.loads(text)
+            return {TopicPartition(topic, int(number)) for topic, numbers in given.items() for number in numbers}
+        except (ValueError, TypeError, AttributeError):
+            self._wrong("assign", f'is not JSON like {{"topic":[0,1]}}: {text}')
+            return set()
+
+    def _offsets(self, name: str, word: str, excluded: int) -> Offsets | None:
+        text = (self._text(name) or word).strip()
+        if text.lower() == word:
+            return None
+        try:
+            offsets = _read_offsets(json.loads(text))
+        except (ValueError, TypeError, AttributeError):
+            self._wrong(name, f'must be "{word}" or JSON like {{"topic":{{"0":23}}}}, not {text}')
+            return None
+        for partition, offset in offsets.items():
+            if offset == excluded or offset < EARLIEST:
+                self._wrong(name, f"gives {partition} the offset {offset}, which a batch read cannot use there")
+        return offsets
+
+    def _boolean(self, name: str) -> bool:
+        text = (self._text(name) or "false").lower()
+        if text not in ("true", "false"):
+            self._wrong(name, f"must be true or false, not {text}")
+        return text == "true"
+
+    def _number(self, name: str, default: int) -> int:
+        text = self._text(name)
+        if text is None:
+            return default
+        if not text.isdecimal() or int(text) < 1:
+            self._wrong(name, f"must be a whole number above 0, not {text}")
+            return default
+        return int(text)
+
+    def _isolation(self, text: str) -> IsolationLevel:
+        try:
+            return IsolationLevel(text.lower())
+        except ValueError:
+            among = " or ".join(level.value for level in IsolationLevel)
+            self._wrong(KAFKA + ISOLATION, f"must be {among}, not {text}")
+            return IsolationLevel.READ_COMMITTED
+
+
+def _unknown(name: str) -> str | None:
+    lowered = name.lower()
+    # `path` is what `load("...")` sets: nothing here is a path.
+    if lowered.startswith(KAFKA) or lowered in {known.lower() for known in KNOWN}:
+        return None
+    if lowered in {known.lower() for known in NOT_YET}:
+        return f"option {name} of Spark's Kafka source is not supported by format eosfw yet"
+    spelled = {known.lower(): known for known in KNOWN}
+    near = nearest(lowered, spelled)
+    hint = f"did you mean {spelled[near]}?" if near else f"there are: {', '.join(KNOWN)}"
+    return f"unknown option {name}; {hint}"
+
+
+def _read_offsets(given: Any) -> Offsets:
+    return {
+        TopicPartition(topic, int(number)): int(offset)
+        for topic, numbers in given.items()
+        for number, offset in numbers.items()
+    }
+
+
+def offsets_json(offsets: Offsets) -> str:
+    """Write offsets as `startingOffsets` and `endingOffsets` want them."""
+    topics: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        topics.setdefault(topic, {})[str(partition)] = offset
+    return json.dumps(topics)

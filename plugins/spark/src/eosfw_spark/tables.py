@@ -1,0 +1,88 @@
+"""Turn ranges of topics into DataFrames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from eosfw.errors import StepFailedError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import StepInput
+from eosfw.records import OffsetRange
+from eosfw_spark.options import KAFKA, offsets_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+WORTH_SPLITTING: Final = 50_000
+"""Offsets below which a second reader costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Reads topics of one cluster through one backend."""
+
+    spark: SparkSession
+    backend: str
+    properties: Mapping[str, str]
+
+    def of_topic(self, topic: str, ranges: Mapping[TopicPartition, OffsetRange], *, headers: bool = False) -> DataFrame:
+        """The records of a topic within exactly these ranges, with Kafka's columns."""
+        wanted = {partition: offsets for partition, offsets in ranges.items() if partition.topic == topic}
+        if not wanted:
+            raise StepFailedError(f"no topic {topic} among what is to be read")
+        reader = self.spark.read.format("eosfw").option("backend", self.backend)
+        for name, value in self.properties.items():
+            reader = reader.option(KAFKA + name, value)
+        return (
+            reader.option("assign", json.dumps({topic: sorted(each.partition for each in wanted)}))
+            .option("startingOffsets", offsets_json({each: offsets.start for each, offsets in wanted.items()}))
+            .option("endingOffsets", offsets_json({each: offsets.end for each, offsets in wanted.items()}))
+            .option("minPartitions", self._tasks(wanted))
+            .option("includeHeaders", headers)
+            .load()
+        )
+
+    def _tasks(self, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
+        size = sum(offsets.end - offsets.start for offsets in ranges.values())
+        return self.spark.sparkContext.defaultParallelism if size >= WORTH_SPLITTING else 1
+
+    def of_input(self, given: StepInput, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
+        """An input of a step: Kafka's columns, headers too, beside them the value's own if it has a schema."""
+        frame = self.of_topic(given.topic, ranges, headers=True)
+        if given.format is None or given.schema is None:
+            return frame
+        return parsed(frame, given.format, given.schema)
+
+
+def parsed(frame: DataFrame, written_as: str, ddl: str) -> DataFrame:
+    """Add the columns of the value; a value that does not fit the schema fails the step, never turns to null."""
+    from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+    from pyspark.sql.types import StructType
+
+    schema = cast("StructType", StructType.fromDDL(ddl))
+    text = F.col("value").cast("string")
+    if written_as == "csv":
+        found = F.from_csv(text, ddl, {"mode": "FAILFAST"})
+        added = [F.col("__value")[field.name].alias(field.name) for field in schema]
+    else:
+        found = F.from_json(text, _as_texts(schema), {"mode": "FAILFAST"})
+        added = [_typed(F.col("__value")[field.name], schema, field.name) for field in schema]
+    return frame.withColumn("__value", found).select(*frame.columns, *added)
+
+
+def _as_texts(schema: StructType) -> StructType:
+    """Read plain types as text first: `"7"`, as CSV rows have it, is as good a number as `7`; the cast is strict."""
+    from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType, VariantType
+
+    kept = (ArrayType, MapType, StructType, BinaryType, VariantType)
+    return StructType(
+        [StructField(f.name, f.dataType if isinstance(f.dataType, kept) else StringType()) for f in schema]
+    )
+
+
+def _typed(column: Column, schema: StructType, name: str) -> Column:
+    return column.cast(schema[name].dataType).alias(name)
