@@ -96,11 +96,11 @@ def connector_admin(worker: Config, connector: Config) -> ClientSettings:
 
 def override_problems(worker: Config, connector: Config | None = None) -> list[Problem]:
     """Client properties that would break the guarantee, or that contradict each other (rulings 4 and 10)."""
-    problems = _producer_problems(stripped(worker.given, "producer."), "producer.", exactly_once(worker))
+    problems = _producer_problems(stripped(worker.given, "producer."), "producer.", on=exactly_once(worker))
     if connector is None:
         return problems
     own = stripped(connector.given, "producer.override.")
-    problems = _producer_problems(own, "producer.override.", exactly_once(worker))
+    problems = _producer_problems(own, "producer.override.", on=exactly_once(worker))
     return problems + _interval_problems(worker, connector)
 
 
@@ -128,7 +128,7 @@ def _fitting_timeout(worker: Config, connector: Config, broker_max: float | None
     return wanted if broker_max is None else min(wanted, int(broker_max * 1000))
 
 
-def _producer_problems(given: Mapping[str, str], prefix: str, on: bool) -> list[Problem]:
+def _producer_problems(given: Mapping[str, str], prefix: str, *, on: bool) -> list[Problem]:
     problems: list[Problem] = []
     if TIMEOUT in given:
         try:

@@ -1,0 +1,24 @@
+"""Run a pipeline file: connectors until drained, then steps over what they committed."""
+
+from eosfw.pipeline.control import Control
+from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.pipeline.reporting import Reporter, Silent
+from eosfw.pipeline.running import Options, check, run
+from eosfw.pipeline.sections import load
+from eosfw.pipeline.summary import StepResult, Summary
+
+__all__ = [
+    "ClusterChoice",
+    "Control",
+    "LocalRun",
+    "Options",
+    "Pipeline",
+    "Reporter",
+    "Silent",
+    "StepResult",
+    "Summary",
+    "check",
+    "load",
+    "run",
+]

@@ -1,0 +1,134 @@
+"""Check a whole pipeline before its first task starts (ruling 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from eosfw.config.clients import exactly_once, override_problems
+from eosfw.config.definition import Config, nearest
+from eosfw.config.worker import WORKER
+from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
+from eosfw.pipeline.model import Pipeline
+from eosfw.protocols import Admin, Backend, StepEngine
+from eosfw.registry import Plugins
+from eosfw.runtime.preflight import connector_problems
+from eosfw.waiting import Runtime
+
+_NOBODY = "127.0.0.1:1"
+"""An address for judging client properties alone, before the embedded cluster has one."""
+
+
+def worker_config(pipeline: Pipeline) -> Config:
+    """The worker group's properties; ConfigError lists what is wrong."""
+    return WORKER.parse(pipeline.worker, f"{pipeline.path.name} [worker]")
+
+
+def backend_of(pipeline: Pipeline, plugins: Plugins) -> type[Backend]:
+    """The client that a pipeline names, or the only one installed."""
+    named = pipeline.cluster.backend
+    if named is not None:
+        return plugins.backend(named)
+    installed = plugins.names("backend")
+    if len(installed) != 1:
+        found = f"installed: {', '.join(installed)}" if installed else "none is installed"
+        raise PluginError(f"name the client of the cluster: [cluster] backend = ...; {found}")
+    return plugins.backend(installed[0])
+
+
+def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *, steps_only: bool) -> list[Problem]:
+    """Everything wrong with a pipeline that can be seen without a cluster; starts nothing."""
+    problems = [*_cluster_problems(pipeline, plugins, runtime), *_step_problems(pipeline, plugins)]
+    worker, wrong = _worker(pipeline)
+    problems += wrong
+    if steps_only:
+        return problems + _steps_only_problems(pipeline)
+    if not pipeline.connectors:
+        problems.append(Problem(pipeline.path.name, "has no connectors: add [connectors.NAME]"))
+    for name, properties in pipeline.connectors.items():
+        problems += [
+            Problem(f"{pipeline.path.name} [connectors.{name}]", problem.what)
+            for problem in connector_problems(plugins, worker, name, properties)
+        ]
+    return problems + ([] if problems or pipeline.cluster.external else _unwritten(pipeline, {}))
+
+
+def topic_problems(pipeline: Pipeline, admin: Admin) -> list[Problem]:
+    """Topics that steps read, no connector writes, and the cluster does not have."""
+    return _unwritten(pipeline, admin.partitions())
+
+
+def _worker(pipeline: Pipeline) -> tuple[Config, list[Problem]]:
+    where = f"{pipeline.path.name} [worker]"
+    values, problems = WORKER.read(pipeline.worker, where)
+    fallback = {name: key.default for name, key in WORKER.keys.items()}
+    config = Config({**fallback, **values}, pipeline.worker)
+    return config, problems + [Problem(where, problem.what) for problem in override_problems(config)]
+
+
+def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> list[Problem]:
+    where = f"{pipeline.path.name} [cluster]"
+    problems = _tried(where, lambda: _judge_client(pipeline, plugins, runtime))
+    if pipeline.cluster.external:
+        if pipeline.broker:
+            problems.append(
+                Problem(f"{pipeline.path.name} [broker]", "is for runs without bootstrap.servers: remove it")
+            )
+        return problems
+    return problems + _tried(where, lambda: plugins.cluster(pipeline.broker.get("name")))
+
+
+def _judge_client(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
+    kind = backend_of(pipeline, plugins)
+    lacking = kind.capabilities.lacking("transactions", "read_committed")
+    if lacking and exactly_once(_worker(pipeline)[0]):
+        raise PluginError(f"backend {kind.name!r} cannot run exactly once: it lacks {', '.join(lacking)}")
+    kind.connect({"bootstrap.servers": _NOBODY, **pipeline.cluster.properties}, runtime).close()
+
+
+def _step_problems(pipeline: Pipeline, plugins: Plugins) -> list[Problem]:
+    if not pipeline.steps:
+        return []
+    engines: list[type[StepEngine]] = []
+    problems = _tried(f"{pipeline.path.name} [[steps]]", lambda: engines.append(plugins.step_engine()))
+    for engine in engines:
+        problems += engine.problems(pipeline.steps, str(pipeline.folder))
+    return problems
+
+
+def _steps_only_problems(pipeline: Pipeline) -> list[Problem]:
+    problems = [] if pipeline.steps else [Problem(pipeline.path.name, "has no steps to run alone")]
+    if not pipeline.cluster.external:
+        what = "steps alone have nothing to read on an embedded broker: set bootstrap.servers"
+        problems.append(Problem(f"{pipeline.path.name} [cluster]", what))
+    return problems
+
+
+def _unwritten(pipeline: Pipeline, existing: Mapping[str, int]) -> list[Problem]:
+    written = [properties.get("topic") for properties in pipeline.connectors.values()]
+    if None in written:
+        return []  # some connector names its topics by other means: only the run will tell
+    known = {*existing, *(topic for topic in written if topic)}
+    return [
+        Problem(f"{pipeline.path.name} step {step.name!r}", _no_topic(one.topic, known))
+        for step in pipeline.steps
+        for one in step.inputs
+        if one.topic not in known
+    ]
+
+
+def _no_topic(topic: str, known: Collection[str]) -> str:
+    near = nearest(topic, known)
+    return f"reads topic {topic!r}, which does not exist and no connector writes" + (
+        f"; did you mean {near!r}?" if near else ""
+    )
+
+
+def _tried(where: str, attempt: Callable[[], Any]) -> list[Problem]:
+    try:
+        attempt()
+    except ConfigError as error:
+        return [Problem(where, problem.what) for problem in error.problems]
+    except EosfwError as error:
+        return [Problem(where, str(error))]
+    return []

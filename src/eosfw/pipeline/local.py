@@ -1,0 +1,76 @@
+"""Put a cluster, a client, a worker, a history together for one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from typing import Self
+
+from eosfw.ids import TopicPartition
+from eosfw.observe import Announcer, History
+from eosfw.pipeline.checking import backend_of, worker_config
+from eosfw.pipeline.model import Pipeline
+from eosfw.protocols import LocalCluster, Observer, OpenTransaction
+from eosfw.registry import Plugins
+from eosfw.runtime import Worker
+from eosfw.waiting import Runtime
+
+
+class LocalRun:
+    """Everything one run of a pipeline has in this process; a context manager that leaves nothing behind.
+
+    `backend` reaches the cluster, which this run serves for itself (`cluster`) unless the pipeline names one. `worker`
+    is made, not started.
+    """
+
+    def __init__(
+        self, pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *, observers: Iterable[Observer] = ()
+    ) -> None:
+        self.pipeline, self.plugins, self.runtime = pipeline, plugins, runtime
+        self.history = History(runtime)
+        self.config = worker_config(pipeline)
+        # The history comes first: whoever stands behind it may block.
+        self._announce = Announcer((self.history, *plugins.observers(), *observers))
+        self._undo = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            self._start(undo)
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._undo.close()
+
+    def put_connectors(self) -> None:
+        """Give the worker every connector of the pipeline."""
+        for name, properties in self.pipeline.connectors.items():
+            self.worker.put_connector(name, properties)
+
+    def open_transactions(self, partitions: Iterable[TopicPartition]) -> list[OpenTransaction]:
+        """Who holds these partitions back; nobody where neither cluster nor client can tell."""
+        wanted = set(partitions)
+        if self.cluster is not None:
+            return [one for one in self.cluster.open_transactions() if one.partition in wanted]
+        if not self.backend.capabilities.describe_transactions:
+            return []
+        with closing(self.backend.admin()) as admin:
+            return list(admin.open_transactions(wanted))
+
+    def _start(self, undo: ExitStack) -> None:
+        kind = backend_of(self.pipeline, self.plugins)
+        self.client_properties = dict(self.pipeline.cluster.properties)
+        self.cluster = None if self.pipeline.cluster.external else self._serve()
+        if self.cluster is not None:
+            undo.callback(self.cluster.close)
+            self.client_properties["bootstrap.servers"] = self.cluster.bootstrap_servers
+        self.backend_name = kind.name
+        self.backend = kind.connect(self.client_properties, self.runtime)
+        undo.callback(self.backend.close)
+        self.worker = Worker(self.config, self.backend, self.plugins, self._announce, self.runtime)
+        undo.callback(self.worker.kill)
+
+    def _serve(self) -> LocalCluster:
+        settings = dict(self.pipeline.broker)
+        kind = self.plugins.cluster(settings.pop("name", None))
+        return kind.start(settings, self.runtime)

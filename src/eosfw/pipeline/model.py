@@ -1,0 +1,42 @@
+"""Describe a pipeline: a cluster, a worker group, connectors, steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eosfw.protocols import Step
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChoice:
+    """Which cluster, reached by which client (ruling 40)."""
+
+    backend: str | None = None
+    """The client's name; None takes the only one installed."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """Kafka's client properties; without `bootstrap.servers` a cluster is served by this machine."""
+
+    @property
+    def external(self) -> bool:
+        """Whether somebody else serves the cluster."""
+        return "bootstrap.servers" in self.properties
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What a pipeline file says, read but not yet checked against what is installed."""
+
+    path: Path
+    cluster: ClusterChoice
+    worker: Mapping[str, str]
+    connectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    steps: Sequence[Step] = ()
+    broker: Mapping[str, str] = field(default_factory=dict)
+    """Properties of the cluster this machine serves; `name` chooses among those installed."""
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths of steps start."""
+        return self.path.parent

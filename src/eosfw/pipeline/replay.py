@@ -1,0 +1,121 @@
+"""Replay a source by fresh tasks up to its committed offsets, to know what should have been written (ruling 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from eosfw.config import Config
+from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
+from eosfw.errors import DamagedDataError, RetriableError
+from eosfw.ids import ConnectorTaskId
+from eosfw.pipeline.local import LocalRun
+from eosfw.protocols import IsolationLevel, OffsetStore
+from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
+from eosfw.runtime.offsets import read_offsets
+from eosfw.runtime.polled import read_polled, records_of
+from eosfw.runtime.preflight import connector_config
+from eosfw.waiting import Runtime
+
+Committed = Mapping[str, tuple[SourcePartition, SourceOffset]]
+_IDLE = 5.0
+"""Seconds without a record after which a source that cannot tell its end counts as exhausted."""
+
+
+def replayed(run: LocalRun, name: str) -> Iterator[Sequence[SourceRecord]]:
+    """Every record of a connector's source up to its committed offsets, in chunks.
+
+    DamagedDataError when a committed offset is not met again: the source changed, so nothing can be expected of it.
+    """
+    connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
+    config = connector_config(connector, name, run.pipeline.connectors[name])
+    store = run.plugins.offset_store()
+    goal = _Goal(store, dict(_committed(run, name, store)))
+    for number, share in enumerate(connector.task_configs(config, config["tasks.max"])):
+        if goal.left:
+            yield from _task(connector, ConnectorTaskId(name, number), share, goal, run.runtime)
+    if goal.left:
+        unmet = ", ".join(str(dict(partition)) for partition, _ in goal.left.values())
+        raise DamagedDataError(f"the source of connector {name!r} could not be replayed: never met again: {unmet}")
+
+
+def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:
+    topic = run.config["offset.storage.topic"]
+    with closing(run.backend.admin()) as admin, closing(run.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
+        return read_offsets(name, topic, store, admin, reader)
+
+
+@dataclass(slots=True)
+class _Goal:
+    """How far each source partition was committed; what is reached is taken out."""
+
+    store: OffsetStore
+    left: dict[str, tuple[SourcePartition, SourceOffset]]
+    _keys: dict[int, str] = field(default_factory=dict)
+
+    def upto(self, record: SourceRecord) -> bool:
+        """Whether this record was committed; forgets its source partition behind the last one that was."""
+        key = self.store.partition_key(record.source_partition)
+        wanted = self.left.get(key)
+        if wanted is None:
+            return False
+        if dict(record.source_offset) == dict(wanted[1]):
+            del self.left[key]
+        return True
+
+
+@dataclass(slots=True)
+class _Context:
+    """What a task is told that starts from nothing and writes nowhere."""
+
+    task_id: ConnectorTaskId
+    transaction: TransactionContext | None = None
+    record_offsets: bool = True
+
+    def offset(self, partition: SourcePartition) -> SourceOffset | None:
+        """Nothing was read before."""
+
+    def notice(self, kind: str, text: str, count: int = 1) -> None:
+        """The run itself has told it already."""
+
+
+def _task(
+    connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], goal: _Goal, runtime: Runtime
+) -> Iterator[Sequence[SourceRecord]]:
+    task = connector.task()
+    try:
+        task.start(_task_config(task, share), _Context(task_id))
+        yield from _polled(task, task_id, goal, runtime)
+    finally:
+        task.stop()
+
+
+def _task_config(task: SourceTask, share: Mapping[str, str]) -> Config:
+    return Config(share, share) if task.config is None else task.config.parse(share, "replay")
+
+
+def _polled(
+    task: SourceTask, task_id: ConnectorTaskId, goal: _Goal, runtime: Runtime
+) -> Iterator[Sequence[SourceRecord]]:
+    idle_since = runtime.now()
+    while goal.left:
+        records = _poll(task, task_id)
+        if records:
+            idle_since = runtime.now()
+            yield [record for record in records if goal.upto(record)]
+        elif task.at_end() or runtime.now() - idle_since > _IDLE:
+            return
+        else:
+            runtime.sleep(0.01)
+
+
+def _poll(task: SourceTask, task_id: ConnectorTaskId) -> list[SourceRecord]:
+    try:
+        polled = read_polled(task.poll(), task_id)
+    except RetriableError:
+        return []
+    records: list[SourceRecord] = []
+    for one in polled:
+        records.extend(records_of(one, task_id) if isinstance(one, SourceBatch) else (one,))
+    return records

@@ -1,0 +1,175 @@
+"""Turn the sections of a pipeline file into a pipeline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eosfw.config.definition import nearest
+from eosfw.config.worker import ALIAS, SUPPORT
+from eosfw.errors import ConfigError, Problem
+from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.pipeline.reading import read_toml, texts
+from eosfw.protocols import Step, StepInput
+
+SECTIONS = ("cluster", "broker", "worker", "connectors", "steps")
+_STEP = ("name", "inputs", "sql", "function", "output")
+_INPUT = ("topic", "format", "schema")
+_OUTPUT = ("path", "format")
+
+
+def load(path: str | Path) -> Pipeline:
+    """Read a pipeline file; ConfigError lists everything that cannot be understood at once."""
+    path = Path(path).resolve()
+    problems: list[Problem] = []
+    pipeline = parse(read_toml(path), path, problems)
+    if problems:
+        raise ConfigError(*problems)
+    return pipeline
+
+
+def parse(document: Mapping[str, Any], path: Path, problems: list[Problem]) -> Pipeline:
+    """Read a document as a pipeline; problems found on the way are appended."""
+    file = _Section(path.name, problems)
+    file.only(document, SECTIONS)
+    cluster = file.properties(document, "cluster")
+    worker = file.properties(document, "worker")
+    _move_address(file, worker, cluster)
+    if SUPPORT not in worker and ALIAS not in worker:
+        worker[SUPPORT] = "enabled"  # ruling 5: a pipeline file that does not say runs exactly once
+    return Pipeline(
+        path=path,
+        cluster=ClusterChoice(cluster.pop("backend", None), cluster),
+        broker=file.properties(document, "broker"),
+        worker=worker,
+        connectors=_connectors(file, document),
+        steps=_steps(file, document),
+    )
+
+
+def _move_address(file: _Section, worker: dict[str, str], cluster: dict[str, str]) -> None:
+    # Kafka Connect's worker files say here where the cluster is.
+    address = worker.pop("bootstrap.servers", None)
+    if address is not None and cluster.setdefault("bootstrap.servers", address) != address:
+        file.problem("[cluster] and [worker] name different bootstrap.servers: keep the one in [cluster]")
+
+
+class _Section:
+    """A place in the file at which problems are noted."""
+
+    def __init__(self, where: str, problems: list[Problem]) -> None:
+        self.where = where
+        self.problems = problems
+
+    def at(self, name: str) -> _Section:
+        return _Section(f"{self.where} {name}", self.problems)
+
+    def problem(self, what: str) -> None:
+        self.problems.append(Problem(self.where, what))
+
+    def only(self, table: Mapping[str, Any], known: Sequence[str]) -> None:
+        for name in table:
+            if name not in known:
+                near = nearest(name, known)
+                hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(known)}"
+                self.problem(f"unknown key {name!r}; {hint}")
+
+    def table(self, holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        value = holder.get(name, {})
+        if isinstance(value, Mapping):
+            return value
+        self.problem(f"{name!r} must be a table: [{name}]")
+        return {}
+
+    def properties(self, document: Mapping[str, Any], name: str) -> dict[str, str]:
+        return texts(self.table(document, name), f"{self.where} [{name}]", self.problems)
+
+    def text(self, table: Mapping[str, Any], name: str) -> str | None:
+        value = table.get(name)
+        if value is None or (isinstance(value, str) and value.strip()):
+            return value
+        self.problem(f"{name!r} must be a text that is not empty")
+        return None
+
+
+def _connectors(file: _Section, document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    found = {}
+    for name, table in file.table(document, "connectors").items():
+        place = file.at(f"[connectors.{name}]")
+        if isinstance(table, Mapping):
+            found[name] = texts(table, place.where, file.problems)
+        else:
+            file.at("[connectors]").problem(f"{name!r} is not a table; name each connector: [connectors.NAME]")
+    return found
+
+
+def _steps(file: _Section, document: Mapping[str, Any]) -> tuple[Step, ...]:
+    tables = document.get("steps", [])
+    if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
+        file.problem("steps are an array of tables, each beginning with [[steps]]")
+        return ()
+    steps = tuple(_step(file, number, one) for number, one in enumerate(tables, 1))
+    for attribute in ("name", "output"):
+        said = [getattr(one, attribute) for one in steps]
+        for twice in sorted({one for one in said if one and said.count(one) > 1}):
+            file.problem(f"two steps have the {attribute} {twice!r}")
+    return steps
+
+
+def _step(file: _Section, number: int, table: Mapping[str, Any]) -> Step:
+    name = table.get("name")
+    place = file.at(f"step {name!r}" if isinstance(name, str) and name else f"step {number}")
+    place.only(table, _STEP)
+    if not place.text(table, "name") and "name" not in table:
+        place.problem("has no 'name'")
+    sql, function = place.text(table, "sql"), place.text(table, "function")
+    if (sql is None) == (function is None):
+        place.problem("needs either 'sql', a text, or 'function', as module:name")
+    if function is not None and not re.fullmatch(r"[\w.]+:[\w.]+", function):
+        place.problem(f"function {function!r} must be written module:name")
+    inputs = tuple(_inputs(place, table.get("inputs")))
+    return Step(str(name or number), inputs, _output(place, table.get("output")), sql, function)
+
+
+def _inputs(place: _Section, value: Any) -> list[StepInput]:
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, list) and value and all(isinstance(topic, str) and topic for topic in value):
+        value = {re.sub(r"\W", "_", topic): topic for topic in value}
+    if not isinstance(value, Mapping) or not value:
+        place.problem("needs 'inputs': a list of topics, or a table as in inputs.TABLE = { topic = \"...\" }")
+        return []
+    return [_input(place.at(f"input {table!r}"), table, one) for table, one in value.items()]
+
+
+def _input(place: _Section, table: str, value: Any) -> StepInput:
+    if not table.isidentifier():
+        place.problem("is no name for a table: use letters, digits and '_'")
+    if isinstance(value, str):
+        return StepInput(table, value)
+    if not isinstance(value, Mapping):
+        place.problem("must be a topic, or a table with 'topic', 'format' and 'schema'")
+        return StepInput(table, "")
+    place.only(value, _INPUT)
+    topic, kind, schema = (place.text(value, key) for key in _INPUT)
+    if topic is None:
+        place.problem("has no 'topic'")
+    if kind not in (None, "json"):
+        place.problem(f"format {kind!r} is unknown; there is: json")
+    if (kind is None) != (schema is None):
+        place.problem("'format' and 'schema' go together")
+    return StepInput(table, topic or "", kind, schema)
+
+
+def _output(place: _Section, value: Any) -> str:
+    if isinstance(value, Mapping):
+        place.only(value, _OUTPUT)
+        if value.get("format", "parquet") != "parquet":
+            place.problem(f"output format {value['format']!r} is unknown; there is: parquet")
+        value = value.get("path")
+    if isinstance(value, str) and value.strip():
+        return value
+    place.problem('needs \'output\': the folder to write, as a text or as { path = "...", format = "parquet" }')
+    return ""

@@ -1,0 +1,76 @@
+"""Sum a run up (ruling 18)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from eosfw.errors import ExitCode
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step wrote, and where."""
+
+    rows: int
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did; `duplicates` and `missing` are None when not verified, never 0."""
+
+    records: int
+    """Committed task records of this run."""
+    transactions: int
+    """Committed task transactions of this run."""
+    zombies_fenced: int
+    """Old producers that themselves received a fencing error."""
+    rows_out: int
+    duplicates: int | None
+    missing: int | None
+    seconds: float
+    steps: Mapping[str, StepResult] = field(default_factory=dict)
+    notices: Sequence[str] = ()
+    unverified: Sequence[str] = ()
+    """Why it was not verified."""
+    examples: Sequence[str] = ()
+    """Some of the duplicated or missing identities."""
+    kept: bool = True
+    """Whether the cluster, with its topics, outlives the run."""
+
+    @property
+    def passed(self) -> bool:
+        """No duplicate and nothing missing, as far as anybody looked."""
+        return not self.duplicates and not self.missing
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What a command that ends with this summary exits with."""
+        return ExitCode.OK if self.passed else ExitCode.VERDICT_FAILED
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary as one JSON object."""
+        return {**asdict(self), "seconds": round(self.seconds, 3), "passed": self.passed}
+
+    def as_text(self) -> str:
+        """The summary for people."""
+        committed = f"{_many(self.records, 'record')} committed in {_many(self.transactions, 'transaction')}"
+        lines = [f"{committed}, {_many(self.zombies_fenced, 'zombie')} fenced, {self.seconds:.1f} s"]
+        lines += [f"step {name}: {_many(one.rows, 'row')} in {one.output}" for name, one in self.steps.items()]
+        lines += self._verdict()
+        lines += self.notices
+        if not self.kept:
+            lines.append("the embedded broker kept everything in memory: topics and offsets are gone with this run")
+        return "\n".join(lines)
+
+    def _verdict(self) -> list[str]:
+        if self.duplicates is None or self.missing is None:
+            return ["not verified" + "".join(f"; {why}" for why in self.unverified)]
+        verdict = f"verified: {_many(self.duplicates, 'duplicate')}, {self.missing:,} missing"
+        return [verdict, *(f"  {example}" for example in self.examples)]
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
