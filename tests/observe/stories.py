@@ -10,7 +10,7 @@ from eosfw.state.steps import STARTUP, StepEvent, TaskStep
 CONNECTOR = "flights"
 
 
-def event(step: TaskStep, at: float, *, task: int | None = 0, generation: int = 0, **more: object) -> StepEvent:
+def event(step: TaskStep, at: float, *, task: int | None = 0, generation: int | None = 0, **more: object) -> StepEvent:
     """An event of the connector; further facts become fields or details."""
     who = None if task is None else ConnectorTaskId(CONNECTOR, task)
     transaction = more.pop("transaction", None)
@@ -50,7 +50,7 @@ def new_generation(at: float, generation: int, count: int, fenced: int) -> Itera
     """What the leader does for a generation of `count` tasks after one of `fenced`."""
     ids = [task_transactional_id("demo", ConnectorTaskId(CONNECTOR, n)) for n in range(fenced)]
     leader = {"task": None, "generation": generation}
-    yield event(TaskStep.WRITE_TASK_CONFIGS, at, count=count, **leader)  # type: ignore[arg-type]
-    yield event(TaskStep.FENCE_ZOMBIES, at + 0.02, ids=ids, **leader)  # type: ignore[arg-type]
-    yield event(TaskStep.CHECK_GENERATION, at + 0.12, **leader)  # type: ignore[arg-type]
-    yield event(TaskStep.WRITE_TASK_COUNT, at + 0.13, count=count, **leader)  # type: ignore[arg-type]
+    yield event(TaskStep.WRITE_TASK_CONFIGS, at, count=count, task=None, generation=None)
+    yield event(TaskStep.FENCE_ZOMBIES, at + 0.02, ids=ids, **leader)
+    yield event(TaskStep.CHECK_GENERATION, at + 0.12, **leader)
+    yield event(TaskStep.WRITE_TASK_COUNT, at + 0.13, count=count, **leader)

@@ -113,6 +113,11 @@ class Fold:
         self._follow_zombie(story, event)
         story.last = event
 
+    def next_generation(self, connector: str, at: float) -> int | None:
+        """The generation whose tasks were the first to act behind a moment; that is what a leader began then."""
+        later = [(story.first, lane.generation) for lane, story in self.lanes.items() if lane.connector == connector]
+        return min((pair for pair in later if pair[0] >= at), default=(0.0, None))[1]
+
     def _story(self, event: StepEvent, task: int) -> LaneStory:
         lane = Lane(event.connector, event.generation or 0, task)
         story = self.lanes.get(lane)
@@ -130,8 +135,10 @@ class Fold:
             story.suspect = False
 
     def _follow_transaction(self, story: LaneStory, event: StepEvent) -> None:
+        if event.step is TaskStep.BEGIN or event.step in _STARTUP:
+            self._close(story, event.at, Outcome.OPEN)  # its outcome was indefinite: the task started over
         if event.step is TaskStep.BEGIN or (event.step is TaskStep.SEND and story.opened is None):
-            story.opened, story.records = event, 0
+            story.opened = event
         if event.step is TaskStep.SEND:
             story.records += _count(event)
         outcome = _ENDS.get(event.step)
@@ -143,10 +150,13 @@ class Fold:
             story.records = _count(event, story.records)
             self.records += story.records
             self.transactions += 1
-        if story.opened is not None:
-            story.transactions.append(
-                Transaction(story.lane, story.opened.transaction, story.opened.at, event.at, story.records, outcome)
-            )
+        self._close(story, event.at, outcome)
+
+    def _close(self, story: LaneStory, end: float, outcome: Outcome) -> None:
+        begun = story.opened
+        if begun is not None:
+            done = Transaction(story.lane, begun.transaction, begun.at, end, story.records, outcome)
+            story.transactions.append(done)
         story.opened, story.records = None, 0
 
     def _follow_zombie(self, story: LaneStory, event: StepEvent) -> None:

@@ -77,7 +77,7 @@ def run(
 
 
 def _cluster(on: Stage) -> str:
-    return f"{'an embedded broker' if on.embedded else 'Kafka'} at {on.bootstrap_servers}"
+    return f"{'Kafka' if on.run.cluster is None else 'an embedded broker'} at {on.address}"
 
 
 def _draw(on: Stage, drama: Drama, wishes: Wishes, places: Places) -> Path:

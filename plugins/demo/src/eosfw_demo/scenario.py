@@ -44,7 +44,7 @@ def play(stage: Stage, files: Sequence[Path], records: int, progress: Progress) 
     connector = stage.names.connector
     victim = ConnectorTaskId(connector, VICTIM)
     gate = stage.gates.freeze(TaskStep.SEND_OFFSETS, task=victim, nth=_middle(records))
-    started = stage.runtime.now()
+    started = stage.run.runtime.now()
     first = stage.worker.put_connector(connector, properties(stage, files, TASKS))
     progress.say(f"generation {first}: {TASKS} tasks read {TASKS} files")
     stage.until(gate.reached.is_set, f"task {victim} comes to its middle")

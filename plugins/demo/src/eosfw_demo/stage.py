@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
-from eosfw.config.worker import WORKER
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
-from eosfw.observe import Announcer, Gates, History
-from eosfw.protocols import Backend, IsolationReader, Observer
+from eosfw.observe import Gates, History
+from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.protocols import IsolationReader, Observer
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.registry import Plugins
 from eosfw.runtime import Worker
@@ -56,30 +58,41 @@ class Stage:
     """A running worker on a running cluster, watched."""
 
     names: Names
-    bootstrap_servers: str
-    embedded: bool
-    backend: Backend
-    worker: Worker
-    history: History
+    run: LocalRun
     gates: Gates
-    plugins: Plugins
-    runtime: Runtime
+
+    @property
+    def worker(self) -> Worker:
+        """Who runs the tasks."""
+        return self.run.worker
+
+    @property
+    def history(self) -> History:
+        """What happened so far."""
+        return self.run.history
+
+    @property
+    def address(self) -> str:
+        """Where the cluster listens."""
+        return self.run.client_properties["bootstrap.servers"]
 
     def until(self, happened: Callable[[], bool], what: str) -> None:
         """Wait for something; raise when a task fails meanwhile, or when it takes too long."""
-        deadline = self.runtime.now() + PATIENCE
+        runtime = self.run.runtime
+        deadline = runtime.now() + PATIENCE
         while not happened():
             for failed in self.worker.status().failures:
                 raise StuckError(f"task {failed.id} failed while the demo waited until {what}: {failed.error}")
-            if self.runtime.now() > deadline:
+            if runtime.now() > deadline:
                 raise StuckError(f"gave up after {PATIENCE:g} s waiting until {what}. {self._state()}")
-            self.runtime.sleep(_LOOK)
+            runtime.sleep(_LOOK)
 
     def _state(self) -> str:
-        steps = ", ".join(f"{lane.task}: {step.step.value}" for lane, step in self.history.last_steps().items())
+        last = self.history.last_steps().items()
+        steps = [f"{lane.task} of generation {lane.generation}: {event.step.value}" for lane, event in last]
         oldest = self.history.oldest_open_transaction()
         held = f"; oldest open transaction: {oldest.transactional_id}, {oldest.age:.0f} s" if oldest else ""
-        return f"Last step of each task: {steps or 'none'}{held}"
+        return f"Last step of each task: {', '.join(steps) or 'none'}{held}"
 
     def committed(self) -> Mapping[TopicPartition, OffsetRange]:
         """The committed ranges of the topic, as of now."""
@@ -94,38 +107,27 @@ class Stage:
                     yield from (value or b"" for value in batch.values)
 
     def _reader(self) -> IsolationReader:
-        return self.plugins.isolation_reader("read_committed").over(self.backend, self.runtime)
+        return self.run.plugins.isolation_reader("read_committed").over(self.run.backend, self.run.runtime)
 
 
 @contextmanager
 def stage(wishes: Wishes, plugins: Plugins, runtime: Runtime, *watchers: Observer) -> Iterator[Stage]:
     """Set everything up; take everything down again, whatever happened in between."""
-    with ExitStack() as undo:
-        bootstrap = wishes.bootstrap_servers
-        if bootstrap is None:
-            cluster = plugins.cluster().start({}, runtime)
-            undo.callback(cluster.close)
-            bootstrap = cluster.bootstrap_servers
-        names = Names.on(wishes.bootstrap_servers, runtime.wall())
-        backend = plugins.backend(wishes.backend).connect({"bootstrap.servers": bootstrap}, runtime)
-        undo.callback(backend.close)
-        history, gates = History(runtime), Gates(runtime)
-        config = WORKER.parse(worker_properties(names, bootstrap, exactly_once=wishes.exactly_once), "demo")
-        # gates come last: they block, and whoever records must have heard before
-        announce = Announcer([*plugins.observers(), history, *watchers, gates])
-        worker = Worker(config, backend, plugins, announce, runtime)
-        undo.callback(worker.kill)
-        undo.callback(gates.close)
-        worker.start()
-        embedded = wishes.bootstrap_servers is None
-        yield Stage(names, bootstrap, embedded, backend, worker, history, gates, plugins, runtime)
+    names = Names.on(wishes.bootstrap_servers, runtime.wall())
+    gates = Gates(runtime)
+    # gates come last: they block, and whoever records must have heard before
+    with LocalRun(pipeline(wishes, names), plugins, runtime, observers=(*watchers, gates)) as run, gates:
+        run.worker.start()
+        yield Stage(names, run, gates)
 
 
-def worker_properties(names: Names, bootstrap: str, *, exactly_once: bool) -> dict[str, str]:
-    """A worker group as `eosfw run` would configure it."""
-    return {
+def pipeline(wishes: Wishes, names: Names) -> Pipeline:
+    """The demo as a pipeline file would say it, but for its connector, which changes on stage."""
+    where = wishes.bootstrap_servers
+    worker = {
         "group.id": names.group,
-        "bootstrap.servers": bootstrap,
-        "exactly.once.source.support": "enabled" if exactly_once else "disabled",
+        "exactly.once.source.support": "enabled" if wishes.exactly_once else "disabled",
         "task.shutdown.graceful.timeout.ms": str(GRACE_MS),
     }
+    cluster = ClusterChoice(wishes.backend, {} if where is None else {"bootstrap.servers": where})
+    return Pipeline(Path("eosfw-demo"), cluster, worker)

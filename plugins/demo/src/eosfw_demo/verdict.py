@@ -33,18 +33,17 @@ def judge(
 ) -> Judged:
     """Count duplicates and missing lines, aggregate, write the result to the output folder."""
     if wishes.spark:
-        return _in_spark(stage, wishes, lines, output, progress)
+        return _in_spark(stage, lines, output, progress)
     return _by_ourselves(stage, header, lines, output, progress)
 
 
-def _in_spark(stage: Stage, wishes: Wishes, lines: Sequence[bytes], output: Path, progress: Progress) -> Judged:
+def _in_spark(stage: Stage, lines: Sequence[bytes], output: Path, progress: Progress) -> Judged:
     topic = stage.names.topic
     step = Step(STEP, [StepInput(TOPIC_TABLE, topic)], str(output / STEP), sql=SQL)
     ranges = stage.committed()
     progress.doing("Spark starts")
-    engine = stage.plugins.step_engine().start(
-        wishes.backend, {"bootstrap.servers": stage.bootstrap_servers}, str(output)
-    )
+    run = stage.run
+    engine = run.plugins.step_engine().start(run.backend_name, run.client_properties, str(output))
     try:
         progress.say("Spark is up")
         progress.doing("Spark aggregates the committed records")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from eosfw.observe.folding import Fold
 from eosfw.state.steps import StepEvent, TaskStep
 
 CHARACTER = 6.1
@@ -38,13 +39,13 @@ def leader_steps(events: Iterable[StepEvent], x: Callable[[float], float]) -> li
     return [(x(event.at), event) for event in events]
 
 
-def rules(events: Iterable[StepEvent], x: Callable[[float], float]) -> list[Rule]:
+def rules(fold: Fold, x: Callable[[float], float]) -> list[Rule]:
     """Lines for new generations and for rounds of fencing that had somebody to fence."""
     found: list[Rule] = []
     rounds: dict[str, tuple[int, float]] = {}
-    for event in events:
+    for event in fold.leader:
         if event.step is TaskStep.WRITE_TASK_CONFIGS:
-            label = f"{event.connector}: generation {event.generation}"
+            label = f"{event.connector}: {_generation(event, fold)}"
             found.append(Rule(Moment.GENERATION, x(event.at), x(event.at), label, _title(event)))
         elif event.step is TaskStep.FENCE_ZOMBIES:
             if ids := fenced_ids(event):
@@ -56,6 +57,12 @@ def rules(events: Iterable[StepEvent], x: Callable[[float], float]) -> list[Rule
             took = f"{found[index].title}, {event.at - begun:.3f} s"
             found[index] = replace(found[index], end_x=x(event.at), title=took)
     return found
+
+
+def _generation(event: StepEvent, fold: Fold) -> str:
+    # task configurations get their number from the log they are written to: its tasks know it first
+    number = event.generation if event.generation is not None else fold.next_generation(event.connector, event.at)
+    return "new generation" if number is None else f"generation {number}"
 
 
 def fenced_ids(event: StepEvent) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ def layout(fold: Fold, freezes: Sequence[Freeze] = (), width: float = 1200) -> P
     start = fold.first or 0.0
     left = gutter(fold.lanes)
     scale = Scale(start, max(fold.last - start, 1e-3), left, width - left - RIGHT_MARGIN)
-    placed = place_labels(rules(fold.leader, scale.x), right=width - RIGHT_MARGIN)
+    placed = place_labels(rules(fold, scale.x), right=width - RIGHT_MARGIN)
     levels = 1 + max((rule.level for rule in placed), default=-1)
     leader_y = HEADER + levels * LABEL_LEVEL + 6
     groups, bottom = _groups(fold, freezes, scale, leader_y + ROW_HEIGHT + 4)
