@@ -22,6 +22,8 @@ from eosfw.state.fencing import Round, plan_round, victims
 from eosfw.state.steps import StepEvent, TaskStep
 from eosfw.waiting import Runtime
 
+MOST_CLAIMS = 3
+"""How often a leader claims its privilege again within one write (ruling 1)."""
 PATIENCE = (0.25, 0.5, 1.0, 2.0)
 """Pauses in which a leader that lost its privilege looks for the one who took it, before it claims again (LDR-04)."""
 
@@ -61,9 +63,10 @@ class Leader:
         self._write(task_records(name, tasks))
         entry = self._topic.entry(name)
         self._refuse_if_taken(name, entry, own=None)
-        generation = -1 if entry.generation is None else entry.generation
-        self._own[name] = generation
-        return generation
+        if entry.generation is None or entry.inconsistent:
+            raise PrivilegedWriteError(f"connector {name} was deleted by another worker while it was written")
+        self._own[name] = entry.generation
+        return entry.generation
 
     def remove_connector(self, name: str) -> None:
         """Delete a connector; its task count record stays."""
@@ -109,18 +112,19 @@ class Leader:
             raise FencingRefusedError(f"there is no connector {connector}")
         if seen.generation != generation:
             raise FencingRefusedError(
-                f"connector {connector} moved from generation {generation} to {seen.generation} during its fencing round"
+                f"connector {connector} moved from generation {generation} to {seen.generation} while it was fenced"
             )
         return plan_round(seen)
 
     def _write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
-        for pause in (*PATIENCE, None):
+        for _ in range(MOST_CLAIMS):
             try:
-                return self._writer.write(records, check)
+                self._writer.write(records, check)
             except PrivilegedWriteError:
-                if pause is None:
-                    raise
                 self._recover()
+            else:
+                return
+        self._writer.write(records, check)
 
     def _recover(self) -> None:
         """Look for the worker that took the privilege; claim it again only if there is none (LDR-04).

@@ -11,7 +11,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.plan import TaskPlan
-from eosfw.runtime.polled import Batches, Records, read_polled, records_of
+from eosfw.runtime.polled import Batches, Records, read_polled
 from eosfw.runtime.transaction import Transaction
 from eosfw.state.boundary import Boundary, BoundaryConflictError, End, RequestedBoundary
 from eosfw.state.steps import TaskStep
@@ -21,7 +21,7 @@ IDLE_PAUSE = 0.1
 """How long a task rests after a poll without records."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TaskContext:
     """What a task learns from the framework."""
 
@@ -98,18 +98,19 @@ class Loop:
             behind = self._boundary.after_batch(self._runtime.now())
         except BoundaryConflictError as error:
             raise TaskFailedError(f"task {self._plan.id}: {error}") from None
-        # What was asked for the last record beats the opposite for its batch (BND-06); it is done already.
-        if asked is End.KEEP or asked is behind:
+        # What was asked for the last record is done already, and beats the opposite for its batch (BND-06).
+        if asked is End.KEEP:
             self._end(behind)
 
     def _send_by_record(self, polled: Batches | Records) -> End:
         asked = End.KEEP
         for item in polled:
-            records = records_of(item, self._plan.id) if isinstance(item, SourceBatch) else (item,)
-            for record in records:
-                self._transaction.send_records([record])
-                asked = self._boundary.after_record(record)
-                self._end(asked)
+            if isinstance(item, SourceBatch):  # a column has no records to name
+                self._transaction.send_batch(item)
+                continue
+            self._transaction.send_records([item])
+            asked = self._boundary.after_record(item)
+            self._end(asked)
         return asked
 
     def _end(self, how: End) -> None:

@@ -1,6 +1,6 @@
 """Show what a worker does, as frozen values.
 
-States are Kafka Connect's own; what is ours (who fenced a task, its current step) stands in fields of its own (ruling 2).
+States are Kafka Connect's own; what is ours (who fenced a task, its step) stands in fields of its own (ruling 2).
 """
 
 from __future__ import annotations

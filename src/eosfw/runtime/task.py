@@ -64,11 +64,11 @@ class Task:
             self._live()
         except SupersededError as error:
             board.gave_way(error)
-        except BaseException as error:  # also SystemExit: a connector must not end the worker
+        except BaseException as error:  # noqa: BLE001 also SystemExit: a connector must not end the worker
             if self._belongings.taken_away or isinstance(error, StopAskedError):
                 board.stopped()
             else:
-                logger.error("task %s failed: %s", self.plan.id, error)
+                logger.error("task %s failed: %s", self.plan.id, error)  # noqa: TRY400 the trace is in its status
                 board.failed(error)
         else:
             board.stopped()

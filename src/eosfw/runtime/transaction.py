@@ -70,7 +70,8 @@ class Transaction:
     def send_batch(self, batch: SourceBatch) -> None:
         """Send a batch whole, then note its offset; an empty one only moves the offset."""
         if self.one_by_one:
-            return self.send_records(list(records_of(batch, self._plan.id)), batch)
+            self.send_records(list(records_of(batch, self._plan.id)), batch)
+            return
         if len(batch):
             self._before_send(batch.topic, len(batch))
             self._retried(lambda: self._outlet.producer.send_batch(columns(batch)))

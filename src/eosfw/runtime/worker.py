@@ -56,7 +56,7 @@ class Worker:
         )
 
     def start(self) -> None:
-        """Create internal topics, claim leadership, read the config log; ClusterUnavailableError within the deadline."""
+        """Create internal topics, claim leadership, read the config log."""
         config, offsets = self._config, offsets_topic(self._config)
         admin = self._backend.admin()
         try:

@@ -66,22 +66,25 @@ class ConfigLog:
         """Take one record into account; return why it was skipped, if it was."""
         self.position = max(self.position, offset + 1)
         try:
-            name, change = _read(key, value, writer)
+            name, change = _read(key, value)
         except MalformedRecordError as why:
             return str(why)
         if change is not None:
-            self._entries[name] = change(self.entry(name))
+            before = self.entry(name)
+            after = change(before)
+            applied = after.generation != before.generation
+            self._entries[name] = replace(after, committed_by=writer) if applied else after
         return None
 
 
 Change = Callable[[ConnectorEntry], ConnectorEntry]
 
 
-def _read(key: bytes | None, value: bytes | None, writer: str | None) -> tuple[str, Change | None]:
+def _read(key: bytes | None, value: bytes | None) -> tuple[str, Change | None]:
     text = _key_text(key)
     for prefix, reader in _READERS.items():
         if text.startswith(prefix):
-            return reader(text.removeprefix(prefix), _json(text, value), writer)
+            return reader(text.removeprefix(prefix), _json(text, value))
     if text.startswith(keys.UNUSED):
         return "", None
     raise MalformedRecordError(f"config record with unknown key {text!r}")
@@ -106,14 +109,14 @@ def _json(key: str, value: bytes | None) -> Mapping[str, Any] | None:
     return read
 
 
-def _connector(name: str, value: Mapping[str, Any] | None, writer: str | None) -> tuple[str, Change]:
+def _connector(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change]:
     if value is None:
         return name, lambda old: replace(old, properties=None, tasks=(), inconsistent=False, deferred=_NOTHING)
     properties = _properties(keys.CONNECTOR + name, value)
     return name, lambda old: replace(old, properties=properties)
 
 
-def _task(name: str, value: Mapping[str, Any] | None, writer: str | None) -> tuple[str, Change | None]:
+def _task(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change | None]:
     connector, dash, number = name.rpartition("-")
     if not dash or not number.isdecimal():
         raise MalformedRecordError(f"config record with unknown key {keys.TASK + name!r}")
@@ -123,14 +126,14 @@ def _task(name: str, value: Mapping[str, Any] | None, writer: str | None) -> tup
     return connector, lambda old: replace(old, deferred={**old.deferred, int(number): properties})
 
 
-def _commit(name: str, value: Mapping[str, Any] | None, writer: str | None) -> tuple[str, Change | None]:
+def _commit(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change | None]:
     if value is None:
         return name, None
     count = _count(keys.COMMIT + name, value, "tasks")
-    return name, lambda old: _take_force(old, count, writer)
+    return name, lambda old: _take_force(old, count)
 
 
-def _take_force(old: ConnectorEntry, count: int, writer: str | None) -> ConnectorEntry:
+def _take_force(old: ConnectorEntry, count: int) -> ConnectorEntry:
     if old.properties is None:  # what compaction left of a deleted connector (LOG-09)
         return replace(old, deferred=_NOTHING)
     # Compaction may leave tasks of earlier, larger generations: more than `count` is complete, less is not.
@@ -142,16 +145,15 @@ def _take_force(old: ConnectorEntry, count: int, writer: str | None) -> Connecto
         generation=0 if old.generation is None else old.generation + 1,
         inconsistent=False,
         pending_fencing=True,
-        committed_by=writer,
         deferred=_NOTHING,
     )
 
 
-def _task_count(name: str, value: Mapping[str, Any] | None, writer: str | None) -> tuple[str, Change | None]:
+def _task_count(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change | None]:
     return _counted(name, value, keys.TASK_COUNT, "task-count")
 
 
-def _task_count_in_draft(name: str, value: Mapping[str, Any] | None, writer: str | None) -> tuple[str, Change | None]:
+def _task_count_in_draft(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change | None]:
     return _counted(name, value, keys.TASK_COUNT_IN_DRAFT, "tasks")
 
 
@@ -162,7 +164,7 @@ def _counted(name: str, value: Mapping[str, Any] | None, prefix: str, field_name
     return name, lambda old: replace(old, task_count_record=count, pending_fencing=False)
 
 
-def _target_state(name: str, value: Mapping[str, Any] | None, writer: str | None) -> tuple[str, Change]:
+def _target_state(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change]:
     state = "STARTED" if value is None else value.get("state.v2", value.get("state"))
     if not isinstance(state, str):
         raise MalformedRecordError(f"config record {keys.TARGET_STATE + name!r} without a state")
@@ -183,7 +185,7 @@ def _count(key: str, value: Mapping[str, Any], field_name: str) -> int:
     return count
 
 
-Reader = Callable[[str, Mapping[str, Any] | None, str | None], tuple[str, Change | None]]
+Reader = Callable[[str, Mapping[str, Any] | None], tuple[str, Change | None]]
 _READERS: Mapping[str, Reader] = {
     keys.CONNECTOR: _connector,
     keys.TASK: _task,
