@@ -65,7 +65,14 @@ def _encode_tags(metadata: TransactionMetadata) -> bytes:
 
 
 def decode_value(transactional_id: str, value: bytes) -> TransactionMetadata:
-    """What a value states; a version from the future is damage, since guessing could commit the wrong thing."""
+    """What a value states; what cannot be read is damage, since guessing could commit the wrong thing."""
+    try:
+        return _decoded(transactional_id, value)
+    except (struct.error, IndexError, ValueError) as why:
+        raise DamagedDataError(f"transaction log: value of {transactional_id!r} cannot be read: {why}") from why
+
+
+def _decoded(transactional_id: str, value: bytes) -> TransactionMetadata:
     version, producer_id, epoch, timeout_ms, state = _HEAD.unpack_from(value)
     if version not in (0, _VALUE_VERSION):
         raise DamagedDataError(

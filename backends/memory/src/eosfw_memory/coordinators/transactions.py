@@ -16,7 +16,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators import decisions
 from eosfw_memory.coordinators.decisions import Decision
-from eosfw_memory.coordinators.metadata import NOT_STARTED, TransactionMetadata
+from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, TransactionState
 
 MAX_TIMEOUT_MS = 900_000
@@ -112,19 +112,20 @@ class TransactionCoordinator:
         return bool(self._unfinished)
 
     def finish(self, now_ms: int) -> None:
-        """Write the markers of every decided transaction, then log that it is complete."""
+        """Write the markers of every decided transaction, then log that it is complete.
+
+        If that cannot be logged the transaction waits for the next call, and its markers are written again, which
+        changes nothing for any reader (COR-10).
+        """
         for _ in range(len(self._unfinished)):
-            name = self._unfinished.popleft()
-            prepared = self._known[name]
-            if prepared.state in COMPLETED:
-                self._complete(name, prepared, now_ms)
+            name = self._unfinished[0]
+            self._complete(name, self._known[name], now_ms)
+            self._unfinished.popleft()
 
     def sweep(self, now_ms: int) -> list[str]:
         """Abort every transaction that is open beyond its timeout, shutting its holder out; name them (COR-15)."""
         late = [name for name, known in self._known.items() if known.expired(now_ms)]
-        for name in late:
-            self._apply(name, decisions.shut_out(self._known[name], now_ms), now_ms)
-        return late
+        return [name for name in late if self._shut_out(name, now_ms)]
 
     # --- looking in
 
@@ -155,6 +156,14 @@ class TransactionCoordinator:
             self._unfinished.append(name)
         return decided
 
+    def _shut_out(self, name: str, now_ms: int) -> bool:
+        """Tell whether it could be logged; if not, the next sweep tries the same again."""
+        try:
+            self._apply(name, decisions.shut_out(self._known[name], now_ms), now_ms)
+        except KafkaError:
+            return False
+        return True
+
     def _complete(self, name: str, prepared: TransactionMetadata, now_ms: int) -> None:
         outcome = OUTCOME[prepared.state]
         for partition in sorted(prepared.partitions):
@@ -175,6 +184,3 @@ def _folded(changes: Iterator[tuple[str, TransactionMetadata | None]]) -> dict[s
             )
         known[name] = after
     return known
-
-
-__all__ = ["MAX_TIMEOUT_MS", "NOT_STARTED", "TransactionCoordinator", "TransactionLog", "WriteMarker"]

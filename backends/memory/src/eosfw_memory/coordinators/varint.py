@@ -66,4 +66,6 @@ class Cursor:
 
     def _take(self, length: int) -> bytes:
         start, self._position = self._position, self._position + length
+        if length < 0 or self._position > len(self._data):
+            raise ValueError(f"{length} bytes announced at {start}, {len(self._data)} there in all")
         return self._data[start : self._position]

@@ -28,7 +28,7 @@ def _milliseconds(value: int) -> datetime.timedelta:
 
 
 def _moment(value: int | None) -> datetime.datetime | None:
-    return None if value is None or value < 0 else _EPOCH + datetime.timedelta(milliseconds=value)
+    return None if value is None else _EPOCH + datetime.timedelta(milliseconds=value)
 
 
 _CONVERT: Mapping[str, _Convert] = {

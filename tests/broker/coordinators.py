@@ -1,0 +1,77 @@
+"""A coordinator over a log in a list, for tests of the coordinator alone."""
+
+from __future__ import annotations
+
+import itertools
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
+from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transactions import TransactionCoordinator
+
+FLIGHTS_0 = TopicPartition("flights", 0)
+FLIGHTS_1 = TopicPartition("flights", 1)
+
+
+class ListLog:
+    """Keeps encoded records, so that every test also passes through the bytes."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[bytes, bytes | None]] = []
+        self.broken = False
+
+    def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
+        if self.broken:
+            raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
+        self.records.append((encode_key(transactional_id), None if metadata is None else encode_value(metadata)))
+
+    def replay(self):
+        for key, value in self.records:
+            name = decode_key(key)
+            yield name, None if value is None else decode_value(name, value)
+
+    def states(self) -> list[str]:
+        return [metadata.state.label for _, metadata in self.replay()]
+
+
+class Desk:
+    """A coordinator with its log, the markers it wrote, a clock."""
+
+    def __init__(self, log: ListLog | None = None, *, next_producer_id: int = 1000) -> None:
+        self.log = log or ListLog()
+        self.markers: list[tuple[TopicPartition, ProducerIdAndEpoch, Outcome]] = []
+        self.now_ms = 1_000_000
+        self.coordinator = TransactionCoordinator(
+            self.log, lambda *marker: self.markers.append(marker), itertools.count(next_producer_id)
+        )
+
+    def init(self, name="t", expected=None, timeout_ms=60_000) -> ProducerIdAndEpoch | Code:
+        return self._tried(lambda: self.coordinator.initialise(name, timeout_ms, expected, self.now_ms))
+
+    def add(self, producer, *partitions, name="t") -> Code:
+        wanted = partitions or (FLIGHTS_0,)
+        return self._tried(lambda: self.coordinator.add_partitions(name, producer, wanted, self.now_ms)) or Code.NONE
+
+    def end(self, producer, outcome=Outcome.COMMIT, name="t") -> Code:
+        return self._tried(lambda: self.coordinator.end(name, producer, outcome, self.now_ms)) or Code.NONE
+
+    def finish(self) -> None:
+        self.coordinator.finish(self.now_ms)
+
+    def run(self, producer, outcome=Outcome.COMMIT) -> None:
+        assert (self.add(producer), self.end(producer, outcome)) == (Code.NONE, Code.NONE)
+        self.finish()
+
+    def known(self, name="t") -> TransactionMetadata:
+        found = self.coordinator.describe(name)
+        assert found is not None
+        return found
+
+    @staticmethod
+    def _tried(action):
+        try:
+            return action()
+        except KafkaError as refused:
+            return refused.code

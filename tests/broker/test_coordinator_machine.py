@@ -1,0 +1,121 @@
+"""The coordinator under every order of requests, timeouts, failing appends, restarts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.codes import Code
+from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, NO_EPOCH, TransactionMetadata
+from eosfw_memory.coordinators.states import PREDECESSORS, Outcome, TransactionState
+
+from .coordinators import Desk
+
+NAMES = st.sampled_from(["a", "b"])
+PARTITIONS = st.builds(TopicPartition, st.sampled_from(["x", "y"]), st.integers(0, 1))
+
+
+class CoordinatorMachine(RuleBasedStateMachine):
+    producers = Bundle("producers")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = Desk()
+        self.desk.log.append("a", TransactionMetadata("a", 500, LAST_CLIENT_EPOCH - 3, 1000), 0)
+        self.desk.coordinator.load()
+        self.given: set[tuple[str, ProducerIdAndEpoch]] = set()
+        self.loads = 0
+
+    @rule(target=producers, name=NAMES)
+    def init(self, name):
+        return name, self._given(name, self.desk.init(name, timeout_ms=1000), fresh=True)
+
+    @rule(target=producers, held=producers)
+    def init_again(self, held):
+        name, producer = held
+        if not isinstance(producer, ProducerIdAndEpoch):
+            return held
+        return name, self._given(name, self.desk.init(name, expected=producer, timeout_ms=1000), fresh=False)
+
+    @rule(held=producers, partition=PARTITIONS)
+    def add(self, held, partition):
+        name, producer = held
+        if isinstance(producer, ProducerIdAndEpoch):
+            answer = self.desk.add(producer, partition, name=name)
+            assert answer is not Code.NONE or self.desk.known(name).producer == producer
+
+    @rule(held=producers, outcome=st.sampled_from(Outcome))
+    def end(self, held, outcome):
+        name, producer = held
+        if isinstance(producer, ProducerIdAndEpoch):
+            answer = self.desk.end(producer, outcome, name=name)
+            assert answer is not Code.NONE or self.desk.known(name).producer == producer
+
+    @rule()
+    def finish(self):
+
+        if not self.desk.log.broken:
+            self.desk.finish()
+
+    @rule(passed=st.integers(1, 2000))
+    def sweep(self, passed):
+        self.desk.now_ms += passed
+        self.desk.coordinator.sweep(self.desk.now_ms)
+
+    @rule()
+    def break_or_mend_the_log(self):
+        self.desk.log.broken = not self.desk.log.broken
+
+    @rule()
+    def restart(self):
+        heir = Desk(self.desk.log, next_producer_id=10_000 * (self.loads + 1))
+        heir.now_ms = self.desk.now_ms
+        heir.coordinator.load()
+        self.loads += 1
+        self.desk = heir
+
+    @rule(held=consumes(producers))
+    def forget_a_producer(self, held):
+        pass
+
+    @invariant()
+    def replay_gives_the_live_state(self):
+        """COR-14: but for the epoch before, which Kafka keeps in memory only."""
+        heir = Desk(self.desk.log)
+        heir.coordinator.load()
+        live = [replace(known, last_epoch=NO_EPOCH) for known in self.desk.coordinator.transactions()]
+
+        assert sorted(heir.coordinator.transactions(), key=repr) == sorted(live, key=repr)
+
+    @invariant()
+    def every_logged_move_is_in_the_table(self):
+        """COR-12: a logged PrepareAbort may have passed through PrepareEpochFence, which is never logged."""
+        last: dict[str, TransactionState] = {}
+        for name, metadata in self.desk.log.replay():
+            if name in last:
+                assert last[name] in PREDECESSORS[metadata.state]
+            assert metadata.state is not TransactionState.PREPARE_EPOCH_FENCE
+            last[name] = metadata.state
+
+    @invariant()
+    def epochs_never_go_back(self):
+        """COR-03, 04: a producer id's epoch only rises, and the last one is never a client's."""
+        last: dict[str, ProducerIdAndEpoch] = {}
+        for name, metadata in self.desk.log.replay():
+            before = last.get(name)
+            if before is not None and before.producer_id == metadata.producer_id:
+                assert before.epoch <= metadata.epoch
+            last[name] = metadata.producer
+
+    def _given(self, name, answer, *, fresh):
+        if isinstance(answer, ProducerIdAndEpoch):
+            assert answer.epoch <= LAST_CLIENT_EPOCH
+            assert not fresh or (name, answer) not in self.given, "two clients were given one epoch"
+            self.given.add((name, answer))
+        return answer
+
+
+TestCoordinatorMachine = CoordinatorMachine.TestCase

@@ -1,0 +1,124 @@
+"""Records of the transaction log have Kafka's bytes."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw.errors import DamagedDataError
+from eosfw.ids import TopicPartition
+from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
+from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.states import TransactionState
+from eosfw_memory.coordinators.ownership import java_hash, partition_for
+
+EMPTY = TransactionMetadata("t", 4711, 3, 60_000, TransactionState.EMPTY, updated_ms=5)
+EMPTY_BYTES = bytes.fromhex(
+    "0001"  # version 1
+    "0000000000001267"  # producer id
+    "0003"  # epoch
+    "0000ea60"  # timeout
+    "00"  # Empty
+    "00"  # no partitions: null
+    "0000000000000005"  # updated
+    "ffffffffffffffff"  # not started
+    "00"  # no tagged fields
+)
+ONGOING = TransactionMetadata(
+    "t",
+    4711,
+    3,
+    60_000,
+    TransactionState.ONGOING,
+    frozenset({TopicPartition("ab", 1), TopicPartition("ab", 0)}),
+    6,
+    5,
+    previous_producer_id=9,
+)
+ONGOING_BYTES = bytes.fromhex(
+    "0001" "0000000000001267" "0003" "0000ea60"
+    "01"  # Ongoing
+    "02" "036162" "03" "00000000" "00000001" "00"  # one topic "ab" of partitions 0 and 1
+    "0000000000000006" "0000000000000005"
+    "01" "00" "08" "0000000000000009"  # one tagged field, 0 of 8 bytes: the previous producer id
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("metadata", "value"), [(EMPTY, EMPTY_BYTES), (ONGOING, ONGOING_BYTES)])
+def test_values_are_written_in_kafkas_version_1(metadata, value):
+    """COR-13."""
+    assert encode_value(metadata) == value
+    assert decode_value("t", value) == metadata
+
+
+def test_values_of_version_0_are_read():
+    """COR-13: brokers before the flexible format wrote them."""
+    head = struct.pack(">hqhib", 0, 4711, 3, 60_000, 1)
+    partitions = struct.pack(">ih2si2i", 1, 2, b"ab", 2, 0, 1)
+
+    found = decode_value("t", head + partitions + struct.pack(">qq", 6, 5))
+
+    assert found.partitions == ONGOING.partitions
+    assert (found.updated_ms, found.started_ms) == (6, 5)
+
+
+def test_keys_are_written_in_kafkas_version_0():
+    """COR-13."""
+    assert encode_key("tä") == b"\0\0\0\3t\xc3\xa4"
+    assert decode_key(encode_key("tä")) == "tä"
+
+
+def test_a_key_of_an_unknown_kind_is_ignored_but_a_value_from_the_future_is_damage():
+    """COR-13."""
+    assert decode_key(b"\0\1\0\1t") is None
+    with pytest.raises(DamagedDataError, match="version 2.*newer broker"):
+        decode_value("t", b"\0\2" + EMPTY_BYTES[2:])
+
+
+@pytest.mark.parametrize("cut", range(len(ONGOING_BYTES)))
+def test_a_value_that_was_cut_off_is_damage(cut):
+    """COR-13."""
+    with pytest.raises(DamagedDataError):
+        decode_value("t", ONGOING_BYTES[:cut])
+
+
+_numbers = st.integers(0, 2**63 - 1)
+_partitions = st.frozensets(st.builds(TopicPartition, st.text("ab.-_9", min_size=1), st.integers(0, 2**31 - 1)))
+
+
+@given(
+    st.builds(
+        TransactionMetadata,
+        st.just("t"),
+        _numbers,
+        st.integers(0, 32767),
+        st.integers(1, 900_000),
+        st.sampled_from([state for state in TransactionState if state is not TransactionState.EMPTY]),
+        _partitions,
+        _numbers,
+        _numbers,
+        previous_producer_id=st.integers(-1, 2**63 - 1),
+    )
+)
+def test_what_is_written_is_read_back(metadata):
+    """COR-13."""
+    assert decode_value("t", encode_value(metadata)) == metadata
+
+
+@pytest.mark.parametrize(
+    ("text", "hashed"), [("", 0), ("a", 97), ("hello", 99162322), ("polygenelubricants", 0x80000000)]
+)
+def test_an_ids_partition_is_found_by_javas_hash(text, hashed):
+    """COR-01: the values are those of Java's String.hashCode; the last is the one that has no absolute value."""
+    assert java_hash(text) == hashed
+    assert 0 <= partition_for(text, 50) < 50
+
+
+def test_a_negative_hash_counts_by_its_absolute_value():
+    """COR-01: Kafka takes abs, not the lower 31 bits."""
+    name = next(f"flights-{n}" for n in range(100) if java_hash(f"flights-{n}") > 0x7FFFFFFF)
+
+    assert partition_for(name, 50) == (2**32 - java_hash(name)) % 50
