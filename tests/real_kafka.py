@@ -197,12 +197,13 @@ def main() -> int:
     try:
         node = RealKafka.start(properties=properties)
     except RealKafkaUnavailableError as why:
-        print(why, file=sys.stderr)
+        sys.stderr.write(f"{why}\n")
         return 1
     except KeyboardInterrupt:
         return 130
     try:
-        print(node.bootstrap_servers, flush=True)
+        sys.stdout.write(f"{node.bootstrap_servers}\n")
+        sys.stdout.flush()
         signal.pause()
     except KeyboardInterrupt:
         return 0

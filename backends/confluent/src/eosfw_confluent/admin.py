@@ -1,0 +1,178 @@
+"""Ask a cluster about its topics through librdkafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from confluent_kafka import IsolationLevel as KafkaIsolation
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ClusterMetadata,
+    ConfigResource,
+    OffsetSpec,
+    ResourceType,
+)
+from confluent_kafka.admin import NewTopic as KafkaTopic  # type: ignore[attr-defined]
+
+from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.waiting import Runtime
+from eosfw_confluent.errors import ADMIN, translated
+from eosfw_confluent.events import Events
+
+_MARGIN = 1.0
+"""How much longer than librdkafka we wait for an answer that it has to give."""
+_LEADER_POLL = 0.02
+_EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+_LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+_ISOLATION = {
+    IsolationLevel.READ_COMMITTED: KafkaIsolation.READ_COMMITTED,
+    IsolationLevel.READ_UNCOMMITTED: KafkaIsolation.READ_UNCOMMITTED,
+}
+T = TypeVar("T")
+A_co = TypeVar("A_co", covariant=True)
+
+
+class _Answer(Protocol[A_co]):
+    """What the library calls a future."""
+
+    def result(self, timeout: float | None = None) -> A_co: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AdminSettings:
+    """Which cluster is asked, how long a call may take."""
+
+    servers: str
+    timeout: float
+
+
+class ConfluentAdmin:
+    """An `Admin` over one librdkafka handle."""
+
+    def __init__(self, config: dict[str, Any], settings: AdminSettings, runtime: Runtime) -> None:
+        self._events = Events()
+        self._client: AdminClient | None = AdminClient({**config, **self._events.client_config()})
+        self._settings = settings
+        self._runtime = runtime
+
+    def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
+        # Asking for all of them creates none, even where a broker creates topics that are asked for.
+        known = self._metadata("list topics").topics
+        return {
+            name: len(topic.partitions)
+            for name, topic in known.items()
+            if topic.error is None and (topics is None or name in topics)
+        }
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        if not topics:
+            return
+        wanted = [KafkaTopic(t.name, t.partitions, t.replication_factor, config=dict(t.config)) for t in topics]
+        made = self._call(lambda client, wait: client.create_topics(wanted, request_timeout=wait), "create topics")
+        failures = [why for topic, future in made.items() if (why := self._failure(future, f"create topic {topic!r}"))]
+        if failures:
+            raise failures[0]
+        self._await_leaders({topic.name: topic.partitions for topic in topics})
+
+    def topic_config(self, topic: str) -> Mapping[str, str]:
+        return self._config(ConfigResource(ResourceType.TOPIC, topic), f"describe topic {topic!r}")
+
+    def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED)
+
+    def end_offsets(
+        self, partitions: Collection[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        return self._offsets(partitions, _LATEST, isolation)
+
+    def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
+        raise IllegalStateError(
+            "confluent-kafka cannot describe transactions; look for the capability describe_transactions first"
+        )
+
+    def max_transaction_timeout(self) -> float | None:
+        brokers = self._metadata("list brokers").brokers
+        if not brokers:
+            return None
+        try:
+            config = self._config(ConfigResource(ResourceType.BROKER, str(min(brokers))), "describe a broker")
+        except FatalError:
+            return None
+        text = config.get("transaction.max.timeout.ms")
+        return None if text is None else int(text) / 1000
+
+    def close(self) -> None:
+        self._client = None
+
+    # --- one call each
+
+    def _offsets(
+        self, partitions: Collection[TopicPartition], spec: OffsetSpec, isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        if not partitions:
+            return {}
+        asked = {KafkaPartition(one.topic, one.partition): spec for one in partitions}
+        level = _ISOLATION[isolation]
+        found = self._call(
+            lambda client, timeout: client.list_offsets(asked, isolation_level=level, request_timeout=timeout),
+            "list offsets",
+        )
+        answers = {TopicPartition(one.topic, one.partition): future for one, future in found.items()}
+        return {one: self._result(future, f"list offsets of {one}").offset for one, future in answers.items()}
+
+    def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
+        found = self._call(lambda client, timeout: client.describe_configs([resource], request_timeout=timeout), what)
+        entries: Mapping[str, Any] = self._result(found[resource], what)
+        return {name: entry.value for name, entry in entries.items() if entry.value is not None}
+
+    def _metadata(self, what: str) -> ClusterMetadata:
+        return self._call(lambda client, timeout: client.list_topics(timeout=timeout), what)
+
+    def _await_leaders(self, wanted: Mapping[str, int]) -> None:
+        deadline = self._runtime.now() + self._settings.timeout
+        while lacking := list(_without_leader(self._metadata("list topics"), wanted)):
+            if self._runtime.now() >= deadline:
+                raise ClusterUnavailableError(f"{self._what('create topics')}: no leader for {', '.join(lacking)}")
+            self._runtime.sleep(_LEADER_POLL)
+
+    # --- errors
+
+    def _call(self, call: Callable[[AdminClient, float], T], what: str) -> T:
+        if self._client is None:
+            raise IllegalStateError("this admin client is closed")
+        with translated(ADMIN, self._what(what)):
+            answer = call(self._client, self._settings.timeout)
+            # Serves the log and error callbacks, which nothing else does here.
+            self._client.poll(0)
+            return answer
+
+    def _result(self, future: _Answer[T], what: str) -> T:
+        try:
+            with translated(ADMIN, self._what(what)):
+                return future.result(self._settings.timeout + _MARGIN)
+        except TimeoutError:
+            late = f"{self._what(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}"
+            raise ClusterUnavailableError(late) from None
+
+    def _failure(self, future: _Answer[object], what: str) -> EosfwError | None:
+        try:
+            self._result(future, what)
+        except EosfwError as why:
+            return why
+        return None
+
+    def _what(self, what: str) -> str:
+        return f"{what} at {self._settings.servers}"
+
+
+def _without_leader(metadata: ClusterMetadata, wanted: Mapping[str, int]) -> Iterable[str]:
+    for name, count in wanted.items():
+        topic = metadata.topics.get(name)
+        led = 0 if topic is None else sum(one.leader >= 0 for one in topic.partitions.values())
+        if led < count:
+            yield name

@@ -1,0 +1,107 @@
+"""Reach a Kafka cluster through librdkafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Protocol, Self, TypeVar
+from weakref import WeakSet
+
+from confluent_kafka import KafkaException
+
+from eosfw.capabilities import Capabilities
+from eosfw.errors import ConfigError, Problem
+from eosfw.protocols import IsolationLevel
+from eosfw.waiting import Runtime
+from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
+from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
+from eosfw_confluent.properties import Client, check, seconds, translate
+from eosfw_confluent.reader import ConfluentReader, ReaderSettings
+
+_MAX_BLOCK = 60.0
+_API_TIMEOUT = 30.0
+
+
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+T = TypeVar("T", bound=_Closable)
+
+
+class ConfluentBackend:
+    """A `Backend` over confluent-kafka."""
+
+    name: ClassVar[str] = "confluent"
+    capabilities: ClassVar[Capabilities] = Capabilities(transactions=True, read_committed=True)
+
+    def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
+        self._properties = dict(properties)
+        self._runtime = runtime
+        self._made: WeakSet[_Closable] = WeakSet()
+
+    @classmethod
+    def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
+        check(properties)
+        for client in (Client.PRODUCER, Client.CONSUMER, Client.ADMIN):
+            translate(properties, client)
+        return cls(properties, runtime)
+
+    def producer(
+        self,
+        transactional_id: str | None,
+        *,
+        transaction_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> ConfluentProducer:
+        given = self._layered(properties)
+        config: dict[str, object] = {**translate(self._properties, Client.PRODUCER, properties)}
+        if transactional_id is not None:
+            config |= _transactional(transactional_id, transaction_timeout, given)
+        max_block = seconds(given, "max.block.ms", _MAX_BLOCK)
+        settings = ProducerSettings(transactional_id, given["bootstrap.servers"], max_block)
+        return self._keep(lambda: ConfluentProducer(config, settings, self._runtime))
+
+    def reader(
+        self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
+    ) -> ConfluentReader:
+        config: dict[str, object] = {
+            **translate(self._properties, Client.CONSUMER, properties),
+            "isolation.level": isolation.value,
+        }
+        settings = ReaderSettings(self._layered(properties)["bootstrap.servers"], headers)
+        return self._keep(lambda: ConfluentReader(config, settings, self._runtime))
+
+    def admin(self, properties: Mapping[str, str] | None = None) -> ConfluentAdmin:
+        given = self._layered(properties)
+        config: dict[str, object] = {**translate(self._properties, Client.ADMIN, properties)}
+        timeout = seconds(given, "default.api.timeout.ms", _API_TIMEOUT)
+        settings = AdminSettings(given["bootstrap.servers"], timeout)
+        return self._keep(lambda: ConfluentAdmin(config, settings, self._runtime))
+
+    def close(self) -> None:
+        for made in list(self._made):
+            made.close()
+
+    def _layered(self, properties: Mapping[str, str] | None) -> Mapping[str, str]:
+        return {**self._properties, **(properties or {})}
+
+    def _keep(self, make: Callable[[], T]) -> T:
+        try:
+            made = make()
+        except KafkaException as why:
+            # A client refuses values, never the cluster: it has not talked to one yet.
+            raise ConfigError(Problem("the confluent backend", why.args[0].str())) from why
+        self._made.add(made)
+        return made
+
+
+def _transactional(transactional_id: str, timeout: float, given: Mapping[str, str]) -> dict[str, object]:
+    # librdkafka wants delivery to fail before its transaction does; Java waits for ever (ruling 10).
+    delivery = min(timeout, seconds(given, "delivery.timeout.ms", timeout))
+    return {
+        "transactional.id": transactional_id,
+        "transaction.timeout.ms": round(timeout * 1000),
+        "delivery.timeout.ms": round(delivery * 1000),
+        "enable.idempotence": "true",
+        "acks": "all",
+    }

@@ -1,0 +1,50 @@
+"""Keep what librdkafka says beside its answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, Message
+
+from eosfw_confluent import codes
+
+LOG = logging.getLogger("eosfw_confluent.librdkafka")
+# Without a handler Python would print the library's warnings on stderr, which fencing causes by design.
+LOG.addHandler(logging.NullHandler())
+
+
+class Events:
+    """The errors of one client that no call returned; made by any thread, read by any."""
+
+    def __init__(self) -> None:
+        self.undelivered: KafkaError | None = None
+        self.last: KafkaError | None = None
+
+    def on_error(self, error: KafkaError) -> None:
+        """Hear of a failing connection, or of a fatal state."""
+        self.last = error
+
+    def on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        """Hear of a record that was not delivered; purging follows from another error, which says more."""
+        purged = error is not None and error.code() in (codes.PURGED_IN_QUEUE, codes.PURGED_IN_FLIGHT)
+        if error is not None and self.undelivered is None and not purged:
+            self.undelivered = error
+
+    def forget(self) -> None:
+        """Start a new transaction."""
+        self.undelivered = None
+
+    def client_config(self) -> Mapping[str, Any]:
+        """What a client is told so that it reports here, to nobody else."""
+        return {"error_cb": self.on_error, "logger": LOG}
+
+    def producer_config(self) -> Mapping[str, Any]:
+        """The same for a producer."""
+        return {**self.client_config(), "on_delivery": self.on_delivery, "delivery.report.only.error": True}
+
+    @property
+    def hint(self) -> str:
+        """The last thing that went wrong beside the calls, as the tail of a message."""
+        return f" (last seen: {self.last.str()})" if self.last is not None else ""

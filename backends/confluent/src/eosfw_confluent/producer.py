@@ -1,0 +1,275 @@
+"""Produce in transactions through librdkafka."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+
+from eosfw.errors import (
+    AbortableError,
+    ClusterUnavailableError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    IndefiniteOutcomeError,
+)
+from eosfw.protocols import DeliveryCallback
+from eosfw.records import ProducerBatch, ProducerRecord
+from eosfw.state.producer import Call, ProducerProgress, ProducerState
+from eosfw.waiting import Runtime
+from eosfw_confluent import codes
+from eosfw_confluent.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, Fates, cause, ours, translated
+from eosfw_confluent.events import Events
+from eosfw_confluent.messages import arguments, messages, records, where
+
+_LOG = logging.getLogger(__name__)
+_SLICE = 0.5
+"""Seconds one call into librdkafka may block, so that close() soon frees whoever waits."""
+_POLL_EVERY = 512
+_ANY_PARTITION = -1
+_PROBE = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSettings:
+    """What a producer knows of itself: its id, its cluster, how long `send` may wait for room."""
+
+    transactional_id: str | None
+    servers: str
+    max_block: float
+
+
+class ConfluentProducer:
+    """A `TransactionalProducer` over one librdkafka handle."""
+
+    def __init__(self, config: dict[str, object], settings: ProducerSettings, runtime: Runtime) -> None:
+        self.transactional_id = settings.transactional_id
+        self._settings = settings
+        self._runtime = runtime
+        self._events = Events()
+        self._client: Producer | None = Producer({**config, **self._events.producer_config()})
+        self._progress = ProducerProgress(
+            transactional=settings.transactional_id is not None, lock=runtime.lock()
+        )
+        self._accepted = 0
+
+    def init_transactions(self, timeout: float) -> None:
+        client = self._open()
+        with self._progress.during(Call.INIT):
+            self._patiently(client.init_transactions, timeout, INIT, Call.INIT)
+
+    def begin_transaction(self) -> None:
+        client = self._open()
+        with self._progress.during(Call.BEGIN), translated(BEGIN, self._what(Call.BEGIN)):
+            client.begin_transaction()
+            self._events.forget()
+            self._accepted = 0
+
+    def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
+        client = self._open()
+        self._progress.check(Call.SEND)
+        self._accepted += 1
+        self._enqueue(client, partial(client.produce, record.topic, **arguments(record, self._told(on_delivery))))
+        if not self._accepted % _POLL_EVERY:
+            client.poll(0)
+
+    def send_batch(self, batch: ProducerBatch) -> None:
+        if batch.timestamps is not None:
+            # librdkafka's batch call knows no timestamps.
+            for record in records(batch):
+                self.send(record)
+            return
+        client = self._open()
+        self._progress.check(Call.SEND)
+        left = messages(batch)
+        self._accepted += len(left)
+        partition = _ANY_PARTITION if batch.partition is None else batch.partition
+        deadline: float | None = None
+        while left:
+            accepted = self._enqueue(client, partial(client.produce_batch, batch.topic, left, partition=partition)) or 0
+            client.poll(0)
+            if accepted < len(left):
+                self._refuse_bad(left)
+                deadline = self._room(client, None if accepted else deadline)
+            # Once full, the queue refuses all that follows: what was accepted is the head.
+            left = left[accepted:]
+
+    def flush(self, timeout: float) -> None:
+        client = self._open()
+        with self._progress.during(Call.FLUSH):
+            deadline = self._runtime.now() + timeout
+            while client.flush(self._slice(deadline)):
+                self._refuse_if_closed(Call.FLUSH)
+                if self._runtime.now() >= deadline:
+                    raise self._late(client, Call.FLUSH, timeout)
+            self._raise_what_came_up(client)
+
+    def commit_transaction(self, timeout: float) -> None:
+        client = self._open()
+        with self._progress.during(Call.COMMIT):
+            self._patiently(client.commit_transaction, timeout, COMMIT, Call.COMMIT)
+
+    def abort_transaction(self, timeout: float) -> None:
+        client = self._open()
+        with self._progress.during(Call.ABORT):
+            deadline = self._runtime.now() + timeout
+            self._await_first_delivery(client, deadline)
+            self._patiently(client.abort_transaction, deadline - self._runtime.now(), ABORT, Call.ABORT)
+            self._events.forget()
+
+    def close(self, timeout: float = 0.0) -> None:
+        self._progress.close()
+        client, self._client = self._client, None
+        if client is not None and timeout > 0:
+            client.flush(timeout)
+        # Dropping the last reference destroys the handle. Its own close() would abort on the cluster, without deadline.
+
+    # --- waiting
+
+    def _patiently(self, call: Callable[[float], object], timeout: float, fates: Fates, what: Call) -> None:
+        deadline = self._runtime.now() + timeout
+        while True:
+            try:
+                call(self._slice(deadline))
+            except (KafkaException, SystemError) as why:
+                error = cause(why)
+                if not _resumable(error) or (_named(error, fates) and self._runtime.now() >= deadline):
+                    raise self._failure(why, fates, what) from why
+            else:
+                return
+            self._refuse_if_closed(what)
+            if self._runtime.now() >= deadline:
+                raise self._late(self._client, what, timeout)
+            self._runtime.sleep(_PROBE)
+
+    def _slice(self, deadline: float) -> float:
+        return min(_SLICE, max(_PROBE, deadline - self._runtime.now()))
+
+    def _await_first_delivery(self, client: Producer, deadline: float) -> None:
+        # librdkafka#4849: an abort that overtakes the first AddPartitionsToTxn ends in a fatal INVALID_TXN_STATE.
+        while self._accepted and len(client) >= self._accepted and self._runtime.now() < deadline:
+            self._refuse_if_closed(Call.ABORT)
+            client.flush(min(0.02, self._slice(deadline)))
+
+    def _enqueue(self, client: Producer, call: Callable[[], int | None]) -> int | None:
+        deadline: float | None = None
+        while True:
+            try:
+                return call()
+            except BufferError:
+                deadline = self._room(client, deadline)
+            except (KafkaException, SystemError) as why:
+                failure = self._failure(why, SEND, Call.SEND)
+                self._progress.fail(failure)
+                raise failure from why
+
+    def _room(self, client: Producer, deadline: float | None) -> float:
+        self._progress.check(Call.SEND)
+        deadline = self._runtime.now() + self._settings.max_block if deadline is None else deadline
+        if self._runtime.now() >= deadline:
+            late = AbortableError(f"{self._what(Call.SEND)}: no room in the buffer for {self._settings.max_block:g} s")
+            self._progress.fail(late)
+            raise late
+        client.poll(0.05)
+        return deadline
+
+    def _refuse_bad(self, left: list[dict[str, object]]) -> None:
+        for message in left:
+            error = message.pop("_error", None)
+            if isinstance(error, KafkaError) and error.code() != codes.QUEUE_FULL:
+                failure = self._failure(KafkaException(error), SEND, Call.SEND)
+                self._progress.fail(failure)
+                raise failure
+
+    # --- errors
+
+    def _open(self) -> Producer:
+        if self._client is None:
+            raise IllegalStateError(f"{self._name} is closed")
+        return self._client
+
+    def _refuse_if_closed(self, call: Call) -> None:
+        if self._progress.state is ProducerState.CLOSED:
+            raise FatalError(f"{self._what(call)}: closed while it waited")
+
+    def _failure(self, why: BaseException, fates: Fates, call: Call) -> EosfwError:
+        error = cause(why)
+        if error is None:
+            return FatalError(f"{self._what(call)}: {why}")
+        if error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
+            # These only point at an earlier error, which says more.
+            error = self._background_error(self._client) or self._events.undelivered or error
+        if error.code() == codes.INCONSISTENT and self._events.undelivered is not None:
+            error = self._events.undelivered
+        return ours(error, fates, self._what(call))
+
+    def _background_error(self, client: Producer | None) -> KafkaError | None:
+        """What put the transaction, or the producer, into its error state; asked by a call that must be refused."""
+        if client is None or self.transactional_id is None:
+            return None
+        try:
+            client.begin_transaction()
+        except KafkaException as why:
+            error = cause(why)
+            return error if error is not None and (error.fatal() or error.txn_requires_abort()) else None
+        return None
+
+    def _raise_what_came_up(self, client: Producer) -> None:
+        error = self._events.undelivered
+        if self._progress.state is ProducerState.IN_TRANSACTION:
+            found = self._background_error(client)
+            error = found if found is not None and (found.fatal() or error is None) else error
+        if error is not None:
+            if self.transactional_id is None:
+                self._events.forget()
+            raise ours(error, FLUSH, self._what(Call.FLUSH))
+
+    def _late(self, client: Producer | None, call: Call, timeout: float) -> EosfwError:
+        what = f"{self._what(call)}: not done within {timeout:g} s{self._events.hint}"
+        harmless = call is Call.INIT or (call is Call.FLUSH and self.transactional_id is None)
+        if harmless and client is not None and not answered(client):
+            return ClusterUnavailableError(f"{what}; no broker answered: is the cluster running?")
+        return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
+
+    def _told(self, on_delivery: DeliveryCallback | None) -> Callable[[KafkaError | None, Message], None] | None:
+        if on_delivery is None:
+            return None
+
+        def tell(error: KafkaError | None, message: Message) -> None:
+            self._events.on_delivery(error, message)
+            failed = None if error is None else ours(error, DELIVERY, self._what(Call.SEND))
+            try:
+                on_delivery(None if failed else where(message), failed)
+            except Exception:  # noqa: BLE001 - a caller's code must not break the library's poll
+                _LOG.exception("%s: a delivery callback failed", self._name)
+
+        return tell
+
+    @property
+    def _name(self) -> str:
+        return f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
+
+    def _what(self, call: Call) -> str:
+        return f"{call.value} of {self._name} at {self._settings.servers}"
+
+
+def _resumable(error: KafkaError | None) -> bool:
+    # At the end of its time a call reports why it was not done yet; the same call again takes it up.
+    return error is not None and error.retriable() and error.code() != codes.CONFLICT
+
+
+def _named(error: KafkaError | None, fates: Fates) -> bool:
+    return error is not None and error.code() in fates.codes
+
+
+def answered(client: Producer | Consumer) -> bool:
+    """Whether any broker ever answered this client."""
+    try:
+        return bool(client.cluster_id(timeout=0.01))
+    except KafkaException:
+        return False
+

@@ -1,0 +1,180 @@
+"""Read ranges of partitions through librdkafka."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import OFFSET_INVALID, Consumer, Message
+from confluent_kafka import TopicPartition as KafkaPartition
+
+from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError, ReadStalledError
+from eosfw.ids import TopicPartition
+from eosfw.records import Headers, LogBatch, OffsetRange
+from eosfw.waiting import Runtime
+from eosfw_confluent import codes
+from eosfw_confluent.errors import READ, ours, translated
+from eosfw_confluent.events import Events
+from eosfw_confluent.producer import answered
+
+_AT_ONCE = 2000
+_SLICE = 0.2
+"""Seconds one call may block, so that close() soon ends a read."""
+_LOG_APPEND_TIME = 2
+"""librdkafka's number for it (Kafka's is 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSettings:
+    """Which cluster is read, and whether headers are wanted."""
+
+    servers: str
+    headers: bool
+
+
+class _Progress:
+    """How far each partition of one read has come."""
+
+    def __init__(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
+        self._ends = {one: offsets.end for one, offsets in ranges.items()}
+        self.positions = {one: offsets.start for one, offsets in ranges.items()}
+
+    def advance(self, one: TopicPartition, position: int) -> bool:
+        """Note a position; tell whether it is new."""
+        if one not in self.positions or position <= self.positions[one]:
+            return False
+        self.positions[one] = position
+        return True
+
+    def finished(self) -> list[TopicPartition]:
+        """Take out the partitions whose ends are reached."""
+        reached = [one for one, position in self.positions.items() if position >= self._ends[one]]
+        for one in reached:
+            del self.positions[one]
+        return reached
+
+    def end(self, one: TopicPartition) -> int:
+        return self._ends[one]
+
+
+class ConfluentReader:
+    """A `LogReader` over one librdkafka consumer, which it keeps between reads."""
+
+    def __init__(self, config: dict[str, object], settings: ReaderSettings, runtime: Runtime) -> None:
+        self._events = Events()
+        self._client: Consumer | None = Consumer({**config, **self._events.client_config()})
+        self._settings = settings
+        self._runtime = runtime
+
+    def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        client = self._open()
+        progress = _Progress({one: offsets for one, offsets in ranges.items() if offsets.start < offsets.end})
+        if not progress.positions:
+            return
+        with translated(READ, self._what("read")):
+            client.assign([KafkaPartition(one.topic, one.partition, at) for one, at in progress.positions.items()])
+        try:
+            yield from self._read_all(client, progress, stall_timeout)
+        finally:
+            if self._client is not None:
+                client.unassign()
+
+    def close(self) -> None:
+        # The handle goes with its last reference; its own close() would wait for a group that does not exist.
+        self._client = None
+
+    def _read_all(self, client: Consumer, progress: _Progress, stall_timeout: float) -> Iterator[LogBatch]:
+        deadline = self._runtime.now() + stall_timeout
+        while progress.positions:
+            messages = self._fetch(client, deadline)
+            moved = False
+            for one, found in _by_partition(messages).items():
+                if one not in progress.positions:
+                    continue
+                batch = self._batch(one, found, progress.end(one))
+                moved |= progress.advance(one, self._position(client, one, found))
+                if batch is not None:
+                    yield batch
+            if finished := progress.finished():
+                client.incremental_unassign([KafkaPartition(*one) for one in finished])
+            if moved:
+                deadline = self._runtime.now() + stall_timeout
+            elif self._runtime.now() >= deadline:
+                raise self._stalled(client, progress, stall_timeout)
+
+    def _fetch(self, client: Consumer, deadline: float) -> Sequence[Message]:
+        self._open()
+        with translated(READ, self._what("read")):
+            # Asking for many waits until there are so many; asking for one first does not.
+            wait = min(_SLICE, max(0.0, deadline - self._runtime.now()))
+            first = client.consume(1, timeout=wait)
+            return [*first, *client.consume(_AT_ONCE, timeout=0)] if first else first
+
+    def _position(self, client: Consumer, one: TopicPartition, found: Sequence[Message]) -> int:
+        last = found[-1]
+        offset = last.offset()
+        if last.error() is None:
+            return -1 if offset is None else offset + 1
+        # Only the end-of-partition event tells of control records passed.
+        position = client.position([KafkaPartition(one.topic, one.partition)])[0].offset
+        return max(position, offset if offset is not None and offset != OFFSET_INVALID else -1)
+
+    def _batch(self, one: TopicPartition, found: Sequence[Message], end: int) -> LogBatch | None:
+        records = [message for message in found if message.error() is None]
+        if len(records) < len(found):
+            self._refuse_errors(one, found)
+        offsets: list[int] = [message.offset() for message in records]  # type: ignore[misc]
+        if offsets and offsets[-1] >= end:
+            keep = bisect_left(offsets, end)
+            records, offsets = records[:keep], offsets[:keep]
+        if not records:
+            return None
+        stamps = [message.timestamp() for message in records]
+        return LogBatch(
+            one.topic,
+            one.partition,
+            offsets,
+            [message.key() for message in records],
+            [message.value() for message in records],
+            [stamp[1] for stamp in stamps],
+            [_headers(message) for message in records] if self._settings.headers else None,
+            int(stamps[0][0] == _LOG_APPEND_TIME),
+        )
+
+    # --- errors
+
+    def _open(self) -> Consumer:
+        if self._client is None:
+            raise IllegalStateError("this reader is closed")
+        return self._client
+
+    def _refuse_errors(self, one: TopicPartition, found: Sequence[Message]) -> None:
+        for message in found:
+            error = message.error()
+            if error is not None and error.code() != codes.END_OF_PARTITION:
+                raise ours(error, READ, self._what(f"read {one}"))
+
+    def _stalled(self, client: Consumer, progress: _Progress, waited: float) -> EosfwError:
+        if not answered(client):
+            late = f"{self._what('read')}: no broker answered within {waited:g} s{self._events.hint}"
+            return ClusterUnavailableError(f"{late}; is the cluster running?")
+        where = ", ".join(f"{one} at offset {at} of {progress.end(one)}" for one, at in progress.positions.items())
+        return ReadStalledError(
+            f"{self._what('read')}: nothing came for {waited:g} s; waiting for {where}; "
+            f"an open transaction holds back read_committed{self._events.hint}"
+        )
+
+    def _what(self, what: str) -> str:
+        return f"{what} at {self._settings.servers}"
+
+
+def _by_partition(messages: Sequence[Message]) -> dict[TopicPartition, list[Message]]:
+    grouped: dict[TopicPartition, list[Message]] = {}
+    for message in messages:
+        grouped.setdefault((message.topic(), message.partition()), []).append(message)  # type: ignore[arg-type]
+    return {TopicPartition(*one): found for one, found in grouped.items()}
+
+
+def _headers(message: Message) -> Headers:
+    return tuple(message.headers() or ())  # type: ignore[arg-type]

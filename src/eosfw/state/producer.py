@@ -1,0 +1,142 @@
+"""Decide which call a producer may make next (KIP-98, producer states)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from enum import Enum
+from typing import NamedTuple
+
+from eosfw.errors import AbortableError, EosfwError, FatalError, IllegalStateError
+
+
+class ProducerState(Enum):
+    """Where a producer stands; FATAL_ERROR has no way out."""
+
+    UNINITIALIZED = "uninitialized"
+    INITIALIZING = "initializing"
+    READY = "ready"
+    IN_TRANSACTION = "in transaction"
+    COMMITTING = "committing"
+    ABORTING = "aborting"
+    ABORTABLE_ERROR = "abortable error"
+    FATAL_ERROR = "fatal error"
+    NOT_TRANSACTIONAL = "not transactional"
+    CLOSED = "closed"
+
+
+class Call(Enum):
+    """What a caller may ask of a producer; the value is the method's name."""
+
+    INIT = "init_transactions"
+    BEGIN = "begin_transaction"
+    SEND = "send"
+    FLUSH = "flush"
+    COMMIT = "commit_transaction"
+    ABORT = "abort_transaction"
+
+
+class Move(NamedTuple):
+    """The state while a call runs, then the state once it succeeded."""
+
+    during: ProducerState
+    done: ProducerState
+
+
+_S = ProducerState
+
+MOVES: Mapping[ProducerState, Mapping[Call, Move]] = {
+    _S.UNINITIALIZED: {Call.INIT: Move(_S.INITIALIZING, _S.READY)},
+    _S.INITIALIZING: {},
+    _S.READY: {Call.BEGIN: Move(_S.READY, _S.IN_TRANSACTION), Call.FLUSH: Move(_S.READY, _S.READY)},
+    _S.IN_TRANSACTION: {
+        Call.SEND: Move(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
+        Call.FLUSH: Move(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
+        Call.COMMIT: Move(_S.COMMITTING, _S.READY),
+        Call.ABORT: Move(_S.ABORTING, _S.READY),
+    },
+    _S.COMMITTING: {},
+    _S.ABORTING: {},
+    _S.ABORTABLE_ERROR: {Call.ABORT: Move(_S.ABORTING, _S.READY)},
+    _S.FATAL_ERROR: {},
+    _S.NOT_TRANSACTIONAL: {
+        Call.SEND: Move(_S.NOT_TRANSACTIONAL, _S.NOT_TRANSACTIONAL),
+        Call.FLUSH: Move(_S.NOT_TRANSACTIONAL, _S.NOT_TRANSACTIONAL),
+    },
+    _S.CLOSED: {},
+}
+"""Every legal call in every state; a call that is not here is illegal."""
+
+_TRANSACTIONAL = frozenset({_S.IN_TRANSACTION, _S.COMMITTING, _S.ABORTING, _S.ABORTABLE_ERROR})
+
+
+def move(state: ProducerState, call: Call) -> Move:
+    """Look a call up; raise IllegalStateError if it is not legal in this state."""
+    try:
+        return MOVES[state][call]
+    except KeyError:
+        legal = ", ".join(sorted(one.value for one in MOVES[state])) or "nothing but close"
+        raise IllegalStateError(
+            f"{call.value} is illegal while the producer is {state.value}; legal: {legal}"
+        ) from None
+
+
+def after_error(before: ProducerState, now: ProducerState, error: EosfwError) -> ProducerState:
+    """Where a failed call leaves a producer that was in `before` when the call began."""
+    if now in (_S.CLOSED, _S.FATAL_ERROR):
+        return now
+    if isinstance(error, FatalError):
+        return _S.FATAL_ERROR
+    if isinstance(error, AbortableError) and before in _TRANSACTIONAL:
+        return _S.ABORTABLE_ERROR
+    return before
+
+
+class ProducerProgress:
+    """One producer's state, moved by its calls alone; `lock` makes a move a single step among many threads."""
+
+    def __init__(self, *, transactional: bool, lock: AbstractContextManager[object]) -> None:
+        self.state = ProducerState.UNINITIALIZED if transactional else ProducerState.NOT_TRANSACTIONAL
+        self.error: EosfwError | None = None
+        self._lock = lock
+
+    @contextmanager
+    def during(self, call: Call) -> Iterator[None]:
+        """Hold the state of a running call, then move on by how it ends; an illegal call changes nothing."""
+        with self._lock:
+            before, target = self.state, self._legal(call)
+            self.state = target.during
+        try:
+            yield
+        except EosfwError as error:
+            self.fail(error, before)
+            raise
+        with self._lock:
+            if self.state is target.during:
+                self.state = target.done
+
+    def check(self, call: Call) -> None:
+        """Raise unless the call is legal now."""
+        if call not in MOVES[self.state]:
+            self._legal(call)
+
+    def fail(self, error: EosfwError, before: ProducerState | None = None) -> None:
+        """Move by an error that ended a call, or that came up beside all calls."""
+        with self._lock:
+            target = after_error(before or self.state, self.state, error)
+            if target is not self.state and isinstance(error, (AbortableError, FatalError)):
+                self.error = error
+            self.state = target
+
+    def close(self) -> None:
+        """Refuse every call from now on."""
+        with self._lock:
+            self.state = ProducerState.CLOSED
+
+    def _legal(self, call: Call) -> Move:
+        failed = self.state is ProducerState.FATAL_ERROR or (
+            self.state is ProducerState.ABORTABLE_ERROR and call is not Call.ABORT
+        )
+        if failed and self.error is not None:
+            raise type(self.error)(*self.error.args) from self.error
+        return move(self.state, call)
