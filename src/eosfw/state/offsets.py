@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from eosfw.records import SourceOffset, SourcePartition
+from eosfw.errors import TaskFailedError
+from eosfw.records import Primitive, SourceOffset, SourcePartition
 
 Offset = tuple[SourcePartition, SourceOffset | None]
 
@@ -22,19 +23,26 @@ class OffsetLedger:
         self._key_of = key_of
         self._spelling: dict[str, SourcePartition] = {key: partition for key, (partition, _) in committed.items()}
         self._noted: dict[str, SourceOffset | None] = {}
-        self._last: tuple[SourcePartition, str] | None = None
+        self._last: tuple[SourcePartition, dict[str, Primitive], str] | None = None
 
     def note(self, partition: SourcePartition, offset: SourceOffset | None) -> None:
-        """Remember the offset behind an accepted record."""
+        """Remember the offset behind an accepted record, as it is now: a task may go on with the same mapping."""
+        try:
+            self._noted[self._key(partition)] = None if offset is None else dict(offset)
+        except (TypeError, ValueError) as why:
+            raise TaskFailedError(
+                f"source partition {partition!r} or source offset {offset!r} is no mapping that can be stored: {why}"
+            ) from None
+
+    def _key(self, partition: SourcePartition) -> str:
         last = self._last
-        # Records of one partition come in runs: comparing is cheaper than making the key again.
-        if last is not None and last[0] is partition:
-            self._noted[last[1]] = offset
-            return
-        key = self._key_of(partition)
-        self._last = (partition, key)
-        self._spelling.setdefault(key, partition)
-        self._noted[key] = offset
+        # Records of one partition come in runs: to compare is cheaper than to make the key again.
+        if last is not None and last[0] is partition and last[1] == partition:
+            return last[2]
+        kept, key = dict(partition), self._key_of(partition)
+        self._last = (partition, kept, key)
+        self._spelling.setdefault(key, kept)
+        return key
 
     def pending(self) -> Sequence[Offset]:
         """What a commit now must state."""

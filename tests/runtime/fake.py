@@ -1,0 +1,234 @@
+"""A cluster of a hundred lines: logs, transactional ids, epochs, fencing; every call of a producer is written down."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from eosfw.capabilities import Capabilities
+from eosfw.errors import EosfwError, IllegalStateError, ProducerFencedError, ReadStalledError, TopicExistsError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel, NewTopic
+from eosfw.records import LogBatch, OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
+
+
+@dataclass
+class Txn:
+    open: bool = True
+    aborted: bool = False
+
+
+@dataclass
+class Entry:
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    txn: Txn | None
+
+
+@dataclass
+class FakeCluster:
+    logs: dict[TopicPartition, list[Entry]] = field(default_factory=dict)
+    epochs: dict[str, int] = field(default_factory=dict)
+    open: dict[str, Txn] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    fail: dict[str, list[Exception | Callable[[], None]]] = field(default_factory=dict)
+    """What the next calls of a name meet: an exception to raise, or something to do first."""
+    before: Callable[[str, str | None], None] = lambda call, transactional_id: None
+
+    def called(self, call: str, transactional_id: str | None = None) -> None:
+        self.before(call, transactional_id)
+        if not (transactional_id or "").startswith("connect-cluster-"):
+            self.calls.append(call)
+            for trouble in [self.fail[call].pop(0)] if self.fail.get(call) else []:
+                if isinstance(trouble, Exception):
+                    raise trouble
+                trouble()
+
+    def fence(self, transactional_id: str) -> int:
+        txn = self.open.pop(transactional_id, None)
+        if txn is not None:
+            txn.open, txn.aborted = False, True
+        self.epochs[transactional_id] = self.epochs.get(transactional_id, -1) + 1
+        return self.epochs[transactional_id]
+
+    def append(self, topic: str, partition: int | None, entry: Entry) -> RecordMetadata:
+        if partition is None:
+            count = sum(1 for one in self.logs if one.topic == topic)
+            partition = zlib.crc32(entry.key or b"") % count
+        log = self.logs[TopicPartition(topic, partition)]
+        log.append(entry)
+        return RecordMetadata(topic, partition, len(log) - 1)
+
+    def committed(self, topic: str) -> list[bytes | None]:
+        return [
+            entry.value
+            for partition, log in sorted(self.logs.items())
+            if partition.topic == topic
+            for entry in log
+            if entry.txn is None or not (entry.txn.open or entry.txn.aborted)
+        ]
+
+
+class FakeProducer:
+    def __init__(self, cluster: FakeCluster, transactional_id: str | None) -> None:
+        self.cluster, self.transactional_id = cluster, transactional_id
+        self.epoch: int | None = None
+        self.txn: Txn | None = None
+        self.closed = False
+
+    def init_transactions(self, timeout: float) -> None:
+        self.cluster.called("init", self.transactional_id)
+        self.epoch = self.cluster.fence(self.transactional_id)
+
+    def begin_transaction(self) -> None:
+        self.cluster.called("begin", self.transactional_id)
+        self._check()
+        self.txn = Txn()
+
+    def send(self, record: ProducerRecord, on_delivery: Any = None) -> None:
+        self.cluster.called(f"send {record.topic}", self.transactional_id)
+        metadata = self._append(record)
+        if on_delivery is not None:
+            on_delivery(metadata, None)
+
+    def _append(self, record: ProducerRecord) -> RecordMetadata:
+        self._check()
+        if self.transactional_id is not None:
+            if self.txn is None:
+                raise IllegalStateError("no transaction is open")
+            self.cluster.open[self.transactional_id] = self.txn
+        entry = Entry(record.key, record.value, record.headers, self.txn)
+        return self.cluster.append(record.topic, record.partition, entry)
+
+    def send_batch(self, batch: ProducerBatch) -> None:
+        self.cluster.called(f"send_batch {batch.topic} {len(batch)}", self.transactional_id)
+        keys = batch.keys or [None] * len(batch)
+        for key, value in zip(keys, batch.values, strict=True):
+            self._append(ProducerRecord(batch.topic, value, key, batch.partition))
+
+    def flush(self, timeout: float) -> None:
+        self.cluster.called("flush", self.transactional_id)
+
+    def commit_transaction(self, timeout: float) -> None:
+        self.cluster.called("commit", self.transactional_id)
+        self._end(aborted=False)
+
+    def abort_transaction(self, timeout: float) -> None:
+        self.cluster.called("abort", self.transactional_id)
+        self._end(aborted=True)
+
+    def _end(self, *, aborted: bool) -> None:
+        self._check()
+        if self.txn is None:
+            raise IllegalStateError("no transaction is open")
+        self.txn.open, self.txn.aborted = False, aborted
+        self.cluster.open.pop(self.transactional_id, None)
+        self.txn = None
+
+    def _check(self) -> None:
+        if self.closed:
+            raise IllegalStateError("the producer is closed")
+        if self.transactional_id is not None and self.cluster.epochs.get(self.transactional_id) != self.epoch:
+            raise ProducerFencedError(f"{self.transactional_id} was fenced")
+
+    def close(self, timeout: float = 0.0) -> None:
+        if not self.closed:
+            self.closed = True
+            self.cluster.called("close", self.transactional_id)
+
+
+class FakeReader:
+    def __init__(self, cluster: FakeCluster, isolation: IsolationLevel, *, headers: bool) -> None:
+        self.cluster, self.committed, self.headers = cluster, isolation is IsolationLevel.READ_COMMITTED, headers
+
+    def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        for partition, wanted in ranges.items():
+            entries = list(enumerate(self.cluster.logs[partition]))[wanted.start : wanted.end]
+            if self.committed and any(entry.txn and entry.txn.open for _, entry in entries):
+                raise ReadStalledError(f"{partition} waits for an open transaction")
+            shown = [(o, e) for o, e in entries if not (self.committed and e.txn and e.txn.aborted)]
+            yield LogBatch(
+                *partition,
+                [offset for offset, _ in shown],
+                [entry.key for _, entry in shown],
+                [entry.value for _, entry in shown],
+                [0] * len(shown),
+                [entry.headers for _, entry in shown] if self.headers else None,
+            )
+
+    def close(self) -> None:
+        pass
+
+
+class FakeAdmin:
+    def __init__(self, cluster: FakeCluster) -> None:
+        self.cluster = cluster
+
+    def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
+        names = {one.topic for one in self.cluster.logs}
+        wanted = names if topics is None else names & set(topics)
+        return {name: sum(1 for one in self.cluster.logs if one.topic == name) for name in wanted}
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        for topic in topics:
+            if topic.name in self.partitions():
+                raise TopicExistsError(topic.name)
+            for number in range(topic.partitions):
+                self.cluster.logs[TopicPartition(topic.name, number)] = []
+
+    def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return dict.fromkeys(partitions, 0)
+
+    def end_offsets(
+        self, partitions: Collection[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        return {one: len(self.cluster.logs[one]) for one in partitions}
+
+    def max_transaction_timeout(self) -> float | None:
+        return 900.0
+
+    def close(self) -> None:
+        pass
+
+
+class FakeBackend:
+    name: ClassVar[str] = "fake"
+    capabilities: ClassVar[Capabilities] = Capabilities(transactions=True, read_committed=True)
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self.cluster = cluster
+
+    def producer(self, transactional_id: str | None, **_: Any) -> FakeProducer:
+        return FakeProducer(self.cluster, transactional_id)
+
+    def reader(self, isolation: IsolationLevel, *, headers: bool = False, **_: Any) -> FakeReader:
+        return FakeReader(self.cluster, isolation, headers=headers)
+
+    def admin(self, properties: Mapping[str, str] | None = None) -> FakeAdmin:
+        return FakeAdmin(self.cluster)
+
+    def close(self) -> None:
+        pass
+
+
+class FakeFencer:
+    name: ClassVar[str] = "fake"
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self.cluster = cluster
+
+    @classmethod
+    def connect(cls, backend: FakeBackend, properties: Mapping[str, str], runtime: Any) -> FakeFencer:
+        return cls(backend.cluster)
+
+    def fence(self, transactional_ids: Collection[str], timeout: float) -> Mapping[str, EosfwError | None]:
+        self.cluster.called(f"fence {' '.join(transactional_ids)}")
+        for one in transactional_ids:
+            self.cluster.fence(one)
+        return dict.fromkeys(transactional_ids)
+
+    def close(self) -> None:
+        pass

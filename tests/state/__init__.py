@@ -1,0 +1,1 @@
+"""Tests of the pure decisions of a worker group."""

@@ -1,0 +1,191 @@
+"""The config topic folds into one truth, whoever reads it, whenever."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw.state.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.config_records import (
+    ConfigRecord,
+    connector_record,
+    removal_records,
+    task_count_record,
+    task_records,
+)
+
+SHARE = {"streams": "a"}
+
+
+def folded(*records: ConfigRecord, log: ConfigLog | None = None) -> ConfigLog:
+    log = log or ConfigLog()
+    for record in records:
+        log.apply(log.position, record.key, record.value)
+    return log
+
+
+def test_records_have_the_bytes_of_connects_json_converter():
+    """LOG-02, LOG-03: golden bytes."""
+    assert connector_record("flüge", {"a": "1"}) == ("connector-flüge".encode(), b'{"properties":{"a":"1"}}')
+    assert task_records("c", [SHARE]) == [
+        (b"task-c-0", b'{"properties":{"streams":"a"}}'),
+        (b"commit-c", b'{"tasks":1}'),
+    ]
+    assert task_count_record("c", 3) == (b"tasks-fencing-c", b'{"task-count":3}')
+    assert removal_records("c") == [(b"connector-c", None), (b"target-state-c", None)]
+
+
+def test_a_generation_is_null_until_the_first_commit_then_counts_up():
+    """LOG-05, LOG-06: each applied commit is a generation, pending until a task count record follows."""
+    log = folded(connector_record("c", {}))
+    assert (log.entry("c").generation, log.entry("c").pending_fencing) == (None, False)
+
+    folded(*task_records("c", [SHARE]), log=log)
+    assert (log.entry("c").generation, log.entry("c").pending_fencing) == (0, True)
+
+    folded(task_count_record("c", 1), log=log)
+    assert (log.entry("c").generation, log.entry("c").pending_fencing) == (0, False)
+
+    folded(*task_records("c", []), log=log)
+    assert log.entry("c") == ConnectorEntry({}, 1, task_count_record=1, pending_fencing=True)
+
+
+def test_tasks_take_effect_only_with_their_commit_record():
+    """LOG-04: half a set of tasks is never shown."""
+    first, second, commit = task_records("c", [SHARE, {"streams": "b"}])
+    log = folded(connector_record("c", {}), first, second)
+    assert log.entry("c").tasks == ()
+
+    folded(commit, log=log)
+    assert log.entry("c").tasks == (SHARE, {"streams": "b"})
+
+
+def test_a_commit_without_all_its_tasks_makes_the_connector_inconsistent():
+    """LOG-04: no tasks are exposed, the generation stays, what was deferred is gone."""
+    first, _, commit = task_records("c", [SHARE, SHARE])
+    log = folded(connector_record("c", {}), *task_records("c", [SHARE]), first, commit)
+    assert (log.entry("c").inconsistent, log.entry("c").tasks, log.entry("c").generation) == (True, (), 0)
+    assert log.entry("c").deferred == {}
+
+    folded(*task_records("c", [SHARE]), log=log)
+    assert (log.entry("c").inconsistent, log.entry("c").generation) == (False, 1)
+
+
+def test_tasks_that_compaction_left_of_a_larger_generation_do_no_harm():
+    """LOG-04: more tasks than the commit record says are complete."""
+    first, second, _ = task_records("c", [SHARE, SHARE])
+    log = folded(connector_record("c", {}), first, second, ConfigRecord(b"commit-c", b'{"tasks":1}'))
+    assert log.entry("c").tasks == (SHARE,)
+
+
+def test_a_deleted_connector_keeps_its_task_count_so_that_recreation_fences():
+    """LOG-08, LOG-09: what is left of a deleted connector changes nothing; its count stays."""
+    log = folded(connector_record("c", {}), *task_records("c", [SHARE] * 3), task_count_record("c", 3))
+    folded(*removal_records("c"), *task_records("c", [SHARE]), log=log)
+    entry = log.entry("c")
+    assert (entry.properties, entry.tasks, entry.generation, entry.task_count_record) == (None, (), 0, 3)
+
+    folded(connector_record("c", {}), *task_records("c", [SHARE]), log=log)
+    assert (log.entry("c").generation, log.entry("c").pending_fencing, log.entry("c").task_count_record) == (1, True, 3)
+
+
+def test_the_drafts_task_count_is_read_as_the_released_one():
+    """LOG-03: both spellings count."""
+    log = folded(connector_record("c", {}), *task_records("c", [SHARE]), ConfigRecord(b"tasks-count-c", b'{"tasks":7}'))
+    assert (log.entry("c").task_count_record, log.entry("c").pending_fencing) == (7, False)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"strange-c", b"{}"),
+        (b"\xff", b"{}"),
+        (None, b"{}"),
+        (b"connector-c", b"no json"),
+        (b"connector-c", b"[1]"),
+        (b"connector-c", b'{"properties":1}'),
+        (b"task-c", b'{"properties":{}}'),
+        (b"task-c-x", b'{"properties":{}}'),
+        (b"commit-c", b'{"tasks":"1"}'),
+        (b"commit-c", b'{"tasks":-1}'),
+        (b"commit-c", b'{"tasks":true}'),
+        (b"tasks-fencing-c", b"{}"),
+        (b"target-state-c", b"{}"),
+    ],
+)
+def test_a_malformed_record_is_named_then_skipped(key, value):
+    """LOG-02: one bad record stops nobody."""
+    log = folded(connector_record("c", {"a": "1"}))
+    before = log.entry("c")
+
+    problem = log.apply(log.position, key, value)
+
+    assert problem is not None
+    assert (log.entry("c"), log.position) == (before, 2)
+
+
+@pytest.mark.parametrize("key", [b"restart-connector-c", b"session-key", b"logger-cluster-x"])
+def test_records_of_connects_that_mean_nothing_here_are_passed_over(key):
+    """LOG-02: known, unused, no reason to complain."""
+    assert ConfigLog().apply(0, key, b"{}") is None
+
+
+def test_a_connector_whose_name_ends_like_a_task_is_not_mixed_up():
+    """LOG-02: the last dash parts name from number."""
+    log = folded(connector_record("c-1", {}), *task_records("c-1", [SHARE]), connector_record("c", {}))
+    assert (log.entry("c-1").tasks, log.entry("c").tasks) == ((SHARE,), ())
+
+
+def test_the_stopped_state_of_newer_workers_wins_over_the_one_written_for_old_readers():
+    """LOG-02: target states carry both."""
+    value = json.dumps({"state": "PAUSED", "state.v2": "STOPPED"}).encode()
+    assert folded(ConfigRecord(b"target-state-c", value)).entry("c").target_state == "STOPPED"
+
+
+def test_the_writer_of_a_generation_is_the_writer_of_its_commit_record():
+    """Ruling 2: a superseded task names the worker that took over."""
+    log = folded(connector_record("c", {}))
+    log.apply(log.position, *task_records("c", [])[0], writer="w1")
+    folded(task_count_record("c", 0), log=log)
+    assert log.entry("c").committed_by == "w1"
+
+
+NAMES = st.sampled_from(["a", "b", "a-1"])
+RECORDS = st.lists(
+    st.one_of(
+        st.builds(lambda n: [connector_record(n, {"x": n})], NAMES),
+        st.builds(lambda n, c: task_records(n, [SHARE] * c), NAMES, st.integers(0, 3)),
+        st.builds(lambda n, c: task_records(n, [SHARE] * c)[1:], NAMES, st.integers(1, 3)),
+        st.builds(lambda n, c: [task_count_record(n, c)], NAMES, st.integers(0, 3)),
+        st.builds(removal_records, NAMES),
+        st.just([ConfigRecord(b"junk", b"junk")]),
+    )
+).map(lambda groups: [record for group in groups for record in group])
+
+
+@given(RECORDS, st.integers(0, 30))
+def test_a_replay_from_the_start_gives_what_listening_gave(records, cut):
+    """LOG-06: live, replayed, or taken up in the middle: one truth."""
+    live = folded(*records)
+    resumed = folded(*records[cut:], log=folded(*records[:cut]))
+
+    assert live.connectors() == folded(*records).connectors() == resumed.connectors()
+
+
+@given(RECORDS)
+def test_compaction_keeps_what_the_next_generation_must_know(records):
+    """LOG-06, LOG-08: generations may be numbered anew, all else is the same after compaction."""
+    latest = {record.key: (place, record) for place, record in enumerate(records)}
+    compacted = folded(*(record for _, record in sorted(latest.values())))
+
+    for name, entry in folded(*records).connectors().items():
+        kept = compacted.entry(name)
+        assert (kept.properties, kept.target_state) == (entry.properties, entry.target_state)
+        if entry.task_count_record is not None:
+            assert kept.task_count_record == entry.task_count_record
+        if entry.pending_fencing and entry.properties is not None and not entry.inconsistent:
+            assert replace(kept, generation=None).pending_fencing or kept.inconsistent or kept.generation is None

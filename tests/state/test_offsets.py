@@ -1,0 +1,58 @@
+"""Which offsets a commit states."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.builtin.offset_store import KafkaOffsetStore
+from eosfw.errors import TaskFailedError
+from eosfw.state.offsets import OffsetLedger
+
+KEY = KafkaOffsetStore().partition_key
+
+
+def test_the_last_offset_of_each_source_partition_wins():
+    """TXN-04."""
+    ledger = OffsetLedger(KEY, {})
+    for partition, offset in [("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 2)]:
+        ledger.note({"p": partition}, {"o": offset})
+
+    assert ledger.pending() == [({"p": "a"}, {"o": 3}), ({"p": "b"}, {"o": 2})]
+    ledger.committed()
+    assert ledger.pending() == []
+
+
+def test_a_source_partition_keeps_the_spelling_it_was_stored_with():
+    """Ruling 6: another order of keys would be another record of the compacted topic, beside the old one."""
+    stored = {"table": "t", "shard": 1}
+    ledger = OffsetLedger(KEY, {KEY(stored): (stored, {"o": 0})})
+
+    ledger.note({"shard": 1, "table": "t"}, {"o": 5})
+
+    (partition, offset), *_ = ledger.pending()
+    assert (list(partition), offset) == (["table", "shard"], {"o": 5})
+
+
+def test_a_mapping_that_a_task_uses_again_is_not_taken_for_another_partition():
+    """TXN-04: the shortcut for equal objects stays right when objects change turns."""
+    ledger, a, b = OffsetLedger(KEY, {}), {"p": "a"}, {"p": "b"}
+    for number, partition in enumerate([a, a, b, a, b]):
+        ledger.note(partition, {"o": number})
+    assert ledger.pending() == [(a, {"o": 3}), (b, {"o": 4})]
+
+
+def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():
+    """TXN-04: what was noted is what was true when the record was accepted."""
+    ledger, partition, offset = OffsetLedger(KEY, {}), {"p": "a"}, {"o": 1}
+    ledger.note(partition, offset)
+    partition["p"], offset["o"] = "b", 9
+    ledger.note(partition, {"o": 2})
+
+    assert ledger.pending() == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 2})]
+
+
+@pytest.mark.parametrize(("partition", "offset"), [(None, {}), ({}, 5), ("text", {}), ({"p": {1, 2}}, {})])
+def test_what_is_no_mapping_fails_the_task_by_name(partition, offset):
+    """OFF-01."""
+    with pytest.raises(TaskFailedError, match="no mapping"):
+        OffsetLedger(KEY, {}).note(partition, offset)
