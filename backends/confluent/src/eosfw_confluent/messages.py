@@ -11,9 +11,7 @@ from confluent_kafka import KafkaError, Message
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 
 
-def arguments(
-    record: ProducerRecord, callback: Callable[[KafkaError | None, Message], None] | None
-) -> dict[str, Any]:
+def arguments(record: ProducerRecord, callback: Callable[[KafkaError | None, Message], None] | None) -> dict[str, Any]:
     """The keywords of produce() for one record."""
     said: dict[str, Any] = {"value": record.value, "key": record.key}
     if record.partition is not None:

@@ -52,9 +52,7 @@ class ConfluentProducer:
         self._runtime = runtime
         self._events = Events()
         self._client: Producer | None = Producer({**config, **self._events.producer_config()})
-        self._progress = ProducerProgress(
-            transactional=settings.transactional_id is not None, lock=runtime.lock()
-        )
+        self._progress = ProducerProgress(transactional=settings.transactional_id is not None, lock=runtime.lock())
         self._accepted = 0
 
     def init_transactions(self, timeout: float) -> None:
@@ -272,4 +270,3 @@ def answered(client: Producer | Consumer) -> bool:
         return bool(client.cluster_id(timeout=0.01))
     except KafkaException:
         return False
-

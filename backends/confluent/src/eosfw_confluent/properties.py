@@ -193,4 +193,3 @@ def _why(name: str, client: Client) -> str:
     near = nearest(name, TABLE)
     hint = _HINTS.get(name) or (f"did you mean {near}?" if near else "remove it, or choose another backend")
     return f"the confluent backend cannot translate {name}: {hint}"
-
