@@ -1,0 +1,54 @@
+"""Gather the commands."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+import typer.main
+
+from eosfw.cli import broker, plugins, run
+from eosfw.cli.doors import PluginGroup
+from eosfw.cli.entry import DEBUG
+
+_HELP = """Exactly-once source connectors and transactional messaging for Python.
+
+Exit codes: 0 ok, 1 a verdict, a task or a step failed, 2 usage, 3 configuration, 4 damaged data, 5 fenced or
+superseded, 6 cluster unavailable or not done in time, 130 interrupted. Data goes to stdout, everything else to stderr.
+"""
+
+
+def command() -> Any:
+    """The root command."""
+    app = typer.Typer(cls=PluginGroup, no_args_is_help=True, help=_HELP, pretty_exceptions_enable=False)
+    app.callback()(_root)
+    app.command("run")(run.command)
+    app.command("broker")(broker.command)
+    app.command("plugins")(plugins.command)
+    return typer.main.get_command(app)
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 (typer's callbacks are positional)
+    if wanted:
+        from eosfw import __version__
+
+        typer.echo(f"eosfw {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    *,
+    version: Annotated[  # noqa: ARG001 (its callback does the work)
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version, then exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and what is logged.")] = False,
+) -> None:
+    if debug:
+        import logging
+
+        os.environ[DEBUG] = "1"
+        logging.getLogger().setLevel(logging.INFO)
+
+
+_root.__doc__ = _HELP

@@ -1,0 +1,27 @@
+"""Keep stdout for data, whatever runs in this process or under it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def reserved() -> Iterator[Callable[[str], None]]:
+    """Send all that is written to stdout meanwhile, also by a JVM, to stderr; yield how to write to the real one."""
+    sys.stdout.flush()
+    real = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield lambda text: _write(real, f"{text}\n".encode())
+    finally:
+        sys.stdout.flush()
+        os.dup2(real, 1)
+        os.close(real)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

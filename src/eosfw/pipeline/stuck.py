@@ -1,0 +1,20 @@
+"""Say what a run that does not end is doing."""
+
+from __future__ import annotations
+
+from eosfw.observe import History
+
+
+def described(history: History) -> str:
+    """Each task's step, and the transaction that has been open longest."""
+    lines = [
+        f"task {lane.connector}-{lane.task} of generation {lane.generation}: step {event.step.value}"
+        for lane, event in sorted(history.last_steps().items())
+    ]
+    oldest = history.oldest_open_transaction()
+    if oldest is None:
+        lines.append("no transaction is open")
+    else:
+        held = f"{oldest.records:,} records, open for {oldest.age:.0f} s"
+        lines.append(f"oldest open transaction: {oldest.transactional_id}, {held}")
+    return "\n".join(lines or ["no task was started"])
