@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_INVALID, Consumer, Message
@@ -72,6 +73,7 @@ class ConfluentReader:
         progress = _Progress({one: offsets for one, offsets in ranges.items() if offsets.start < offsets.end})
         if not progress.positions:
             return
+        _learn_leaders(client, {one.topic for one in progress.positions}, stall_timeout)
         with translated(READ, self._what("read")):
             client.assign([KafkaPartition(one.topic, one.partition, at) for one, at in progress.positions.items()])
         try:
@@ -167,6 +169,13 @@ class ConfluentReader:
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._settings.servers}"
+
+
+def _learn_leaders(client: Consumer, topics: Collection[str], timeout: float) -> None:
+    """Ask for each topic first: librdkafka may look a second for the leader of a partition it never heard of."""
+    for topic in topics:
+        with suppress(KafkaException):  # the read itself says what is wrong
+            client.list_topics(topic, timeout=min(timeout, 2.0))
 
 
 def _by_partition(messages: Sequence[Message]) -> dict[TopicPartition, list[Message]]:
