@@ -1,0 +1,1 @@
+"""Keep one partition's records as the batches that producers sent, byte for byte."""
