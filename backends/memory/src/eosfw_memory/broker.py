@@ -15,8 +15,10 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import OpenTransaction
 from eosfw.waiting import Runtime
 
+from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.deferred import Answer, Deferred
@@ -112,6 +114,27 @@ class Broker:
         return self.topics.by_name(TRANSACTION_LOG) or self.topics.create(
             TRANSACTION_LOG, partitions, {"cleanup.policy": "compact", "compression.type": "uncompressed"}
         )
+
+    # --- looking in
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        """Every transaction that holds back a last stable offset, once for each partition it has written to."""
+        with self._lock:
+            now_ms = self.now_ms()
+            return [
+                found
+                for known in self.coordinator.transactions()
+                for where in sorted(known.partitions)
+                if (found := self._open_in(known, where, now_ms)) is not None
+            ]
+
+    def _open_in(self, known: TransactionMetadata, where: TopicPartition, now_ms: int) -> OpenTransaction | None:
+        partition = self.topics.partition(*where)
+        first = None if partition is None else partition.log.first_offset_of(known.producer_id)
+        if first is None:
+            return None
+        age = (now_ms - known.started_ms) / 1000
+        return OpenTransaction(known.transactional_id, known.producer, where, first, age)
 
     def _write_marker(self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome) -> None:
         partition = self.topics.partition(where.topic, where.partition)

@@ -4,23 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
 from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.topics import Partition, Topic
 
 
-def partition_for(transactional_id: str, partitions: int) -> int:
-    """Where Kafka keeps an id: the absolute value of Java's hash of the text (COR-01)."""
-    unsigned = java_hash(transactional_id)
-    signed = unsigned - (1 << 32) if unsigned >> 31 else unsigned
-    return (0 if signed == -(1 << 31) else abs(signed)) % partitions
+class TopicTransactionLog:
+    """The transaction log, in the topic that `topic` gives (or makes, when it is first needed)."""
+
+    def __init__(self, topic: Callable[[], Topic]) -> None:
+        self._topic = topic
+
+    def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
+        """Write one change; nothing is written when it raises."""
+        partition = self._partition(transactional_id)
+        value = None if metadata is None else encode_value(metadata)
+        batch = encode_batch([encode_key(transactional_id)], [value], [now_ms])
+        try:
+            partition.log.append(batch, now_ms)
+        except KafkaError as why:
+            raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"transaction log: {why}") from why
+        partition.changed()
+
+    def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
+        """Every change of every partition."""
+        for partition in self._topic().partitions:
+            yield from _changes(partition)
+
+    def _partition(self, transactional_id: str) -> Partition:
+        partitions = self._topic().partitions
+        return partitions[partition_for(transactional_id, len(partitions))]
 
 
-def java_hash(text: str) -> int:
-    """`String.hashCode` of Java, as 32 unsigned bits."""
-    value = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    return value
+def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | None]]:
+    for batch in partition.log.batches():
+        columns = decode_records(batch)
+        for key, value in zip(columns.keys, columns.values, strict=True):
+            name = None if key is None else decode_key(key)
+            if name is not None:
+                yield name, None if value is None else decode_value(name, value)

@@ -7,6 +7,9 @@ from typing import Any
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
+from eosfw_memory.log.partition import PartitionLog
+
+_NOTHING_OPEN = -1
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
@@ -17,3 +20,25 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
             for topic in request.topics
         ]
     }
+
+
+def _partition(broker: Broker, topic: str, index: int) -> Answer:
+    partition = broker.topics.partition(topic, index)
+    if partition is None:
+        return {"partition_index": index, "error_code": Code.UNKNOWN_TOPIC_OR_PARTITION, "active_producers": ()}
+    return {"partition_index": index, "error_code": Code.NONE, "active_producers": _producers(partition.log)}
+
+
+def _producers(log: PartitionLog) -> list[Answer]:
+    first_offsets = {each.producer.producer_id: each.first_offset for each in log.open_transactions()}
+    return [
+        {
+            "producer_id": producer_id,
+            "producer_epoch": entry.epoch,
+            "last_sequence": entry.last_sequence,
+            "last_timestamp": entry.last_timestamp,
+            "coordinator_epoch": entry.coordinator_epoch,
+            "current_txn_start_offset": first_offsets.get(producer_id, _NOTHING_OPEN),
+        }
+        for producer_id, entry in log.producers().items()
+    ]

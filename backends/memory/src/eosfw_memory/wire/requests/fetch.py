@@ -20,9 +20,8 @@ from uuid import UUID
 from eosfw.protocols import IsolationLevel
 
 from eosfw_memory.broker import Broker, Context
-from eosfw_memory.codes import Code
+from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer, Deferred
-from eosfw_memory.log.errors import LogError
 from eosfw_memory.topics import Partition
 from eosfw_memory.wire.leader_epoch import epoch_error
 
@@ -99,8 +98,8 @@ class _Poll:
         limit = min(room, wanted.request.partition_max_bytes) if room > 0 else 0
         try:
             found = log.fetch(wanted.request.fetch_offset, limit, self._isolation)
-        except LogError as refused:
-            return _refused(index, Code(refused.code))
+        except KafkaError as refused:
+            return _refused(index, refused.code)
         return {
             "partition_index": index,
             "error_code": Code.NONE,

@@ -7,37 +7,77 @@ Behaviour
   the ongoing transaction before the first one is appended (KIP-890, COR-19); else InvalidTxnState.
 - acks 0 is answered with silence; 1 and all mean the same on one broker.
 
-Version notes: 3 is the first with record batches v2; 8 adds messages; up to 11 AddPartitionsToTxn comes first (12 would
-be version 2 of transactions).
+Version notes: 3 is the first with record batches v2; 8 adds messages; 11 knows TransactionAbortable; before 12 (version
+2 of transactions) AddPartitionsToTxn always comes first.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.ids import TopicPartition
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
-from eosfw_memory.log.batch import BatchHeader, read_header
-from eosfw_memory.log.errors import LogError
+from eosfw_memory.log.batch import read_header
+from eosfw_memory.verification import verify_write
 
-_GENERIC_ERROR_VERSION = 11
 _ACKS = (-1, 0, 1)
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
     """Append each partition's records, answering for each by itself."""
-    answer = {"responses": [_topic(broker, request, topic, context) for topic in request.topic_data]}
-    return answer if request.acks != 0 else None
+    responses = [
+        {
+            "name": topic.name,
+            "partition_responses": [
+                _partition(broker, request, TopicPartition(topic.name, data.index), data.records, context)
+                for data in topic.partition_data
+            ],
+        }
+        for topic in request.topic_data
+    ]
+    return {"responses": responses} if request.acks != 0 else None
 
 
-def _topic(broker: Broker, request: Any, topic: Any, context: Context) -> Answer:
+def _partition(
+    broker: Broker, request: Any, where: TopicPartition, records: bytes | None, context: Context
+) -> Answer:
+    try:
+        return _appended(broker, request, where, records or b"", context)
+    except KafkaError as refused:
+        return _refused(where, refused.code, refused.message)
+
+
+def _appended(broker: Broker, request: Any, where: TopicPartition, records: bytes, context: Context) -> Answer:
+    partition = broker.topics.partition(*where)
+    if request.acks not in _ACKS:
+        raise KafkaError(Code.INVALID_REQUIRED_ACKS)
+    if partition is None:
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
+    header = read_header(records)
+    if header.transactional and partition.log.first_offset_of(header.producer_id) is None:
+        verify_write(broker.coordinator, request.transactional_id, where, header, context.version)
+    done = partition.log.append(records, broker.now_ms(), header)
+    partition.changed()
     return {
-        "name": topic.name,
-        "partition_responses": [
-            _partition(broker, request, TopicPartition(topic.name, data.index), data.records, context)
-            for data in topic.partition_data
-        ],
+        "index": where.partition,
+        "error_code": Code.NONE,
+        "base_offset": done.base_offset,
+        "log_append_time": done.log_append_time,
+        "log_start_offset": partition.log.log_start_offset,
+        "record_errors": (),
+        "error_message": None,
+    }
+
+
+def _refused(where: TopicPartition, code: Code, message: str) -> Answer:
+    return {
+        "index": where.partition,
+        "error_code": code,
+        "base_offset": -1,
+        "log_append_time": -1,
+        "record_errors": (),
+        "error_message": message,
     }
