@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from confluent_kafka import OFFSET_INVALID, Consumer, Message
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError, ReadStalledError
