@@ -1,0 +1,164 @@
+"""Layers of client properties: who wins, what is replaced, what is refused (CFG-07, CFG-08, rulings 4 and 10)."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw import Config
+from eosfw.config.clients import (
+    commit_interval_ms,
+    connector_admin,
+    leader_producer,
+    offsets_consumer,
+    override_problems,
+    task_producer,
+)
+from eosfw.config.connector import SOURCE_CONNECTOR
+from eosfw.config.worker import WORKER
+
+TID = "g-c-0"
+
+
+def worker(**properties: str) -> Config:
+    return WORKER.parse({"group.id": "g", "exactly.once.source.support": "enabled"} | properties)
+
+
+def connector(**properties: str) -> Config:
+    return SOURCE_CONNECTOR.parse({"name": "c", "connector.class": "file"} | properties)
+
+
+def test_a_connectors_override_beats_the_workers_property() -> None:
+    """CFG-08."""
+    settled = task_producer(
+        worker(**{"producer.linger.ms": "1", "producer.batch.size": "9"}),
+        connector(**{"producer.override.linger.ms": "2"}),
+        TID,
+    )
+
+    assert (settled.properties["linger.ms"], settled.properties["batch.size"]) == ("2", "9")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("transactional.id", "mine"), ("enable.idempotence", "false"), ("enable.idempotence", "TRUE")]
+)
+def test_an_enforced_property_is_replaced_with_one_warning(name: str, text: str) -> None:
+    """CFG-07: the comparison is case-sensitive, as Kafka's is."""
+    settled = task_producer(worker(**{f"producer.{name}": "other"}), connector(**{f"producer.override.{name}": text}), TID)
+
+    (warning,) = settled.warnings
+    assert all(word in warning for word in (name, text, "connector c", "exactly-once needs it"))
+    assert name not in settled.properties
+
+
+@pytest.mark.parametrize(("name", "text"), [("transactional.id", TID), ("enable.idempotence", "true")])
+def test_an_enforced_property_that_agrees_is_silent(name: str, text: str) -> None:
+    """CFG-07."""
+    assert task_producer(worker(), connector(**{f"producer.override.{name}": text}), TID).warnings == ()
+
+
+def test_offsets_are_read_committed_whatever_the_user_says() -> None:
+    """CFG-07."""
+    settled = offsets_consumer(worker(), connector(**{"consumer.override.isolation.level": "read_uncommitted"}))
+
+    assert "read_uncommitted" in settled.warnings[0]
+    assert "isolation.level" not in settled.properties
+
+
+def test_without_exactly_once_nothing_is_enforced_and_order_is_kept() -> None:
+    """CFG-08."""
+    off = worker(**{"exactly.once.source.support": "disabled"})
+    settled = task_producer(off, connector(**{"producer.override.acks": "1"}), TID)
+
+    assert settled.properties["acks"] == "1"
+    assert settled.properties["max.in.flight.requests.per.connection"] == "1"
+    assert settled.properties["enable.idempotence"] == "false"
+    assert settled.warnings == ()
+
+
+def test_the_leaders_transactional_id_cannot_be_chosen() -> None:
+    """LDR-01."""
+    settled = leader_producer(worker(**{"producer.transactional.id": "mine"}), "connect-cluster-g")
+
+    assert "transactional.id=mine is replaced by connect-cluster-g" in settled.warnings[0]
+
+
+def test_admin_overrides_lose_their_prefix() -> None:
+    """FEN-06."""
+    settled = connector_admin(worker(**{"admin.a": "1"}), connector(**{"admin.override.b": "2"}))
+
+    assert settled.properties == {"a": "1", "b": "2"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "broker_max", "seconds"),
+    [
+        ({}, None, 60.0),
+        ({"transaction.boundary": "interval", "transaction.boundary.interval.ms": "50000"}, None, 100.0),
+        ({"transaction.boundary": "interval"}, None, 120.0),
+        ({"transaction.boundary": "interval"}, 90.0, 90.0),
+        ({"producer.override.transaction.timeout.ms": "7000"}, 5.0, 7.0),
+    ],
+)
+def test_a_transaction_gets_twice_its_interval(
+    properties: dict[str, str], broker_max: float | None, seconds: float
+) -> None:
+    """Ruling 4."""
+    settled = task_producer(worker(), connector(**properties), TID, broker_max)
+
+    assert settled.transaction_timeout == seconds
+    assert settled.properties["delivery.timeout.ms"] == str(int(seconds * 1000))
+
+
+def test_an_interval_falls_back_to_the_workers_flush_interval() -> None:
+    """CFG-06."""
+    by_interval = {"transaction.boundary": "interval"}
+
+    assert commit_interval_ms(worker(), connector(**by_interval)) == 60_000
+    assert commit_interval_ms(worker(), connector(**by_interval, **{"transaction.boundary.interval.ms": "0"})) == 0
+    assert commit_interval_ms(worker(), connector()) == 0
+
+
+def told(on: Config, by: Config | None = None) -> str:
+    return " ".join(str(problem) for problem in override_problems(on, by))
+
+
+@pytest.mark.parametrize("text", ["1", "0", "ALL"])
+def test_weaker_acks_are_an_error(text: str) -> None:
+    """Ruling 10."""
+    assert f"producer.override.acks={text}" in told(worker(), connector(**{"producer.override.acks": text}))
+    assert f"producer.acks={text}" in told(worker(**{"producer.acks": text}))
+
+
+@pytest.mark.parametrize("text", ["all", "-1"])
+def test_acks_of_all_is_no_error(text: str) -> None:
+    assert told(worker(), connector(**{"producer.override.acks": text})) == ""
+
+
+@pytest.mark.parametrize("text", ["6", "0", "x"])
+def test_more_in_flight_than_idempotence_orders_is_an_error(text: str) -> None:
+    """Ruling 10."""
+    name = "producer.override.max.in.flight.requests.per.connection"
+
+    assert f"{name}={text}" in told(worker(), connector(**{name: text}))
+
+
+def test_a_timeout_not_above_its_interval_names_both_keys() -> None:
+    """Ruling 4."""
+    by = connector(
+        **{
+            "transaction.boundary": "interval",
+            "transaction.boundary.interval.ms": "5000",
+            "producer.override.transaction.timeout.ms": "5000",
+        }
+    )
+
+    assert "producer.override.transaction.timeout.ms=5000" in told(worker(), by)
+    assert "transaction.boundary.interval.ms=5000" in told(worker(), by)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "2147483648", "10s", "NaN", "1e9"])
+def test_an_impossible_transaction_timeout_names_the_range(text: str) -> None:
+    problem = told(worker(), connector(**{"producer.override.transaction.timeout.ms": text}))
+
+    assert f"Invalid value {text}" in problem
+    assert "between 1 and 2147483647" in problem

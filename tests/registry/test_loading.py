@@ -1,0 +1,242 @@
+"""A broken plugin is named with its distribution; all others keep working (ruling 36)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from eosfw import ConfigDef, SourceConnector, SourceTask, hookimpl
+from eosfw.errors import PluginError
+from eosfw.registry import Plugins, load_plugins
+
+
+@dataclass(frozen=True)
+class Dist:
+    name: str
+    version: str = "1.0"
+
+
+@dataclass(frozen=True)
+class Door:
+    """An entry point that loads what it is told to."""
+
+    name: str
+    dist: Dist
+    load: Callable[[], Any]
+
+
+class _Task(SourceTask):
+    pass
+
+
+class Counter(SourceConnector):
+    name, task, config = "counter", _Task, ConfigDef()
+
+    def task_configs(self, config: Any, max_tasks: int) -> list[dict[str, str]]:
+        return []
+
+
+class Watcher:
+    name = "watcher"
+
+    def observe(self, event: Any) -> None:
+        pass
+
+
+def module(**hooks: Callable[[], Any]) -> ModuleType:
+    made = ModuleType("a_plugin")
+    for name, function in hooks.items():
+        function.__name__ = name
+        setattr(made, name, hookimpl(function))
+    return made
+
+
+def door(owner: str, **hooks: Callable[[], Any]) -> Door:
+    return Door("entry", Dist(owner), lambda: module(**hooks))
+
+
+def good() -> Door:
+    return door("good", eosfw_connectors=lambda: [Counter])
+
+
+def only_failure(plugins: Plugins) -> tuple[str, str]:
+    (failure,) = plugins.failures
+    return failure.distribution, failure.reason
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def load() -> Any:
+        raise error
+
+    return load
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ImportError("no module named 'left_pad'"), SystemExit(3), SyntaxError("bad"), GeneratorExit(), MemoryError()],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_work(error: BaseException) -> None:
+    plugins = load_plugins([Door("entry", Dist("broken"), raising(error)), good()])
+
+    assert only_failure(plugins)[0] == "broken"
+    assert type(error).__name__ in only_failure(plugins)[1]
+    assert isinstance(plugins.connector("counter"), Counter)
+
+
+def test_ctrl_c_while_plugins_load_is_not_swallowed() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load_plugins([Door("entry", Dist("slow"), raising(KeyboardInterrupt()))])
+
+
+def test_a_misspelt_hook_is_answered_with_the_nearest_one_and_its_neighbours_work() -> None:
+    plugins = load_plugins([door("mine", eosfw_conectors=lambda: [], eosfw_observers=lambda: [Watcher])])
+
+    assert only_failure(plugins) == ("mine", "there is no hook 'eosfw_conectors'; did you mean 'eosfw_connectors'?")
+    assert [observer.name for observer in plugins.observers()] == ["watcher"]
+
+
+def test_a_hook_that_asks_for_an_argument_nobody_gives_is_a_failure_of_its_plugin() -> None:
+    plugins = load_plugins([door("greedy", eosfw_connectors=lambda config: []), good()])
+
+    assert only_failure(plugins)[0] == "greedy"
+    assert "config" in only_failure(plugins)[1]
+    assert plugins.names("connector") == ("counter",)
+
+
+def test_a_hook_that_raises_is_a_failure_of_its_plugin_alone() -> None:
+    plugins = load_plugins([door("moody", eosfw_connectors=raising(ValueError("not today"))), good()])
+
+    assert only_failure(plugins) == ("moody", "ValueError: not today")
+    assert plugins.names("connector") == ("counter",)
+
+
+def test_a_hook_that_returns_no_list_is_a_failure_of_its_plugin() -> None:
+    plugins = load_plugins([door("single", eosfw_connectors=lambda: Counter), good()])
+
+    assert only_failure(plugins)[0] == "single"
+    assert plugins.names("connector") == ("counter",)
+
+
+class NoClose:
+    """A backend that forgot something."""
+
+    name = "half"
+
+    @classmethod
+    def connect(cls, properties: Any, runtime: Any) -> Any: ...
+
+    def producer(self, transactional_id: Any) -> Any: ...
+
+    reader = producer
+    admin = "not a method"
+
+
+def test_a_class_that_breaks_its_protocol_is_told_what_is_missing() -> None:
+    plugins = load_plugins([door("half", eosfw_backends=lambda: [NoClose])])
+
+    reason = only_failure(plugins)[1]
+    assert "backend NoClose does not keep Backend" in reason
+    assert "`close()` is missing" in reason
+    assert "`admin` is not a method" in reason
+    assert "`capabilities` is missing" in reason
+
+
+class NameOnly(SourceConnector):
+    name = "name-only"
+
+
+@pytest.mark.parametrize(
+    ("offered", "reason"),
+    [
+        (Counter(), "is not a class"),
+        (type("Nameless", (SourceConnector,), {}), "has no `name`"),
+        (type("Foreign", (), {"name": "foreign"}), "it is not a subclass"),
+        (NameOnly, "`task_configs()` is missing"),
+        (NameOnly, "`task` is not a subclass of SourceTask"),
+        (NameOnly, "`config` is not a ConfigDef"),
+    ],
+)
+def test_a_connector_that_is_none_is_told_why(offered: Any, reason: str) -> None:
+    plugins = load_plugins([door("odd", eosfw_connectors=lambda: [offered])])
+
+    assert reason in only_failure(plugins)[1]
+
+
+def twin() -> type[Counter]:
+    return type("Twin", (Counter,), {})
+
+
+def test_two_classes_of_one_name_are_refused_by_naming_both_distributions() -> None:
+    plugins = load_plugins([good(), door("rival", eosfw_connectors=lambda: [twin()], eosfw_observers=lambda: [Watcher])])
+
+    with pytest.raises(PluginError, match=r"'counter' is offered by good 1\.0 and rival 1\.0|rival 1\.0 and good 1\.0"):
+        plugins.connector("counter")
+    assert len(plugins.clashes()) == 1
+    assert plugins.observers()
+
+
+def test_one_class_offered_twice_is_no_clash() -> None:
+    plugins = load_plugins([good(), door("again", eosfw_connectors=lambda: [Counter])])
+
+    assert plugins.connector("counter")
+    assert plugins.clashes() == []
+
+
+@pytest.mark.parametrize("spelling", ["counter", "Counter", f"{Counter.__module__}:Counter"])
+def test_a_connector_is_found_by_name_class_or_place(spelling: str) -> None:
+    assert isinstance(load_plugins([good()]).connector(spelling), Counter)
+
+
+def test_a_module_that_no_plugin_registered_is_not_imported() -> None:
+    with pytest.raises(PluginError):
+        load_plugins([good()]).connector("antigravity:Fly")
+
+    assert "antigravity" not in sys.modules
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_and_with_what_does_not_work() -> None:
+    plugins = load_plugins([good(), Door("entry", Dist("broken"), raising(ImportError("no kio")))])
+
+    with pytest.raises(PluginError, match=r"no connector 'countr'; installed: counter\. Did you mean 'counter'\?") as told:
+        plugins.connector("countr")
+    assert "Not working: broken (entry): ImportError: no kio" in str(told.value)
+
+
+@pytest.mark.parametrize(("name", "line"), [("spark", "pip install 'eosfw[spark]'"), ("flink", "pip install eosfw-flink")])
+def test_a_missing_plugin_comes_with_the_line_that_installs_it(name: str, line: str) -> None:
+    with pytest.raises(PluginError, match="installed: none") as told:
+        load_plugins([]).step_engine(name)
+    assert line in str(told.value)
+
+
+def test_without_any_plugin_a_role_says_that_nothing_is_installed() -> None:
+    with pytest.raises(PluginError, match=r"no cluster is installed.*memory"):
+        load_plugins([]).cluster()
+
+
+class Rude(SourceConnector):
+    name, task, config = "rude", _Task, ConfigDef()
+
+    def __init__(self) -> None:
+        raise RuntimeError("go away")
+
+    def task_configs(self, config: Any, max_tasks: int) -> list[dict[str, str]]:
+        return []
+
+
+def test_a_connector_that_cannot_be_made_names_its_distribution() -> None:
+    with pytest.raises(PluginError, match="rude.*of mine.*go away"):
+        load_plugins([door("mine", eosfw_connectors=lambda: [Rude])]).connector("rude")
+
+
+def test_the_frameworks_own_parts_enter_by_the_same_door() -> None:
+    rows = {(row.role, row.name, row.distribution) for row in load_plugins().all()}
+
+    assert ("offset store", "kafka", "eosfw") in rows
+    assert ("isolation reader", "read_committed", "eosfw") in rows
