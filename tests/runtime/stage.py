@@ -1,0 +1,131 @@
+"""Set the stage for one worker over a fake cluster, hear everything it announces."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eosfw.builtin.offset_store import KafkaOffsetStore
+from eosfw.config.worker import WORKER
+from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.runtime import Worker
+from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.waiting import ThreadRuntime
+
+from .counting import CountingConnector
+from .fake import FakeBackend, FakeCluster, FakeFencer
+
+PATIENCE = 10.0
+ENDED = (TaskStep.FAILED, TaskStep.STOPPED, TaskStep.SUPERSEDED)
+
+
+class StagePlugins:
+    """The few plugins a stage has."""
+
+    def __init__(self, connector: SourceConnector) -> None:
+        self._connector = connector
+
+    def offset_store(self, name: str = "kafka") -> KafkaOffsetStore:
+        return KafkaOffsetStore()
+
+    def fencer(self, name: str) -> type[FakeFencer]:
+        return FakeFencer
+
+    def connector(self, connector_class: str) -> SourceConnector:
+        return self._connector
+
+
+def connector_of(task_class: type[SourceTask], config: Any = None) -> SourceConnector:
+    """A connector around a task class that tests wrote for one purpose."""
+
+    class Made(CountingConnector):
+        name = "made"
+        task = task_class
+
+        def task_configs(self, config: Any, max_tasks: int) -> list[Mapping[str, str]]:
+            return [{} for _ in range(max_tasks)]
+
+    return Made()
+
+
+class Stage:
+    """One worker; `announce` may be given to hold it up."""
+
+    def __init__(
+        self,
+        connector: SourceConnector | None = None,
+        cluster: FakeCluster | None = None,
+        on_step: Callable[[StepEvent], None] = lambda _: None,
+        **worker: str,
+    ) -> None:
+        self.cluster = cluster or FakeCluster()
+        self.events: list[StepEvent] = []
+        self._on_step = on_step
+        properties = {"group.id": "g", "exactly.once.source.support": "enabled"}
+        properties |= {name.replace("_", "."): value for name, value in worker.items()}
+        self.worker = Worker(
+            WORKER.parse(properties),
+            FakeBackend(self.cluster),  # type: ignore[arg-type]
+            StagePlugins(connector or CountingConnector()),  # type: ignore[arg-type]
+            self._hear,
+            ThreadRuntime(),
+        )
+
+    def _hear(self, event: StepEvent) -> None:
+        self.events.append(event)
+        self._on_step(event)
+
+    def put(self, name: str = "c", /, **properties: str) -> int:
+        """Put a connector with the given properties over sensible ones."""
+        given = {name.replace("_", "."): value for name, value in properties.items()}
+        return self.worker.put_connector(name, {"connector.class": "counting", "topic": "t", **given})
+
+    def steps(self, task: int | None = 0, generation: int | None = None) -> list[TaskStep]:
+        """Steps of one task, or of the leader (None), polls without records left out."""
+        return [
+            event.step
+            for event in self.events
+            if (event.task.task if event.task else None) == task and generation in (None, event.generation)
+        ]
+
+    def until(self, condition: Callable[[], bool], what: str = "the condition") -> None:
+        """Wait for something, not for ever."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > deadline:
+                raise AssertionError(
+                    f"{what} did not come; steps: {[(e.step.value, e.task) for e in self.events][-20:]}"
+                )
+            time.sleep(0.002)
+
+    def until_ended(self, connector: str = "c") -> tuple[TaskStatus, ...]:
+        """Wait until every task of a connector ended; return how."""
+
+        def tasks() -> tuple[TaskStatus, ...]:
+            return self.worker.status().connectors[connector].tasks
+
+        def ended() -> bool:
+            return all(task.state.ended or task.superseded for task in tasks()) and all(
+                any(e.step in ENDED and e.task == task.id and e.generation == task.generation for e in self.events)
+                for task in tasks()
+            )
+
+        self.until(ended, "the end of every task")
+        return tasks()
+
+    def until_drained(self) -> None:
+        """Wait until the sources have no more to give."""
+        self.until(lambda: self.worker.drained(0.3) or self._failed(), "a drained run")
+        assert not self._failed(), [task.trace for task in self.worker.status().failures]
+
+    def _failed(self) -> bool:
+        return any(task.state is TaskState.FAILED for task in self.worker.status().tasks)
+
+    def __enter__(self) -> Stage:
+        self.worker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.worker.stop(2.0)
