@@ -36,7 +36,7 @@ class FakeCluster:
     calls: list[str] = field(default_factory=list)
     fail: dict[str, list[Exception | Callable[[], None]]] = field(default_factory=dict)
     """What the next calls of a name meet: an exception to raise, or something to do first."""
-    before: Callable[[str, str | None], None] = lambda call, transactional_id: None
+    before: Callable[[str, str | None], None] = lambda *_: None
 
     def called(self, call: str, transactional_id: str | None = None) -> None:
         self.before(call, transactional_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.config.worker import WORKER
@@ -123,7 +123,7 @@ class Stage:
     def _failed(self) -> bool:
         return any(task.state is TaskState.FAILED for task in self.worker.status().tasks)
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> Self:
         self.worker.start()
         return self
 

@@ -139,7 +139,7 @@ def test_records_are_called_back_in_order_with_the_place_they_came_to():
     told: list[tuple[bytes, int]] = []
     task = scripted(
         [record(0), record(1)],
-        commit_record=lambda self, one, metadata: told.append((one.value, metadata.offset)),
+        commit_record=lambda _, one, metadata: told.append((one.value, metadata.offset)),
     )
     stage = run(task)
 

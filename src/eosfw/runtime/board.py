@@ -43,6 +43,11 @@ class TaskBoard:
             )
         )
 
+    def running(self) -> None:
+        """Start to count idle time only now: a start may take long."""
+        self.state = TaskState.RUNNING
+        self.active()
+
     def committed(self, records: int) -> None:
         """Count a committed transaction."""
         self.records += records

@@ -20,7 +20,7 @@ from eosfw.runtime.loop import Loop
 from eosfw.runtime.plan import Surroundings, TaskPlan
 from eosfw.runtime.recovery import Recovery
 from eosfw.runtime.startup import Started, Startup, StopAskedError
-from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.topics import RecordTopics
 from eosfw.runtime.transaction import Outlet, Transaction
 from eosfw.state.loss import AfterLoss
@@ -103,7 +103,7 @@ class Task:
         transaction = self._transaction(source, started)
         loop = Loop(self.plan, source, transaction, self._board, self._around.runtime)
         loop.start(started.offsets, self._around.store.partition_key)
-        self._board.state = TaskState.RUNNING
+        self._board.running()
         try:
             loop.run(self._stop)
         except (FatalError, InvalidProducerEpochError):
