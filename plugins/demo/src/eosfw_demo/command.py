@@ -33,6 +33,7 @@ def command(
     # what follows costs time to load, which `eosfw --help` should not pay
     from rich.console import Console
 
+    from eosfw.cli.stdout import reserved
     from eosfw_demo.progress import Progress
     from eosfw_demo.report import as_json, show
     from eosfw_demo.run import Places, check_spark, run
@@ -43,7 +44,8 @@ def command(
     plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
     if wishes.spark:
         check_spark(plugins, places.output)
-    report, history = run(wishes, places, plugins, runtime, lambda total: Progress(total, runtime, stderr))
+    with reserved():  # Spark's JVM would write to stdout, too
+        report, history = run(wishes, places, plugins, runtime, lambda total: Progress(total, runtime, stderr))
     if json_:
         typer.echo(json.dumps(as_json(report, history)))
     else:

@@ -13,6 +13,7 @@ from rich.table import Table
 from eosfw.observe import History
 from eosfw.observe.timeline import text
 from eosfw.protocols import Verdict
+from eosfw.state.steps import TaskStep
 from eosfw_demo.scenario import FEWER, TASKS, Drama
 from eosfw_demo.stage import Wishes
 
@@ -98,10 +99,10 @@ def _story(report: Report, history: History) -> Iterator[tuple[float, str]]:
     yield drama.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
     held = "in its open transaction" if on else "sent, their offsets not"
     yield drama.freeze.since - zero, f"task {task} is [bold]frozen[/]: {drama.open_records:,} records {held}"
-    replaced = [event.at for event in history.fold().leader if event.generation == second]
+    replaced = [event.at for event in history.fold().leader if event.step is TaskStep.WRITE_TASK_CONFIGS]
     fenced = f"; the leader fences {_ids(drama.fenced_ids)}" if drama.fenced_ids else ""
     if replaced:
-        yield replaced[0] - zero, f"generation {second} with {FEWER} tasks takes its place{fenced}"
+        yield replaced[-1] - zero, f"generation {second} with {FEWER} tasks takes its place{fenced}"
     if drama.freeze.until is not None:
         yield drama.freeze.until - zero, f"the zombie is [bold]woken[/] and goes on as {escape(_name(report))}"
     if drama.fencing is not None:

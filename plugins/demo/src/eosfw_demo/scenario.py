@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eosfw.ids import ConnectorTaskId, task_transactional_id
-from eosfw.observe import Freeze, Gate, Lane
+from eosfw.observe import Freeze, Gate, Lane, Outcome
 from eosfw.observe.timeline.annotations import fenced_ids
 from eosfw.state.steps import StepEvent, TaskStep
 from eosfw_demo.progress import Progress
@@ -19,8 +19,10 @@ FEWER = 3
 PARTITIONS = 4
 BATCH = 2000
 VICTIM = 1
-WOKEN_AT = 0.7
-"""Share of the records committed when the zombie is woken: its successors are hard at work."""
+FROZEN_AT = 1 / 3
+"""Share of its file that the victim has sent when it is frozen; its successors find enough left to do."""
+WOKEN_AT = 1 / 2
+"""Share of what was left that its successors have committed when it is woken: they are hard at work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +45,18 @@ def play(stage: Stage, files: Sequence[Path], records: int, progress: Progress) 
     """Run the flights through the tasks, a zombie in the middle; return when all is committed."""
     connector = stage.names.connector
     victim = ConnectorTaskId(connector, VICTIM)
-    gate = stage.gates.freeze(TaskStep.SEND_OFFSETS, task=victim, nth=_middle(records))
+    gate = stage.gates.freeze(TaskStep.SEND_OFFSETS, task=victim, nth=_early(records))
     started = stage.run.runtime.now()
     first = stage.worker.put_connector(connector, properties(stage, files, TASKS))
     progress.say(f"generation {first}: {TASKS} tasks read {TASKS} files")
-    stage.until(gate.reached.is_set, f"task {victim} comes to its middle")
+    stage.until(gate.reached.is_set, f"task {victim} comes to its gate")
     held = _open_records(stage, gate)
     progress.say(f"task {VICTIM} is frozen with {held:,} records sent and their offsets not")
 
     second = stage.worker.put_connector(connector, properties(stage, files, FEWER))
     progress.say(f"generation {second}: its {FEWER} tasks take over all {TASKS} files")
-    stage.until(lambda: stage.history.records >= WOKEN_AT * records, "the new generation is at work")
+    left = records - _committed(stage, first)
+    stage.until(lambda: _committed(stage, second) >= WOKEN_AT * left, "the new generation is at work")
     gate.open()
     progress.say(f"task {VICTIM} of generation {first} is woken")
     lane = Lane(connector, first, VICTIM)
@@ -82,9 +85,14 @@ def properties(stage: Stage, files: Sequence[Path], tasks: int) -> dict[str, str
     }
 
 
-def _middle(records: int) -> int:
-    """Which of the victim's transactions lies in the middle of its file."""
-    return max(1, records // TASKS // BATCH // 2)
+def _early(records: int) -> int:
+    """Which of the victim's transactions it is frozen in."""
+    return max(1, round(records / TASKS / BATCH * FROZEN_AT))
+
+
+def _committed(stage: Stage, generation: int) -> int:
+    done = stage.history.completed()
+    return sum(one.records for one in done if one.lane.generation == generation and one.outcome is Outcome.COMMITTED)
 
 
 def _open_records(stage: Stage, gate: Gate) -> int:
