@@ -1,49 +1,66 @@
-"""Find the aborted transactions of a range of offsets, by bisection (BRK-07).
-
-Entries come in the order of their markers, so last offsets ascend while first offsets need not: a long transaction may
-abort late. Each entry keeps the last stable offset of its moment: whatever was open then, or came later, starts there
-or behind, so a search may stop at the first entry whose stable offset reaches the end of the range.
-"""
+"""Find the aborted transactions that lie in a range of offsets, however many there were (BRK-07)."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+_BLOCK: Final = 64
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction that readers leave out from its first offset to its marker."""
+    """An aborted transaction as a reader needs it: skip this producer's records from here to its abort marker."""
 
     producer_id: int
     first_offset: int
 
 
-class AbortedIndex:
-    """The aborted transactions of one partition."""
+class AbortedTransactions:
+    """Aborted transactions in the order of their markers.
+
+    Each entry holds its first offset, the offset of its marker and the last stable offset after it. Markers as well as
+    stable offsets only rise, so both ends of what concerns a range are bisected: below are transactions that ended
+    before the range; above, those that began behind it (they were not open while the stable offset was lower). In
+    between may lie short transactions behind the range that ended while a long one, from before it, was open; the least
+    first offset of each block lets whole blocks of them be passed over.
+    """
 
     def __init__(self) -> None:
-        self._producer_ids = array("q")
-        self._first_offsets = array("q")
-        self._last_offsets = array("q")
-        self._stable_offsets = array("q")
+        self._producers = array("q")
+        self._firsts = array("q")
+        self._markers = array("q")
+        self._stable = array("q")
+        self._least = array("q")
 
     def __len__(self) -> int:
-        return len(self._last_offsets)
+        return len(self._markers)
 
-    def add(self, producer_id: int, first_offset: int, last_offset: int, last_stable_offset: int) -> None:
-        """Note a transaction; `last_offset` is its marker's, `last_stable_offset` the one in force behind it."""
-        self._producer_ids.append(producer_id)
-        self._first_offsets.append(first_offset)
-        self._last_offsets.append(last_offset)
-        self._stable_offsets.append(last_stable_offset)
+    def add(self, producer_id: int, first_offset: int, marker_offset: int, stable_offset: int) -> None:
+        """Append one whose marker is the latest; `stable_offset` is the last stable offset behind that marker."""
+        if len(self._firsts) % _BLOCK:
+            self._least[-1] = min(self._least[-1], first_offset)
+        else:
+            self._least.append(first_offset)
+        self._producers.append(producer_id)
+        self._firsts.append(first_offset)
+        self._markers.append(marker_offset)
+        self._stable.append(stable_offset)
 
     def between(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
-        """Those that overlap offsets `start` (included) to `end` (not included)."""
-        found = []
-        for i in range(bisect_left(self._last_offsets, start), len(self._last_offsets)):
-            if self._first_offsets[i] < end:
-                found.append(AbortedTransaction(self._producer_ids[i], self._first_offsets[i]))
-            if self._stable_offsets[i] >= end:
-                break
-        return tuple(found)
+        """Those with any offset from `start` up to but not including `end`, in the order of their markers."""
+        low = bisect_left(self._markers, start)
+        high = min(bisect_left(self._stable, end, low) + 1, len(self._markers))
+        return tuple(
+            AbortedTransaction(self._producers[at], self._firsts[at])
+            for first, last in self._spans(low, high, end)
+            for at in range(first, last)
+            if self._firsts[at] < end
+        )
+
+    def _spans(self, low: int, high: int, end: int) -> Iterator[tuple[int, int]]:
+        """The parts of `low` to `high` in which some transaction begins before `end`."""
+        for block in range(low // _BLOCK, -(-high // _BLOCK)):
+            if self._least[block] < end:
+                yield max(low, block * _BLOCK), min(high, (block + 1) * _BLOCK)

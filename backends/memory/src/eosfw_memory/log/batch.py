@@ -1,44 +1,55 @@
-"""Read the 61 bytes before the records of a batch (magic 2), without touching the records.
+"""Read the 61 bytes before the records of a batch (format v2), without touching the records.
 
-Layout: KIP-98's message format. The checksum covers everything from the attributes on, so offset and leader epoch can
-be stamped without computing it again.
+The checksum covers everything from the attributes on, so offset and leader epoch can be stamped without computing it
+again (KIP-98's message format).
 """
 
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Final, NamedTuple, TypeAlias
 
 from crc32c import crc32c
+
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.log.errors import CorruptMessageError, InvalidRecordError
 
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.log.errors import LogError
+Buffer: TypeAlias = bytes | bytearray | memoryview
 
-HEADER = struct.Struct(">qiibIhiqqqhii")
-_LENGTH = struct.Struct(">i")
-_STAMP = struct.Struct(">q")
-_CHECKSUM = struct.Struct(">I")
-_COVERED = struct.Struct(">hiqqqhii")
-_MARKER_KEY = struct.Struct(">hh")
-_MARKER_VALUE = struct.Struct(">hi")
+NO_PRODUCER_ID: Final = -1
+NO_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_TIMESTAMP: Final = -1
+MAX_SEQUENCE: Final = 2**31 - 1
+MAGIC: Final = 2
 
-LENGTH_END = 12
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+PLACE: Final = struct.Struct(">qii")
+"""The first fields: base offset, length, leader epoch."""
+LENGTH_END: Final = 12
 """Where the part that the declared length counts begins."""
-CRC_START = 21
-MAGIC = 2
-NO_PRODUCER_ID = -1
-NO_SEQUENCE = -1
+_COVERED: Final = struct.Struct(">hiqqqhii")
+_UNCOVERED: Final = struct.Struct(">qiibI")
+_MAGIC_AT: Final = 16
+_UNKNOWN_LEADER: Final = -1
 
-COMPRESSION = 0b111
-TRANSACTIONAL = 0b1_0000
-CONTROL = 0b10_0000
-_KNOWN_ATTRIBUTES = 0b111_1111
+_COMPRESSION: Final = 0b111
+_LOG_APPEND_TIME: Final = 0b1000
+_TRANSACTIONAL: Final = 0b1_0000
+_CONTROL: Final = 0b10_0000
+
+
+class TimestampType(IntEnum):
+    """Whose clock a batch's timestamps are from."""
+
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
 
 
 class BatchHeader(NamedTuple):
-    """What a batch says of itself."""
+    """What a batch says of itself; the order of fields is that of the bytes."""
 
     base_offset: int
     batch_length: int
@@ -52,105 +63,104 @@ class BatchHeader(NamedTuple):
     producer_id: int
     producer_epoch: int
     base_sequence: int
-    count: int
+    records: int
 
     @property
-    def transactional(self) -> bool:
-        return bool(self.attributes & TRANSACTIONAL)
+    def size(self) -> int:
+        """Bytes of the whole batch."""
+        return self.batch_length + LENGTH_END
 
     @property
-    def control(self) -> bool:
-        return bool(self.attributes & CONTROL)
-
-    @property
-    def compression(self) -> int:
-        return self.attributes & COMPRESSION
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
 
     @property
     def last_sequence(self) -> int:
         """The last record's sequence; it wraps to 0 behind 2^31 - 1 (PRD-07)."""
-        return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF if self.base_sequence >= 0 else NO_SEQUENCE
+        return (self.base_sequence + self.last_offset_delta) & MAX_SEQUENCE if self.base_sequence >= 0 else NO_SEQUENCE
+
+    @property
+    def compression(self) -> int:
+        """Kafka's number of the compression type; 0 is none."""
+        return self.attributes & _COMPRESSION
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        return TimestampType.LOG_APPEND_TIME if self.attributes & _LOG_APPEND_TIME else TimestampType.CREATE_TIME
+
+    @property
+    def transactional(self) -> bool:
+        return bool(self.attributes & _TRANSACTIONAL)
+
+    @property
+    def control(self) -> bool:
+        return bool(self.attributes & _CONTROL)
 
 
-def read_header(data: bytes | memoryview) -> BatchHeader:
-    """Read the header of the one batch in `data`; raise LogError unless lengths and checksum agree."""
-    size = len(data)
-    if size < HEADER.size:
-        raise LogError(Code.CORRUPT_MESSAGE, f"a record batch of {size} bytes is shorter than its header")
-    header = BatchHeader._make(HEADER.unpack_from(data))
-    if header.magic != MAGIC:
-        raise LogError(Code.INVALID_RECORD, f"record format {header.magic} is not kept here: send magic 2")
-    declared = header.batch_length + LENGTH_END
-    if HEADER.size <= declared < size:
-        raise LogError(Code.INVALID_RECORD, "one partition takes one record batch per request")
-    if declared != size:
-        raise LogError(Code.CORRUPT_MESSAGE, f"a record batch declares {declared} bytes where {size} arrived")
-    if crc32c(memoryview(data)[CRC_START:]) != header.crc:
-        raise LogError(Code.CORRUPT_MESSAGE, "a record batch does not match its checksum")
+def read_header(data: Buffer) -> BatchHeader:
+    """Read the header of the one batch in `data`; raise unless lengths and checksum agree."""
+    header = header_at(data, 0)
+    if header.size < len(data):
+        raise InvalidRecordError(
+            f"{len(data) - header.size} bytes follow the first record batch: one partition takes one batch per request"
+        )
+    found = crc32c(memoryview(data)[_UNCOVERED.size :])
+    if found != header.crc:
+        raise CorruptMessageError(f"a record batch has CRC-32C {found:#010x} where its header says {header.crc:#010x}")
     return header
 
 
-def check_client_batch(header: BatchHeader) -> None:
-    """Raise LogError for what no producer may send, whoever it is."""
-    if header.control:
-        raise LogError(Code.INVALID_RECORD, "clients may not write control records")
-    if header.attributes & ~_KNOWN_ATTRIBUTES:
-        raise LogError(Code.INVALID_RECORD, f"unknown attributes {header.attributes:#06x} in a record batch")
-    if header.count <= 0 or header.last_offset_delta != header.count - 1:
-        raise LogError(
-            Code.INVALID_RECORD, f"a record batch counts {header.count} records up to offset {header.last_offset_delta}"
-        )
-    if header.producer_id != NO_PRODUCER_ID and (header.base_sequence < 0 or header.producer_epoch < 0):
-        raise LogError(Code.INVALID_RECORD, "an idempotent batch needs a sequence number with a producer epoch")
-    if header.transactional and header.producer_id == NO_PRODUCER_ID:
-        raise LogError(Code.INVALID_RECORD, "a transactional batch needs a producer id")
+def header_at(data: Buffer, position: int) -> BatchHeader:
+    """Read the header of the batch at `position`; raise when the bytes cannot hold what it declares."""
+    left = len(data) - position
+    if left > _MAGIC_AT and data[position + _MAGIC_AT] != MAGIC:
+        raise InvalidRecordError(f"record format {data[position + _MAGIC_AT]} is not kept here: send magic {MAGIC}")
+    if left < HEADER.size:
+        raise CorruptMessageError(f"a record batch of {left} bytes is shorter than its header")
+    header = BatchHeader._make(HEADER.unpack_from(data, position))
+    if not HEADER.size <= header.size <= left:
+        raise CorruptMessageError(f"a record batch declares {header.size} bytes where {left} arrived")
+    return header
 
 
-def stamped(batch: bytes | memoryview, base_offset: int, leader_epoch: int) -> bytes:
-    """The batch at its place in the log: offset and leader epoch replaced, copied once."""
-    view = memoryview(batch)
-    return b"".join((_STAMP.pack(base_offset), view[8:12], _LENGTH.pack(leader_epoch), view[16:]))
+def split(records: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """Yield each whole batch of fetched records; a last one that was cut off is left out."""
+    view, position = memoryview(records), 0
+    while len(view) - position >= HEADER.size:
+        size = PLACE.unpack_from(view, position)[1] + LENGTH_END
+        if size > len(view) - position:
+            return
+        yield header_at(view, position), view[position : position + size]
+        position += size
 
 
-def marker(
-    offset: int, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, timestamp: int, leader_epoch: int
-) -> bytes:
-    """The control batch that ends a transaction in one partition (BRK-05)."""
-    key = _MARKER_KEY.pack(0, 1 if outcome is Outcome.COMMIT else 0)
-    value = _MARKER_VALUE.pack(0, coordinator_epoch)
-    # length 16, attributes 0, deltas 0, key length 4, value length 6 (zigzag), no headers
-    record = b"\x20\x00\x00\x00\x08" + key + b"\x0c" + value + b"\x00"
-    return assemble(
-        record,
-        base_offset=offset,
-        leader_epoch=leader_epoch,
-        attributes=CONTROL | TRANSACTIONAL,
-        count=1,
-        base_timestamp=timestamp,
-        max_timestamp=timestamp,
-        producer=producer,
-        base_sequence=NO_SEQUENCE,
+def restamped(batch: Buffer, header: BatchHeader, now_ms: int) -> bytes:
+    """The batch with the broker's time as that of all its records, as LogAppendTime wants it."""
+    covered = _COVERED.pack(
+        header.attributes | _LOG_APPEND_TIME, header.last_offset_delta, header.base_timestamp, now_ms, *header[9:]
     )
+    return _sealed(header.base_offset, covered, memoryview(batch)[HEADER.size :])
 
 
 def assemble(
     records: bytes,
-    *,
     count: int,
-    base_timestamp: int,
-    max_timestamp: int,
-    attributes: int = 0,
-    producer: ProducerIdAndEpoch | None = None,
+    timestamps: tuple[int, int],
+    producer: ProducerIdAndEpoch,
+    *,
     base_sequence: int = NO_SEQUENCE,
-    base_offset: int = 0,
-    leader_epoch: int = 0,
+    transactional: bool = False,
+    control: bool = False,
 ) -> bytes:
-    """Put a header before encoded records."""
-    producer_id, epoch = (producer.producer_id, producer.epoch) if producer is not None else (NO_PRODUCER_ID, -1)
+    """Put a header before encoded records; `timestamps` are the first and the largest."""
+    attributes = _TRANSACTIONAL * transactional | _CONTROL * control
     covered = _COVERED.pack(
-        attributes, count - 1, base_timestamp, max_timestamp, producer_id, epoch, base_sequence, count
+        attributes, count - 1, *timestamps, producer.producer_id, producer.epoch, base_sequence, count
     )
-    checksum = crc32c(records, crc32c(covered))
+    return _sealed(0, covered, records)
+
+
+def _sealed(base_offset: int, covered: bytes, records: Buffer) -> bytes:
+    crc = crc32c(records, crc32c(covered))
     length = HEADER.size - LENGTH_END + len(records)
-    head = _STAMP.pack(base_offset) + struct.pack(">iib", length, leader_epoch, MAGIC) + _CHECKSUM.pack(checksum)
-    return b"".join((head, covered, records))
+    return b"".join((_UNCOVERED.pack(base_offset, length, _UNKNOWN_LEADER, MAGIC, crc), covered, records))

@@ -1,9 +1,76 @@
-"""Refuse an append or a fetch with the code that Kafka answers."""
+"""Refuse an append or a fetch with the error code Kafka gives it."""
 
 from __future__ import annotations
 
-from eosfw_memory.codes import KafkaError
+from typing import ClassVar
+
+from eosfw_memory.codes import Code, KafkaError
 
 
 class LogError(KafkaError):
     """A partition refuses; nothing was changed."""
+
+    kafka_code: ClassVar[Code] = Code.UNKNOWN_SERVER_ERROR
+
+    def __init__(self, message: str) -> None:
+        super().__init__(self.kafka_code, message)
+
+
+class CorruptMessageError(LogError):
+    """The bytes are not what their header, or their checksum, declares."""
+
+    kafka_code = Code.CORRUPT_MESSAGE
+
+
+class InvalidRecordError(LogError):
+    """The batch is whole, but a producer may not send such a one."""
+
+    kafka_code = Code.INVALID_RECORD
+
+
+class InvalidTimestampError(LogError):
+    """The timestamps lie outside what the topic accepts, or claim to be the broker's."""
+
+    kafka_code = Code.INVALID_TIMESTAMP
+
+
+class MessageTooLargeError(LogError):
+    """The batch is larger than the topic accepts, or unpacks to more than a reader takes."""
+
+    kafka_code = Code.MESSAGE_TOO_LARGE
+
+
+class UnsupportedCompressionTypeError(LogError):
+    """The records are compressed in a way that no installed codec reads."""
+
+    kafka_code = Code.UNSUPPORTED_COMPRESSION_TYPE
+
+
+class OffsetOutOfRangeError(LogError):
+    """The offset lies before the log start or behind its end."""
+
+    kafka_code = Code.OFFSET_OUT_OF_RANGE
+
+
+class InvalidProducerEpochError(LogError):
+    """A newer holder of the producer id has written here (BRK-01)."""
+
+    kafka_code = Code.INVALID_PRODUCER_EPOCH
+
+
+class OutOfOrderSequenceNumberError(LogError):
+    """A batch before this one is missing, or this one is older than what is remembered (BRK-02)."""
+
+    kafka_code = Code.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+class InvalidTxnStateError(LogError):
+    """A batch outside any transaction came while one of its producer is open (BRK-04)."""
+
+    kafka_code = Code.INVALID_TXN_STATE
+
+
+class TransactionCoordinatorFencedError(LogError):
+    """The marker comes from a coordinator that was replaced (BRK-05)."""
+
+    kafka_code = Code.TRANSACTION_COORDINATOR_FENCED

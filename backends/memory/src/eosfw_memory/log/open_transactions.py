@@ -1,38 +1,47 @@
-"""Know the first undecided offset of a partition at any time, in constant time (BRK-06).
-
-Transactions enter in the order of their first offsets, so the oldest is the first of an ordered dict; unlike a plain
-dict it also stays fast when the oldest always closes first.
-"""
+"""Know the first offset whose transaction is not decided, however many are open (BRK-06)."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+_SLACK: Final = 64
+"""Ended transactions kept in line before it is worth sweeping them out."""
 
 
 class OpenTransactions:
-    """First offsets of the transactions that are open in one partition, by producer id."""
+    """The open transactions of one partition.
+
+    They begin in offset order, so they stand in line as they came; one that ends leaves the line when it reaches the
+    front. Each step costs O(1) on average. (A dict alone would not do: finding its oldest key walks over the removed.)
+    """
 
     def __init__(self) -> None:
-        self._first: OrderedDict[int, int] = OrderedDict()
-
-    def __contains__(self, producer_id: int) -> bool:
-        return producer_id in self._first
+        self._producers: dict[int, int] = {}
+        self._line: deque[int] = deque()
 
     def __len__(self) -> int:
-        return len(self._first)
+        return len(self._producers)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """First offset with producer id of each, oldest first."""
+        return iter(self._producers.items())
+
+    @property
+    def first_undecided(self) -> int | None:
+        """The first offset of the oldest open transaction."""
+        return self._line[0] if self._line else None
 
     def begin(self, producer_id: int, first_offset: int) -> None:
-        """Note a transaction; offsets come in ascending order."""
-        self._first[producer_id] = first_offset
+        """Add one that starts behind all others."""
+        self._producers[first_offset] = producer_id
+        self._line.append(first_offset)
 
-    def end(self, producer_id: int) -> int | None:
-        """Forget a transaction; its first offset, or None if it wrote nothing here."""
-        return self._first.pop(producer_id, None)
-
-    def first_undecided(self) -> int | None:
-        """The lowest first offset, or None when nothing is open."""
-        return next(iter(self._first.values()), None)
-
-    def items(self) -> list[tuple[int, int]]:
-        """Producer ids with their first offsets, oldest first."""
-        return list(self._first.items())
+    def end(self, first_offset: int) -> None:
+        """Remove one."""
+        del self._producers[first_offset]
+        while self._line and self._line[0] not in self._producers:
+            self._line.popleft()
+        if len(self._line) > 2 * len(self._producers) + _SLACK:
+            self._line = deque(self._producers)

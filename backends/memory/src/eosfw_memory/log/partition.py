@@ -1,60 +1,64 @@
-"""Append record batches to one partition; fetch them back by offset.
-
-One replica: what is appended is below the high watermark. Batches stay the bytes they came as, so an append costs a
-header and a checksum, never a look at the records.
-"""
+"""Run the log of one partition: append, mark, fetch, look up (KIP-98)."""
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-
-from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.log.aborted import AbortedIndex, AbortedTransaction
-from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, check_client_batch, marker, read_header, stamped
+from eosfw_memory.log.aborted import AbortedTransaction, AbortedTransactions
+from eosfw_memory.log.batch import NO_PRODUCER_ID, NO_TIMESTAMP, BatchHeader, TimestampType, read_header, restamped
 from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.errors import LogError
+from eosfw_memory.log.errors import OffsetOutOfRangeError
+from eosfw_memory.log.markers import marker
 from eosfw_memory.log.open_transactions import OpenTransactions
-from eosfw_memory.log.producer_state import ProducerEntry, ProducerState
+from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState, ProducerStates
+from eosfw_memory.log.segment import Segment
+from eosfw_memory.log.validation import LogConfig, check
 
-LEADER_EPOCH = 0
-_NOT_STAMPED = -1
+LATEST: Final = -1
+EARLIEST: Final = -2
+LEADER_EPOCH: Final = 0
+_DEFAULT: Final = LogConfig()
 
 
-class Appended(NamedTuple):
-    """Where a batch lies. `log_append_time` is -1 where the producer's timestamps stay."""
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Where a batch lies; `log_append_time` is -1 when its own timestamps count."""
 
     base_offset: int
     last_offset: int
     log_append_time: int
     duplicate: bool
+    """It was there already; nothing was appended."""
 
 
-class Fetched(NamedTuple):
-    """Whole batches from the one that holds the wanted offset on, with what a client needs to filter them."""
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a fetch found; the records are whole batches, whose first may begin before the wanted offset."""
 
     records: bytes
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
     aborted: tuple[AbortedTransaction, ...]
+    """The aborted transactions of these records; always empty at read_uncommitted."""
 
 
-class TimestampedOffset(NamedTuple):
-    """The first record at or behind a point in time."""
+@dataclass(frozen=True, slots=True)
+class TimestampAndOffset:
+    """The answer to a look-up by time; the timestamp is -1 for an end of the log."""
 
     timestamp: int
     offset: int
 
 
-class UndecidedTransaction(NamedTuple):
-    """A transaction that is open in this partition."""
+@dataclass(frozen=True, slots=True)
+class UndecidedTransaction:
+    """A transaction that is open here (KIP-664)."""
 
     producer: ProducerIdAndEpoch
     first_offset: int
@@ -62,141 +66,146 @@ class UndecidedTransaction(NamedTuple):
 
 
 class PartitionLog:
-    """The records of one partition. Not thread-safe: the broker lets one thread in at a time."""
+    """The only replica of one partition, so its high watermark is its end."""
 
-    def __init__(self, where: TopicPartition) -> None:
+    def __init__(self, where: TopicPartition, config: LogConfig = _DEFAULT) -> None:
         self.where = where
-        self.log_start_offset = 0
-        self._end = 0
-        self._bases = array("q")
-        self._batches: list[bytes] = []
-        self._newest = array("q")
-        """The highest timestamp up to each batch, so that a search by time can bisect."""
-        self._producers = ProducerState()
+        self.config = config
+        self._segment = Segment(0, LEADER_EPOCH)
+        self._producers = ProducerStates()
         self._open = OpenTransactions()
-        self._aborted = AbortedIndex()
+        self._aborted = AbortedTransactions()
+
+    @property
+    def log_start_offset(self) -> int:
+        return 0
 
     @property
     def high_watermark(self) -> int:
-        """The offset behind the last record."""
-        return self._end
+        return self._segment.end_offset
 
     @property
     def last_stable_offset(self) -> int:
-        """The first undecided offset, or the high watermark when all is decided (BRK-06)."""
-        undecided = self._open.first_undecided()
-        return self._end if undecided is None else undecided
+        """The offset below which every transaction is decided (BRK-06)."""
+        undecided = self._open.first_undecided
+        return self._segment.end_offset if undecided is None else undecided
 
-    def append(self, batch: bytes | memoryview, now_ms: int, header: BatchHeader | None = None) -> Appended:
-        """Append one batch of a client; raise LogError, changing nothing, if it is damaged, out of order or fenced.
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return self._segment.size
 
-        A repeated batch is answered with the offsets of the first time (BRK-02). `header` saves reading it again.
+    # --- writing
+
+    def append(
+        self,
+        batch: bytes | memoryview,
+        now_ms: int,
+        header: BatchHeader | None = None,
+        *,
+        origin: Origin = Origin.CLIENT,
+    ) -> Appended:
+        """Append one record batch as it is; raise a LogError, with nothing changed, when it may not be.
+
+        `header` is what `read_header` gave for this batch, so that a caller who looked does not pay twice. `bytes` are
+        kept, not copied.
         """
         if header is None:
             header = read_header(batch)
-        check_client_batch(header)
+        check(header, self.config, now_ms, origin)
         if header.producer_id != NO_PRODUCER_ID:
-            seen = self._producers.check(header)
-            if seen is not None:
-                return Appended(seen.base_offset, seen.last_offset, _NOT_STAMPED, duplicate=True)
-            self._check_mixing(header)
-        base = self._end
-        self._add(stamped(batch, base, LEADER_EPOCH), header.last_offset_delta + 1, header.max_timestamp)
-        if header.producer_id != NO_PRODUCER_ID:
-            self._producers.appended(header, base, now_ms)
-            if header.transactional and header.producer_id not in self._open:
-                self._open.begin(header.producer_id, base)
-        return Appended(base, self._end - 1, _NOT_STAMPED, duplicate=False)
+            repeated = self._producers.duplicate_of(header) if origin is Origin.CLIENT else None
+            if repeated is not None:
+                stamp = self._append_time(repeated.timestamp)
+                return Appended(repeated.base_offset, repeated.last_offset, stamp, duplicate=True)
+            self._producers.check(header, origin)
+        kept = bytes(batch)
+        if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            kept = restamped(batch, header, now_ms)
+            header = read_header(kept)
+        base_offset = self._segment.append(kept, header)
+        if header.producer_id != NO_PRODUCER_ID and self._producers.saw(header, base_offset):
+            self._open.begin(header.producer_id, base_offset)
+        last_offset = base_offset + header.last_offset_delta
+        return Appended(base_offset, last_offset, self._append_time(now_ms), duplicate=False)
 
-    def append_marker(
-        self, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int
-    ) -> int:
-        """End a producer's transaction here; return the control record's offset.
+    def append_marker(self, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> int:
+        """End the producer's transaction here; give the marker's offset.
 
-        A marker for no data takes an offset, yet moves neither the last stable offset back nor the aborted index.
+        A marker for a producer without an open transaction takes an offset too, but decides nothing (BRK-05).
         """
         self._producers.check_marker(producer, coordinator_epoch)
-        offset = self._end
-        self._add(marker(offset, producer, outcome, coordinator_epoch, now_ms, LEADER_EPOCH), 1, now_ms)
-        self._producers.marked(producer, coordinator_epoch, now_ms)
-        first = self._open.end(producer.producer_id)
-        if first is not None and outcome is Outcome.ABORT:
-            self._aborted.add(producer.producer_id, first, offset, self.last_stable_offset)
+        kept = marker(producer, outcome, coordinator_epoch, now_ms)
+        offset = self._segment.append(kept, read_header(kept))
+        first_offset = self._producers.saw_marker(producer, coordinator_epoch, now_ms)
+        if first_offset != NOT_OPEN:
+            self._open.end(first_offset)
+            if outcome is Outcome.ABORT:
+                self._aborted.add(producer.producer_id, first_offset, offset, self.last_stable_offset)
         return offset
 
-    def fetch(self, offset: int, max_bytes: int, isolation: IsolationLevel) -> Fetched:
-        """Read whole batches from `offset` on: at least one if there is one, else up to `max_bytes`.
+    def _append_time(self, timestamp: int) -> int:
+        return timestamp if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME else NO_TIMESTAMP
 
-        At read_committed nothing at or behind the last stable offset (CON-01), and the aborted transactions of the
-        range. Raises LogError OFFSET_OUT_OF_RANGE outside the log.
+    # --- reading
+
+    def fetch(self, offset: int, max_bytes: int, isolation: IsolationLevel) -> Fetched:
+        """The batches from `offset` on that a reader of this level may see: at least one, if there is any.
+
+        At read_committed they end at the last stable offset, even before records outside any transaction (CON-01).
         """
-        if not self.log_start_offset <= offset <= self._end:
-            raise LogError(
-                Code.OFFSET_OUT_OF_RANGE,
-                f"{self.where} holds offsets {self.log_start_offset} to {self._end}, not {offset}",
+        if not self.log_start_offset <= offset <= self.high_watermark:
+            raise OffsetOutOfRangeError(
+                f"{self.where}: offset {offset} lies outside the log, which holds {self.log_start_offset} up to "
+                f"{self.high_watermark}"
             )
         committed = isolation is IsolationLevel.READ_COMMITTED
-        stable = self.last_stable_offset
-        limit = stable if committed else self._end
-        first, last = self._slice(offset, limit, max_bytes)
-        aborted: tuple[AbortedTransaction, ...] = ()
-        if committed and last > first:
-            aborted = self._aborted.between(offset, self._base(last))
-        records = self._batches[first] if last - first == 1 else b"".join(self._batches[first:last])
-        return Fetched(records, self._end, stable, self.log_start_offset, aborted)
+        records, behind = self._segment.read(offset, self.visible_end(isolation), max_bytes)
+        aborted = self._aborted.between(offset, behind) if committed and records else ()
+        return Fetched(records, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
 
-    def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
-        """The first record whose timestamp is not older, or None."""
-        for i in range(bisect_left(self._newest, timestamp), len(self._batches)):
-            columns = decode_records(self._batches[i])
-            for at, offset in zip(columns.timestamps, columns.offsets, strict=True):
-                if at >= timestamp:
-                    return TimestampedOffset(at, offset)
-        return None
+    def visible_end(self, isolation: IsolationLevel) -> int:
+        """The offset at which a reader of this level stops."""
+        return self.last_stable_offset if isolation is IsolationLevel.READ_COMMITTED else self.high_watermark
 
-    def batches(self) -> Sequence[bytes]:
+    def offset_for_timestamp(
+        self, timestamp: int, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> TimestampAndOffset | None:
+        """The first visible record that is not older, or None; LATEST asks for the end, EARLIEST for the start."""
+        end = self.visible_end(isolation)
+        if timestamp == LATEST:
+            return TimestampAndOffset(NO_TIMESTAMP, end)
+        if timestamp == EARLIEST:
+            return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset)
+        batch = self._segment.at_or_after(timestamp)
+        if batch is None:
+            return None
+        columns = decode_records(batch)
+        pairs = zip(columns.timestamps, columns.offsets, strict=True)
+        found = next((TimestampAndOffset(time, at) for time, at in pairs if time >= timestamp), None)
+        return found if found is not None and found.offset < end else None
+
+    # --- describing
+
+    def batches(self) -> Iterator[bytes]:
         """Every batch in order, to rebuild state from the log."""
-        return self._batches
+        return self._segment.batches()
 
-    def producers(self) -> Mapping[int, ProducerEntry]:
+    def producers(self) -> Mapping[int, ProducerState]:
         """What is known of each producer id; not to be changed."""
-        return self._producers.entries()
+        return self._producers.known()
 
     def first_offset_of(self, producer_id: int) -> int | None:
         """Where the producer's open transaction begins here, or None."""
-        return dict(self._open.items()).get(producer_id)
+        state = self._producers.known().get(producer_id)
+        return None if state is None or state.first_offset == NOT_OPEN else state.first_offset
 
     def open_transactions(self) -> list[UndecidedTransaction]:
-        """Those that hold back the last stable offset, oldest first."""
-        known = self._producers.entries()
+        """Those that are not decided, oldest first: the first holds back the last stable offset."""
+        known = self._producers.known()
         return [
-            UndecidedTransaction(ProducerIdAndEpoch(pid, known[pid].epoch), first, known[pid].last_timestamp)
-            for pid, first in self._open.items()
-        ]
-
-    def _check_mixing(self, header: BatchHeader) -> None:
-        if not header.transactional and header.producer_id in self._open:
-            raise LogError(
-                Code.INVALID_TXN_STATE,
-                f"producer {header.producer_id} sent a batch outside its open transaction in {self.where}",
+            UndecidedTransaction(
+                ProducerIdAndEpoch(producer_id, known[producer_id].epoch), first, known[producer_id].last_timestamp
             )
-
-    def _add(self, batch: bytes, offsets: int, timestamp: int) -> None:
-        self._bases.append(self._end)
-        self._batches.append(batch)
-        self._newest.append(max(timestamp, self._newest[-1]) if self._newest else timestamp)
-        self._end += offsets
-
-    def _base(self, index: int) -> int:
-        return self._bases[index] if index < len(self._bases) else self._end
-
-    def _slice(self, offset: int, limit: int, max_bytes: int) -> tuple[int, int]:
-        """The batches to give, as first and last (not included)."""
-        first = bisect_right(self._bases, offset) - 1 if offset < self._end else len(self._bases)
-        last, size = first, 0
-        while last < len(self._bases) and self._bases[last] < limit:
-            size += len(self._batches[last])
-            if size > max_bytes and last > first:
-                break
-            last += 1
-        return first, last
+            for first, producer_id in self._open
+        ]

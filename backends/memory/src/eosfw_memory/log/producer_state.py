@@ -1,25 +1,38 @@
-"""Decide whether a producer's next batch is in order, repeated, or from a zombie (KIP-98)."""
+"""Remember who wrote to a partition, so that nothing of a producer is appended twice, late or out of turn (KIP-98)."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from enum import Enum
+from typing import Final, NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.log.batch import MAX_SEQUENCE, NO_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
+from eosfw_memory.log.errors import (
+    InvalidProducerEpochError,
+    InvalidTxnStateError,
+    OutOfOrderSequenceNumberError,
+    TransactionCoordinatorFencedError,
+)
 
-from eosfw_memory.codes import Code
-from eosfw_memory.log.batch import NO_SEQUENCE, BatchHeader
-from eosfw_memory.log.errors import LogError
-
-REMEMBERED_BATCHES = 5
-"""As many as a producer may have in flight."""
-_LAST_SEQUENCE = 2**31 - 1
+REMEMBERED_BATCHES: Final = 5
+"""As many requests as an idempotent producer may have in flight."""
+NOT_OPEN: Final = -1
+NO_COORDINATOR: Final = -1
 
 
-class SeenBatch(NamedTuple):
-    """An appended batch, remembered so that its repetition is recognised."""
+class Origin(Enum):
+    """Who asks for an append."""
+
+    CLIENT = "client"
+    """A producer: sequence numbers are checked, control batches refused."""
+    COORDINATOR = "coordinator"
+    """A coordinator writing for a producer, without sequence numbers (group offsets in a transaction)."""
+
+
+class RememberedBatch(NamedTuple):
+    """One of a producer's latest batches, to be known again when it is repeated."""
 
     base_sequence: int
     last_sequence: int
@@ -28,95 +41,116 @@ class SeenBatch(NamedTuple):
     timestamp: int
 
 
-@dataclass(slots=True)
-class ProducerEntry:
-    """What a partition knows of one producer id."""
+class ProducerState:
+    """What one partition knows of one producer id, changed in place with every append."""
 
-    epoch: int
-    batches: deque[SeenBatch] = field(default_factory=lambda: deque(maxlen=REMEMBERED_BATCHES))
-    coordinator_epoch: int = -1
-    last_timestamp: int = -1
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "first_offset", "last_timestamp")
+
+    def __init__(self, epoch: int = NO_EPOCH) -> None:
+        self.epoch = epoch
+        self.coordinator_epoch = NO_COORDINATOR
+        self.last_timestamp = NO_TIMESTAMP
+        self.first_offset = NOT_OPEN
+        self.batches: deque[RememberedBatch] = deque(maxlen=REMEMBERED_BATCHES)
 
     @property
     def last_sequence(self) -> int:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
-    def enter(self, epoch: int) -> None:
-        """Take over a newer epoch, whose sequence starts at 0."""
+    def move_to(self, epoch: int) -> None:
+        """Take an epoch; a new one starts without memory of the old one's batches."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
 
 
-class ProducerState:
-    """Every producer that wrote to one partition."""
+class ProducerStates:
+    """Every producer of one partition. `check…` and `duplicate_of` change nothing; `saw…` follows the append."""
 
     def __init__(self) -> None:
-        self._entries: dict[int, ProducerEntry] = {}
+        self._states: dict[int, ProducerState] = {}
 
-    def entries(self) -> Mapping[int, ProducerEntry]:
-        """What is known, by producer id; not to be changed."""
-        return self._entries
+    def known(self) -> Mapping[int, ProducerState]:
+        """Every producer by its id; not to be changed."""
+        return self._states
 
-    def check(self, batch: BatchHeader) -> SeenBatch | None:
-        """Let a batch pass (None), recognise its repetition, or raise LogError; changes nothing (BRK-01 to 03)."""
-        entry = self._entries.get(batch.producer_id)
-        if entry is None:
+    def duplicate_of(self, header: BatchHeader) -> RememberedBatch | None:
+        """The batch of which this one is a repetition, if it is among the latest five (BRK-02)."""
+        state = self._states.get(header.producer_id)
+        if state is None or state.epoch != header.producer_epoch:
             return None
-        if batch.producer_epoch < entry.epoch:
-            raise LogError(
-                Code.INVALID_PRODUCER_EPOCH,
-                f"producer {batch.producer_id} writes with epoch {batch.producer_epoch}; epoch {entry.epoch} was seen",
+        wanted = (header.base_sequence, header.last_sequence)
+        return next((batch for batch in state.batches if batch[:2] == wanted), None)
+
+    def check(self, header: BatchHeader, origin: Origin) -> None:
+        """Raise when the producer may not append this batch now."""
+        state = self._states.get(header.producer_id)
+        if state is None:
+            return  # BRK-03: unknown or forgotten, so any sequence number may be the next
+        _check_epoch(state, header.producer_id, header.producer_epoch)
+        if origin is Origin.CLIENT:
+            _check_sequence(state, header)
+        if state.first_offset != NOT_OPEN and not header.transactional:
+            raise InvalidTxnStateError(
+                f"producer {header.producer_id} sent a batch outside any transaction while its transaction from offset "
+                f"{state.first_offset} on is open: end that first"
             )
-        if batch.producer_epoch > entry.epoch:
-            _check_sequence(batch, NO_SEQUENCE)
-            return None
-        for seen in entry.batches:
-            if seen.base_sequence == batch.base_sequence and seen.last_sequence == batch.last_sequence:
-                return seen
-        _check_sequence(batch, entry.last_sequence)
-        return None
 
-    def appended(self, batch: BatchHeader, base_offset: int, now_ms: int) -> None:
-        """Remember a batch that was appended."""
-        entry = self._entries.get(batch.producer_id)
-        if entry is None:
-            entry = self._entries[batch.producer_id] = ProducerEntry(batch.producer_epoch)
-        entry.enter(batch.producer_epoch)
-        entry.last_timestamp = now_ms
-        last_offset = base_offset + batch.last_offset_delta
-        entry.batches.append(
-            SeenBatch(batch.base_sequence, batch.last_sequence, base_offset, last_offset, batch.max_timestamp)
-        )
+    def saw(self, header: BatchHeader, base_offset: int) -> bool:
+        """Take note of an appended batch; tell whether it began a transaction here."""
+        state = self._states.get(header.producer_id)
+        if state is None:
+            state = self._states[header.producer_id] = ProducerState(header.producer_epoch)
+        state.move_to(header.producer_epoch)
+        state.last_timestamp = header.max_timestamp
+        if header.base_sequence != NO_SEQUENCE:
+            last_offset = base_offset + header.last_offset_delta
+            state.batches.append(
+                RememberedBatch(
+                    header.base_sequence, header.last_sequence, base_offset, last_offset, header.max_timestamp
+                )
+            )
+        begins = header.transactional and state.first_offset == NOT_OPEN
+        if begins:
+            state.first_offset = base_offset
+        return begins
 
     def check_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int) -> None:
-        """Raise LogError for the marker of an older producer epoch or an older coordinator (COR-10)."""
-        entry = self._entries.get(producer.producer_id)
-        if entry is None:
+        """Raise when a marker comes from an older producer epoch or an older coordinator (BRK-05)."""
+        state = self._states.get(producer.producer_id)
+        if state is None:
             return
-        if producer.epoch < entry.epoch:
-            raise LogError(
-                Code.INVALID_PRODUCER_EPOCH,
-                f"a marker of producer {producer.producer_id} has epoch {producer.epoch}; epoch {entry.epoch} was seen",
-            )
-        if coordinator_epoch < entry.coordinator_epoch:
-            raise LogError(
-                Code.TRANSACTION_COORDINATOR_FENCED,
-                f"coordinator epoch {coordinator_epoch} is older than {entry.coordinator_epoch}",
+        _check_epoch(state, producer.producer_id, producer.epoch)
+        if coordinator_epoch < state.coordinator_epoch:
+            raise TransactionCoordinatorFencedError(
+                f"a marker for producer {producer.producer_id} comes from coordinator epoch {coordinator_epoch}, "
+                f"but epoch {state.coordinator_epoch} has written one"
             )
 
-    def marked(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> None:
-        """Remember a marker: it also raises the epoch, so that zombies are refused here from now on (BRK-05)."""
-        entry = self._entries.setdefault(producer.producer_id, ProducerEntry(producer.epoch))
-        entry.enter(producer.epoch)
-        entry.coordinator_epoch = coordinator_epoch
-        entry.last_timestamp = now_ms
+    def saw_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
+        """Take note of an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""
+        state = self._states.setdefault(producer.producer_id, ProducerState())
+        ended, state.first_offset = state.first_offset, NOT_OPEN
+        state.move_to(producer.epoch)
+        state.coordinator_epoch = coordinator_epoch
+        state.last_timestamp = now_ms
+        return ended
 
 
-def _check_sequence(batch: BatchHeader, last: int) -> None:
-    expected = 0 if last == _LAST_SEQUENCE else last + 1
-    if batch.base_sequence != expected:
-        raise LogError(
-            Code.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"producer {batch.producer_id} sent sequence {batch.base_sequence} where {expected} is next",
+def _check_epoch(state: ProducerState, producer_id: int, epoch: int) -> None:
+    if epoch < state.epoch:
+        raise InvalidProducerEpochError(
+            f"producer {producer_id} writes with epoch {epoch}, but its epoch {state.epoch} has written here: "
+            "a newer producer replaced this one"
+        )
+
+
+def _check_sequence(state: ProducerState, header: BatchHeader) -> None:
+    same_epoch = header.producer_epoch == state.epoch
+    last = state.last_sequence if same_epoch else NO_SEQUENCE
+    expected = 0 if last == MAX_SEQUENCE else last + 1
+    if header.base_sequence != expected:
+        raise OutOfOrderSequenceNumberError(
+            f"producer {header.producer_id}, epoch {header.producer_epoch}: "
+            f"sequence number {header.base_sequence} came where {expected} was due"
         )

@@ -1,0 +1,32 @@
+"""Build the control batch that ends a producer's transaction in one partition (BRK-05)."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.log.batch import Buffer, assemble
+
+_TYPE: Final = {Outcome.ABORT: 0, Outcome.COMMIT: 1}
+_OUTCOME: Final = {number: outcome for outcome, number in _TYPE.items()}
+_KEY: Final = struct.Struct(">hh")
+_VALUE: Final = struct.Struct(">hi")
+_VERSION: Final = 0
+# As zigzag: 16 bytes follow, attributes 0, both deltas 0, a key of 4 bytes; a value of 6 bytes; no headers.
+_BEFORE_KEY: Final = b"\x20\x00\x00\x00\x08"
+_BEFORE_VALUE: Final = b"\x0c"
+_BEHIND: Final = b"\x00"
+
+
+def marker(producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> bytes:
+    """The bytes of a marker, the same as Kafka's."""
+    key, value = _KEY.pack(_VERSION, _TYPE[outcome]), _VALUE.pack(_VERSION, coordinator_epoch)
+    record = b"".join((_BEFORE_KEY, key, _BEFORE_VALUE, value, _BEHIND))
+    return assemble(record, 1, (now_ms, now_ms), producer, transactional=True, control=True)
+
+
+def outcome_of(key: Buffer) -> Outcome | None:
+    """What a control record's key says; None for a kind that ends no transaction."""
+    return _OUTCOME.get(_KEY.unpack_from(key)[1])

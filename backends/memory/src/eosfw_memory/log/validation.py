@@ -1,0 +1,71 @@
+"""Refuse the batches that Kafka refuses from a client, by their headers alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eosfw_memory.log.batch import (
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    BatchHeader,
+    TimestampType,
+)
+from eosfw_memory.log.errors import InvalidRecordError, InvalidTimestampError, MessageTooLargeError
+from eosfw_memory.log.producer_state import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """The properties of a topic that decide what its partitions accept; the defaults are Kafka's."""
+
+    max_message_bytes: int = 1_048_588
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    timestamp_before_max_ms: int = 2**63 - 1
+    timestamp_after_max_ms: int = 3_600_000
+
+
+def check(header: BatchHeader, config: LogConfig, now_ms: int, origin: Origin) -> None:
+    """Raise when a batch of this header may not be appended."""
+    if header.size > config.max_message_bytes:
+        raise MessageTooLargeError(
+            f"a record batch of {header.size} bytes exceeds max.message.bytes={config.max_message_bytes}: "
+            "send smaller batches or raise the topic's limit"
+        )
+    problem = _problem(header, origin)
+    if problem is not None:
+        raise InvalidRecordError(problem)
+    if config.timestamp_type is TimestampType.CREATE_TIME:
+        _check_timestamps(header, config, now_ms)
+
+
+def _problem(header: BatchHeader, origin: Origin) -> str | None:
+    if header.control:
+        return "a producer may not write control records: only coordinators end transactions"
+    if header.records <= 0 or header.records != header.last_offset_delta + 1:
+        return f"a record batch of {header.records} records spans {header.last_offset_delta + 1} offsets"
+    if origin is Origin.CLIENT and header.base_offset != 0:
+        return f"the base offset of a batch that is sent must be 0, not {header.base_offset}"
+    if header.producer_id == NO_PRODUCER_ID:
+        return "a transactional record batch names no producer id" if header.transactional else None
+    if origin is Origin.CLIENT and header.base_sequence < 0:
+        return f"producer {header.producer_id} sent a batch without a sequence number ({header.base_sequence})"
+    return None
+
+
+def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
+    """Judge by the largest timestamp, which the header holds; Kafka unpacks every record for this."""
+    newest = header.max_timestamp
+    if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        raise InvalidTimestampError("a producer may not set the timestamp type to LogAppendTime: that is the broker's")
+    if newest == NO_TIMESTAMP:
+        return
+    if newest - now_ms > config.timestamp_after_max_ms:
+        raise InvalidTimestampError(
+            f"timestamp {newest} lies {newest - now_ms} ms ahead of the broker's clock, more than "
+            f"message.timestamp.after.max.ms={config.timestamp_after_max_ms}"
+        )
+    if now_ms - newest > config.timestamp_before_max_ms:
+        raise InvalidTimestampError(
+            f"timestamp {newest} lies {now_ms - newest} ms behind the broker's clock, more than "
+            f"message.timestamp.before.max.ms={config.timestamp_before_max_ms}"
+        )
