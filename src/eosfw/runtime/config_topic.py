@@ -60,6 +60,11 @@ class ConfigTopic:
                 if problem:
                     logger.error("%s at offset %d of topic %s; skipped", problem, offset, batch.topic)
 
+    def passed(self, end: int) -> None:
+        """Note that everything below `end` was read: what follows the last record are control records."""
+        with self._lock:
+            self._log.position = max(self._log.position, end)
+
 
 class ConfigReader:
     """Reads the config topic on behalf of one thread of control."""
@@ -80,6 +85,7 @@ class ConfigReader:
         if start < end:
             for batch in self._reader.read({partition: OffsetRange(start, end)}, READ_TIMEOUT):
                 self._topic.take(batch)
+            self._topic.passed(end)
 
     def close(self) -> None:
         """Let go; a read under way on another thread ends by raising."""
