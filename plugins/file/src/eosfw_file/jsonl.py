@@ -37,9 +37,12 @@ def _all_json(lines: Sequence[bytes]) -> bool:
     scan = _DECODER.scan_once  # type: ignore[attr-defined]  # public, yet missing from typeshed
     try:
         decoded = b"\n".join(lines).decode().split("\n")
-        return all(scan(line, 0)[1] == len(line) for line in decoded)
+        for line in decoded:
+            if scan(line, 0)[1] != len(line):
+                return False
     except (ValueError, StopIteration, RecursionError):
         return False
+    return True
 
 
 def _one_by_one(lines: Sequence[bytes], line_ends: Sequence[int], text: Text, complain: Complaint) -> Parsed:

@@ -34,6 +34,11 @@ class Malformed:
         self._counted = (0, 1)
         self._told = 0
 
+    @property
+    def skips(self) -> bool:
+        """Whether malformed lines are skipped."""
+        return self._notice is not None
+
     def complain(self, position: int, what: str) -> None:
         """Count the line as skipped, or raise MalformedLine if the task is to fail."""
         if self._notice is None:
@@ -48,7 +53,7 @@ class Malformed:
 
     def waiting(self, position: int) -> str:
         """Name a last line that is not whole."""
-        return f"{self._place(position)}: the last line has no end yet and waits (incomplete.last.line = wait)"
+        return f"{self._place(position)}: the last line is not whole yet, so it waits (incomplete.last.line = wait)"
 
     def _place(self, position: int) -> str:
         self._counted = (position, self._file.line_number(position, self._counted))

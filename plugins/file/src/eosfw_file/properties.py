@@ -55,7 +55,9 @@ _READING = (
         among=("wait", "emit"),
         doc="a last line without a newline: wait for its rest, or take it as it is (for files that are finished)",
     ),
-    Choice("malformed", default="fail", among=("fail", "skip"), doc="a malformed line: fail the task, or count and skip"),
+    Choice(
+        "malformed", default="fail", among=("fail", "skip"), doc="a malformed line: fail the task, or count and skip"
+    ),
 )
 
 CONNECTOR = ConfigDef(

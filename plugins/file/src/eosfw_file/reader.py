@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eosfw.errors import DamagedDataError
 from eosfw_file.malformed import MalformedLine
 from eosfw_file.parsing import NEWLINE, Parsed, Text
 
@@ -54,7 +55,7 @@ class FileReader:
 
     def take(self, limit: int) -> Taken | None:
         """Take the next records, or None if there are none now."""
-        while len(self._values) < limit and self._read_ahead() < ENOUGH and self._fill():
+        while len(self._values) < limit and self._read_ahead() < ENOUGH and self._gather():
             pass
         if not self._values:
             return None
@@ -72,6 +73,14 @@ class FileReader:
     def at_end(self) -> bool:
         """Tell whether everything that the file holds now was taken."""
         return self._ended and not self._values and not self.file.has_grown()
+
+    def _gather(self) -> bool:
+        try:
+            return self._fill()
+        except DamagedDataError:
+            if self._values:  # sound, and read before: out with it first; the next call fails
+                return False
+            raise
 
     def _read_ahead(self) -> int:
         return self._ends[-1] - self._position if self._ends else 0
@@ -132,9 +141,10 @@ class FileReader:
         if chunk.at_end and self._emit:
             return Text(chunk.start, chunk.data, last=True)
         whole = chunk.data[: chunk.data.rfind(NEWLINE) + 1]
-        # A quote that is open at the very end of a file closes behind it only if the writer stopped within a line.
-        last = (chunk.at_end and len(whole) == len(chunk.data)) or size >= LONGEST
-        return Text(chunk.start, whole, last)
+        # A quote that is open where the file ends may be closed by what is written next. Better fail than miss the
+        # rest of a finished file; who skips malformed lines would lose a sound one that way, so there it waits.
+        ends = chunk.at_end and len(whole) == len(chunk.data) and not self.malformed.skips
+        return Text(chunk.start, whole, last=ends or size >= LONGEST)
 
     def _skip_line_end(self) -> None:
         """Pass the end of a line that was taken without it (`incomplete.last.line = emit`) and completed since."""

@@ -50,12 +50,16 @@ class SourceFile:
             return 0
         position, identity = offset.get("position"), offset.get("id")
         if not isinstance(position, int) or position < 0 or not isinstance(identity, str | None):
-            raise DamagedDataError(f"{self.path}: its committed offset {dict(offset)!r} is none of this connector's; {REMEDY}")
+            raise DamagedDataError(
+                f"{self.path}: its committed offset {dict(offset)!r} is none of this connector's; {REMEDY}"
+            )
         self._head = b""
         self.read(position, 0)
         # Kafka's own FileStreamSource writes no id: take over from it on trust.
         if identity is not None and identity != self.identity(position):
-            raise DamagedDataError(f"{self.path} is not the file that was read before: its inode or first bytes differ; {REMEDY}")
+            raise DamagedDataError(
+                f"{self.path} is not the file that was read before: its inode or first bytes differ; {REMEDY}"
+            )
         return position
 
     def read(self, start: int, size: int) -> Chunk:
@@ -65,14 +69,18 @@ class SourceFile:
         except FileNotFoundError:
             raise DamagedDataError(f"{self.path} disappeared while it was read, at byte {start}; {REMEDY}") from None
         except OSError as why:
-            raise DamagedDataError(f"{self.path} cannot be opened at byte {start}: {why.strerror}; make it readable") from why
+            raise DamagedDataError(
+                f"{self.path} cannot be opened at byte {start}: {why.strerror}; make it readable"
+            ) from why
         try:
             data = os.pread(descriptor, size, start)
             # Looked at after reading, so that nothing that happened before or during it goes unnoticed.
             found = os.fstat(descriptor)
             head = os.pread(descriptor, HEAD, 0)
         except OSError as why:
-            raise DamagedDataError(f"{self.path} cannot be read at byte {start}: {why.strerror}; check its disk") from why
+            raise DamagedDataError(
+                f"{self.path} cannot be read at byte {start}: {why.strerror}; check its disk"
+            ) from why
         finally:
             os.close(descriptor)
         self._check(found, head, start)
@@ -114,4 +122,6 @@ class SourceFile:
             )
         known = min(start, len(self._head))
         if self._inode and (found.st_ino != self._inode or head[:known] != self._head[:known]):
-            raise DamagedDataError(f"{self.path} was replaced or rewritten while it was read, at byte {start}; {REMEDY}")
+            raise DamagedDataError(
+                f"{self.path} was replaced or rewritten while it was read, at byte {start}; {REMEDY}"
+            )

@@ -1,0 +1,73 @@
+"""Drive the file connector the way the framework does, without one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eosfw_file import FileSourceConnector, FileSourceTask
+
+from eosfw.ids import ConnectorTaskId
+from eosfw.records import SourceBatch
+
+TASK_ID = ConnectorTaskId("files", 0)
+Offsets = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass
+class Context:
+    """What a task is told, and what it told."""
+
+    offsets: Offsets = field(default_factory=dict)
+    record_offsets: bool = False
+    notices: list[tuple[str, str, int]] = field(default_factory=list)
+    task_id: ConnectorTaskId = TASK_ID
+    transaction: None = None
+
+    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return self.offsets.get(partition["filename"])
+
+    def notice(self, kind: str, text: str, count: int = 1) -> None:
+        self.notices.append((kind, text, count))
+
+
+@dataclass
+class Driven:
+    """A started task with its context."""
+
+    task: FileSourceTask
+    context: Context
+
+    def polls(self) -> list[SourceBatch]:
+        """Poll until there is nothing more for now."""
+        batches = []
+        while (batch := self.task.poll()) is not None:
+            batches.append(batch)
+        return batches
+
+    def values(self) -> list[bytes]:
+        return [value for batch in self.polls() for value in batch.values]
+
+
+def task_properties(file: Path | str, max_tasks: int = 1, **properties: str) -> Sequence[Mapping[str, str]]:
+    """What the connector configures its tasks with; `batch_size=2` stands for `batch.size`."""
+    connector = FileSourceConnector()
+    dotted = {name.replace("_", "."): value for name, value in properties.items()}
+    return connector.task_configs(connector.config.parse({"file": str(file), "topic": "lines", **dotted}), max_tasks)
+
+
+def start(
+    file: Path | str, offsets: Offsets | None = None, *, record_offsets: bool = False, **properties: str
+) -> Driven:
+    """Start the only task over a file."""
+    (shares,) = task_properties(file, **properties)
+    task, context = FileSourceTask(), Context(offsets or {}, record_offsets)
+    task.start(FileSourceTask.config.parse(shares), context)
+    return Driven(task, context)
+
+
+def read(file: Path | str, offsets: Offsets | None = None, **properties: str) -> list[bytes]:
+    """All values that a fresh task gives now."""
+    return start(file, offsets, **properties).values()

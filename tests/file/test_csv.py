@@ -1,0 +1,162 @@
+"""CSV rows become JSON objects, or stay as they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw.errors import DamagedDataError
+
+from .driving import read, start
+
+
+def write(tmp_path, content: bytes):
+    file = tmp_path / "rows.csv"
+    file.write_bytes(content)
+    return file
+
+
+def test_a_row_is_a_compact_object_in_header_order(tmp_path):
+    """Ruling 21: values are strings, an empty value is null."""
+    file = write(tmp_path, "b,a,ü\n1,x y,\n,,ö\n".encode())
+
+    assert read(file, format="csv") == ['{"b":"1","a":"x y","ü":null}'.encode(), '{"b":null,"a":null,"ü":"ö"}'.encode()]
+
+
+def test_a_quoted_newline_stays_inside_its_value(tmp_path):
+    """A record may span lines; its offset lies behind all of them."""
+    file = write(tmp_path, b'a,b\n1,"x\ny ""z"""\r\n2,t\n')
+
+    driven = start(file, format="csv", record_offsets=True)
+    (batch,) = driven.polls()
+
+    assert [json.loads(value) for value in batch.values] == [{"a": "1", "b": 'x\ny "z"'}, {"a": "2", "b": "t"}]
+    assert [offset["position"] for offset in batch.source_offsets] == [19, 23]
+
+
+def test_raw_keeps_the_line(tmp_path):
+    """`value = raw`: the row as it stands, without the header and line end."""
+    file = write(tmp_path, b'a,b\n1,2\r\n"x\ny",3\n')
+
+    assert read(file, format="csv", value="raw") == [b"1,2", b'"x\ny",3']
+
+
+def test_blank_lines_are_no_rows(tmp_path):
+    """As Python's own csv module has it."""
+    file = write(tmp_path, b"\na,b\n\n1,2\n\r\n3,4\n\n")
+
+    assert read(file, format="csv", value="raw") == [b"1,2", b"3,4"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
+    """Spreadsheets write one."""
+    file = write(tmp_path, b"\xef\xbb\xbfa,b\n1,2\n")
+
+    assert read(file, format="csv") == [b'{"a":"1","b":"2"}']
+
+
+def test_columns_may_be_separated_by_another_character(tmp_path):
+    r"""`delimiter = \t` reads tab-separated values."""
+    file = write(tmp_path, b"a\tb\n1,5\t2\n")
+
+    assert read(file, format="csv", delimiter=r"\t") == [b'{"a":"1,5","b":"2"}']
+
+
+@pytest.mark.parametrize("value", ["json", "raw"])
+@pytest.mark.parametrize(
+    ("rows", "line", "what"),
+    [
+        (b"1,2\n3\n4,5\n", 3, "1 columns, where the header has 2"),
+        (b"1,2\n3,4,5\n4,5\n", 3, "3 columns, where the header has 2"),
+        (b"1,2\n\xff,4\n4,5\n", 3, "not UTF-8"),
+        (b'1,2\n"3"x,4\n4,5\n', 3, "a quote that is not closed, or a stray one"),
+        (b'1,2\n3,"4\n4,5\n', 3, "a quote that is never closed"),
+        (b'"x\ny",2\n3\n4,5\n', 4, "1 columns"),
+    ],
+)
+def test_a_malformed_row_fails_the_task_by_file_and_line(tmp_path, value, rows, line, what):
+    """What is sound before it is handed out first; nothing behind it is."""
+    file = write(tmp_path, b"a,b\n" + rows)
+    driven = start(file, format="csv", value=value)
+
+    assert len(driven.task.poll()) == 1
+
+    with pytest.raises(DamagedDataError, match=rf"rows.csv, line {line}: {what}.*malformed = skip"):
+        driven.task.poll()
+
+
+@pytest.mark.parametrize("value", ["json", "raw"])
+def test_malformed_rows_may_be_skipped_with_a_count(tmp_path, value):
+    """`malformed = skip` tells of each skipped row, with its file and line, once."""
+    file = write(tmp_path, b'a,b\n1,2\n3\n\xff,1\n4,5\n"6"7\n8,9\n')
+    driven = start(file, format="csv", value=value, malformed="skip", batch_size="1")
+
+    values = driven.values()
+
+    assert len(values) == 3
+    assert driven.task.at_end() is True
+    assert [(kind, count) for kind, _, count in driven.context.notices] == [("malformed line", 1)] * 3
+    assert [text.split("line ")[1].split(":")[0] for _, text, _ in driven.context.notices] == ["3", "4", "6"]
+
+
+@pytest.mark.parametrize(("incomplete", "values", "kind"), [("wait", 1, "waiting line"), ("emit", 2, "malformed line")])
+def test_a_quote_left_open_waits_unless_the_file_is_finished(tmp_path, incomplete, values, kind):
+    """Who skips malformed rows does not lose a row whose second half is still being written."""
+    file = write(tmp_path, b'a,b\n1,2\n"6,7\n8,9\n')
+    driven = start(file, format="csv", malformed="skip", incomplete_last_line=incomplete)
+
+    assert len(driven.values()) == values
+    assert driven.task.at_end() is True
+    ((told, text, _),) = driven.context.notices
+    assert told == kind
+    assert "rows.csv, line 3" in text
+
+
+def test_a_header_that_names_a_column_twice_is_refused(tmp_path):
+    """An object cannot hold both values."""
+    file = write(tmp_path, b"a,b,a\n1,2,3\n")
+
+    with pytest.raises(DamagedDataError, match=r"rows.csv, line 1: the header names 'a' more than once"):
+        read(file, format="csv")
+
+
+def test_a_header_alone_has_no_rows(tmp_path):
+    """An empty table is no error, and it may grow."""
+    file = write(tmp_path, b"a,b")
+    driven = start(file, format="csv")
+
+    assert (driven.values(), driven.task.at_end()) == ([], True)
+    with file.open("ab") as growing:
+        growing.write(b"\n1,2\n")
+
+    assert driven.values() == [b'{"a":"1","b":"2"}']
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=8)
+tables = st.integers(1, 4).flatmap(
+    lambda width: st.tuples(
+        st.lists(texts.filter(bool), min_size=width, max_size=width, unique=True),
+        st.lists(st.lists(texts, min_size=width, max_size=width), max_size=12),
+    )
+)
+
+
+@given(tables, st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), st.sampled_from(["\n", "\r\n"]))
+def test_what_python_writes_as_csv_is_read_back_whole(tmp_path_factory, table, quoting, line_end):
+    """Whatever the values hold, the object has them, and equals what the json module would write."""
+    header, rows = table
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=quoting, lineterminator=line_end)
+    writer.writerows([header, *rows])
+    file = tmp_path_factory.mktemp("csv") / "rows.csv"
+    file.write_bytes(text.getvalue().encode())
+
+    values = read(file, format="csv")
+
+    objects = [dict(zip(header, (value or None for value in row), strict=True)) for row in rows]
+    assert values == [json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() for row in objects]

@@ -1,0 +1,63 @@
+"""A task reads its files in turn."""
+
+from __future__ import annotations
+
+from eosfw_file import task as task_module
+
+from .driving import start
+
+
+def write(folder, **sizes: int):
+    for name, lines in sizes.items():
+        (folder / name).write_bytes(b"".join(b"%s %d\n" % (name.encode(), line) for line in range(lines)))
+    return folder
+
+
+def test_each_file_comes_whole_and_in_order(tmp_path):
+    """A source batch holds records of one file."""
+    batches = start(write(tmp_path, a=25, b=0, c=7), batch_size="10").polls()
+
+    assert [(batch.source_partition["filename"][-1], len(batch)) for batch in batches] == [
+        ("a", 10), ("a", 10), ("a", 5), ("c", 7),
+    ]  # fmt: skip
+
+
+def test_a_long_file_does_not_keep_the_others_waiting(tmp_path, monkeypatch):
+    """After its turn a file steps back; what it had read ahead is read again, nothing twice."""
+    monkeypatch.setattr(task_module, "TURN", 2)
+    driven = start(write(tmp_path, a=50, b=50, c=3), batch_size="10")
+
+    batches = driven.polls()
+
+    assert "".join(batch.source_partition["filename"][-1] for batch in batches) == "aabbcaabbab"
+    values = [value for batch in batches for value in batch.values]
+    assert sorted(values) == sorted(set(values))
+    assert len(values) == 103
+
+
+def test_a_file_that_grows_later_is_read_on(tmp_path):
+    """A task that had nothing to give is not done for good."""
+    driven = start(write(tmp_path, a=1, b=1))
+    driven.polls()
+    assert driven.task.at_end() is True
+
+    with (tmp_path / "a").open("ab") as growing:
+        growing.write(b"more\n")
+
+    assert driven.task.at_end() is False
+    assert driven.values() == [b"more"]
+
+
+def test_no_file_stays_open_between_polls(tmp_path):
+    """So a task of ten thousand files does not exhaust the descriptors of its process."""
+    driven = start(write(tmp_path, a=50, b=50), batch_size="10")
+
+    driven.task.poll()
+
+    assert not any(str(tmp_path) in str(link.resolve()) for link in descriptors())
+
+
+def descriptors():
+    from pathlib import Path
+
+    return [link for link in Path("/dev/fd").iterdir() if link.is_symlink()]
