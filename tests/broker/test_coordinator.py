@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk
+
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome, TransactionState
+
+from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk
 
 COMMIT, ABORT = Outcome.COMMIT, Outcome.ABORT
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+
 from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.states import PREDECESSORS, IllegalTransitionError, TransactionState, advance
 

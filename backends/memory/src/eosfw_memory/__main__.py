@@ -9,7 +9,6 @@ from types import FrameType
 
 from eosfw.errors import EosfwError
 from eosfw.waiting import ThreadRuntime
-
 from eosfw_memory.cluster import EmbeddedCluster
 
 

@@ -17,7 +17,6 @@ from uuid import uuid4
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.waiting import Runtime
-
 from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.coordinators.transactions import TransactionCoordinator

@@ -11,7 +11,6 @@ from typing import ClassVar, Self
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import OpenTransaction
 from eosfw.waiting import Runtime
-
 from eosfw_memory.broker import Broker
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.wire.server import WireServer

@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 @hookimpl
 def eosfw_clusters() -> Iterable[type[LocalCluster]]:
     """The embedded broker."""
-    from eosfw_memory.cluster import EmbeddedCluster  # noqa: PLC0415
+    from eosfw_memory.cluster import EmbeddedCluster
 
     return [EmbeddedCluster]

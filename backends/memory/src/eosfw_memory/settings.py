@@ -8,7 +8,6 @@ from typing import Self
 
 from eosfw.config.definition import Boolean, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
-
 from eosfw_memory.coordinators.transactions import MAX_TIMEOUT_MS
 
 BROKER = ConfigDef(
@@ -20,7 +19,6 @@ BROKER = ConfigDef(
     Int("transaction.abort.timed.out.transaction.cleanup.interval.ms", default=10_000, at_least=1,
         doc="how often transactions open beyond their timeout are looked for"),
     Int("transaction.state.log.num.partitions", default=50, at_least=1, doc="partitions of the transaction log"),
-    Int("message.max.bytes", default=1_048_588, at_least=0, doc="largest record batch"),
     Int("socket.request.max.bytes", default=104_857_600, at_least=1, doc="largest request"),
 )  # fmt: skip
 """Everything `start` of the embedded cluster accepts."""
@@ -48,7 +46,6 @@ class Settings:
     transaction_max_timeout_ms: int
     sweep_interval_ms: int
     transaction_log_partitions: int
-    message_max_bytes: int
     request_max_bytes: int
 
     @classmethod
@@ -64,7 +61,6 @@ class Settings:
             transaction_max_timeout_ms=config["transaction.max.timeout.ms"],
             sweep_interval_ms=config["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
             transaction_log_partitions=config["transaction.state.log.num.partitions"],
-            message_max_bytes=config["message.max.bytes"],
             request_max_bytes=config["socket.request.max.bytes"],
         )
 
@@ -76,7 +72,6 @@ class Settings:
             "transaction.max.timeout.ms": str(self.transaction_max_timeout_ms),
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(self.sweep_interval_ms),
             "transaction.state.log.num.partitions": str(self.transaction_log_partitions),
-            "message.max.bytes": str(self.message_max_bytes),
             "socket.request.max.bytes": str(self.request_max_bytes),
         }
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, List, Long, String
 from eosfw.errors import ConfigError
-
 from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.log.batch import TimestampType
+from eosfw_memory.log.validation import LogConfig
 
 TOPIC = ConfigDef(
     List("cleanup.policy", default="delete", doc="delete, compact, or both; nothing is cleaned up in memory"),
@@ -57,3 +58,15 @@ def checked_config(config: Mapping[str, str]) -> None:
 def in_force(config: Mapping[str, str]) -> dict[str, str]:
     """Every property of a topic: its own over the defaults."""
     return {name: config.get(name, str(key.default)) for name, key in TOPIC.keys.items()}
+
+
+def log_config(config: Mapping[str, str]) -> LogConfig:
+    """Those properties that decide what a topic's partitions accept."""
+    values = in_force(config)
+    stamped = values["message.timestamp.type"].lower() == "logappendtime"
+    return LogConfig(
+        max_message_bytes=int(values["max.message.bytes"]),
+        timestamp_type=TimestampType.LOG_APPEND_TIME if stamped else TimestampType.CREATE_TIME,
+        timestamp_before_max_ms=int(values["message.timestamp.before.max.ms"]),
+        timestamp_after_max_ms=int(values["message.timestamp.after.max.ms"]),
+    )

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
-
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.topic_config import checked_config
+from eosfw_memory.topic_config import checked_config, log_config
 
 TRANSACTION_LOG = "__transaction_state"
 MAX_PARTITIONS = 10_000
@@ -84,20 +83,25 @@ class Topics:
     def check(self, name: str, partitions: int, config: Mapping[str, str]) -> None:
         """Raise what Kafka answers when such a topic cannot be created."""
         if not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
-            raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic name {name!r} is illegal: use 1 to 249 of a-zA-Z0-9._-")
+            raise KafkaError(
+                Code.INVALID_TOPIC_EXCEPTION, f"topic name {name!r} is illegal: use 1 to 249 of a-zA-Z0-9._-"
+            )
         if name in self._by_name:
             raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         twin = next((other for other in self._by_name if _folded(other) == _folded(name)), None)
         if twin is not None:
             raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {twin}")
         if not 0 < partitions <= MAX_PARTITIONS:
-            raise KafkaError(Code.INVALID_PARTITIONS, f"number of partitions must be 1 to {MAX_PARTITIONS}, not {partitions}")
+            raise KafkaError(
+                Code.INVALID_PARTITIONS, f"number of partitions must be 1 to {MAX_PARTITIONS}, not {partitions}"
+            )
         checked_config(config)
 
     def create(self, name: str, partitions: int, config: Mapping[str, str]) -> Topic:
         """Add a topic; raise what Kafka answers when that is not possible."""
         self.check(name, partitions, config)
-        made = tuple(Partition(PartitionLog(TopicPartition(name, n))) for n in range(partitions))
+        rules = log_config(config)
+        made = tuple(Partition(PartitionLog(TopicPartition(name, n), rules)) for n in range(partitions))
         topic = Topic(name, uuid4(), made, dict(config))
         self._by_name[name] = topic
         self._by_id[topic.topic_id] = topic

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.log.batch import BatchHeader
@@ -34,4 +33,6 @@ def verify_write(
     if code is Code.TRANSACTION_ABORTABLE and version < _ABORTABLE_VERSION:
         code = Code.INVALID_TXN_STATE
     if code is not Code.NONE:
-        raise KafkaError(_ANSWERS.get(code, code), f"{where} is not part of an ongoing transaction of {transactional_id!r}")
+        raise KafkaError(
+            _ANSWERS.get(code, code), f"{where} is not part of an ongoing transaction of {transactional_id!r}"
+        )

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, NO_EPOCH, NO_PRODUCER_ID, TransactionMetadata
 from eosfw_memory.coordinators.states import PREPARED, Outcome, TransactionState
@@ -58,9 +57,7 @@ def _may_continue(known: TransactionMetadata, expected: ProducerIdAndEpoch) -> b
     return expected.producer_id == known.previous_producer_id and expected.epoch >= LAST_CLIENT_EPOCH
 
 
-def _bumped(
-    known: TransactionMetadata, expected: ProducerIdAndEpoch | None, timeout_ms: int, now_ms: int
-) -> Decision:
+def _bumped(known: TransactionMetadata, expected: ProducerIdAndEpoch | None, timeout_ms: int, now_ms: int) -> Decision:
     if expected is None:
         return _emptied(known, known.epoch + 1, NO_EPOCH, timeout_ms, now_ms)
     if known.epoch == NO_EPOCH or expected.epoch == known.epoch:
@@ -113,14 +110,10 @@ def add_partitions(
     if known.state is _S.ONGOING and partitions <= known.partitions:
         return Code.NONE
     started_ms = now_ms if known.state in _AT_REST else known.started_ms
-    return known.moved(
-        _S.ONGOING, partitions=known.partitions | partitions, started_ms=started_ms, updated_ms=now_ms
-    )
+    return known.moved(_S.ONGOING, partitions=known.partitions | partitions, started_ms=started_ms, updated_ms=now_ms)
 
 
-def end(
-    known: TransactionMetadata | None, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int
-) -> Decision:
+def end(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int) -> Decision:
     """Decide a transaction as its holder wishes (COR-08)."""
     if known is None or known.producer_id != producer.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
@@ -137,9 +130,7 @@ def shut_out(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
     return fenced(known).moved(_S.PREPARE_ABORT, updated_ms=now_ms)
 
 
-def verify(
-    known: TransactionMetadata | None, producer: ProducerIdAndEpoch, partition: TopicPartition
-) -> Code:
+def verify(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, partition: TopicPartition) -> Code:
     """Say whether a transactional write to this partition belongs to the producer's transaction (KIP-890)."""
     if known is None or known.producer_id != producer.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
@@ -153,6 +144,4 @@ def verify(
 
 def created(transactional_id: str, producer_id: int, timeout_ms: int) -> TransactionMetadata:
     """The metadata of an id nobody has used yet; its first initialisation makes the epoch 0."""
-    return TransactionMetadata(
-        transactional_id, producer_id, NO_EPOCH, timeout_ms, previous_producer_id=NO_PRODUCER_ID
-    )
+    return TransactionMetadata(transactional_id, producer_id, NO_EPOCH, timeout_ms, previous_producer_id=NO_PRODUCER_ID)

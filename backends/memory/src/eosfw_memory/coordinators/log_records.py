@@ -11,7 +11,6 @@ from collections import defaultdict
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
-
 from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, TransactionMetadata
 from eosfw_memory.coordinators.states import TransactionState
 from eosfw_memory.coordinators.varint import Cursor, uvarint

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-
 from eosfw_memory.coordinators.states import TransactionState, advance
 
 NO_PRODUCER_ID = -1

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators import decisions
 from eosfw_memory.coordinators.decisions import Decision
@@ -91,9 +90,7 @@ class TransactionCoordinator:
     ) -> None:
         """Let the holder's transaction touch more partitions."""
         known = self._known_or_none(transactional_id)
-        self._apply(
-            transactional_id, decisions.add_partitions(known, producer, frozenset(partitions), now_ms), now_ms
-        )
+        self._apply(transactional_id, decisions.add_partitions(known, producer, frozenset(partitions), now_ms), now_ms)
 
     def end(self, transactional_id: str, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int) -> None:
         """Decide the holder's transaction for good; returns once Prepare is logged (COR-09)."""

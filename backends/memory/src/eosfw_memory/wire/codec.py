@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from io import BytesIO
 from typing import Any
 
@@ -59,7 +59,7 @@ class Incoming:
     body: Any
 
 
-@lru_cache(maxsize=None)
+@cache
 def codec(key: int, version: int) -> Codec:
     """The codec of one version of a request; its schemas are loaded when first needed."""
     request, response = load_request_schema(key, version), load_response_schema(key, version)
@@ -97,11 +97,10 @@ def _of_unknown_version(key: int, version: int, correlation_id: int) -> Incoming
 
 
 def _body(found: Codec, frame: bytes) -> Any:
+    # Bytes behind the end are let pass, as Kafka does: librdkafka leaves three behind a request for all topics.
     try:
         _, header_bytes = found.read_header(frame, 0)
-        body, body_bytes = found.read_body(frame, header_bytes)
+        body, _ = found.read_body(frame, header_bytes)
     except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
         raise RequestError(f"request {found.key} version {found.version} cannot be read: {wrong}") from wrong
-    if header_bytes + body_bytes != len(frame):
-        raise RequestError(f"request {found.key} version {found.version} has bytes behind its end")
     return body

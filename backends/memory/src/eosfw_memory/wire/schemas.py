@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any, get_args
 
 from kio.schema.errors import ErrorCode
@@ -39,7 +39,7 @@ _CONVERT: Mapping[str, _Convert] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def builder(schema: type) -> Builder:
     """A function that makes a message of this class from a mapping."""
     plan = [(field.name, _fallback(field), _converter(field)) for field in dataclasses.fields(schema)]

@@ -11,7 +11,6 @@ import logging
 import socket
 
 from eosfw.waiting import Runtime
-
 from eosfw_memory.broker import Broker
 from eosfw_memory.wire.connection import Connection
 

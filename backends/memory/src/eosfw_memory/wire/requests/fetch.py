@@ -18,7 +18,6 @@ from typing import Any
 from uuid import UUID
 
 from eosfw.protocols import IsolationLevel
-
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer, Deferred
@@ -117,7 +116,13 @@ class _Poll:
 
 
 def _refused(index: int, code: Code) -> dict[str, Any]:
-    return {"partition_index": index, "error_code": code, "high_watermark": -1, "aborted_transactions": None, "records": b""}
+    return {
+        "partition_index": index,
+        "error_code": code,
+        "high_watermark": -1,
+        "aborted_transactions": None,
+        "records": b"",
+    }
 
 
 def _add(responses: list[dict[str, Any]], wanted: _Wanted, answer: dict[str, Any]) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch
-
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID

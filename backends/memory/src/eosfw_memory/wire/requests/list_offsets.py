@@ -12,52 +12,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from eosfw.protocols import IsolationLevel
 from eosfw_memory.broker import LEADER_EPOCH, Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
-from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.wire.leader_epoch import epoch_error
 
-_LATEST, _EARLIEST = -1, -2
-_NOT_FOUND = (-1, -1)
+NOT_FOUND = -1
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer for each partition."""
-    committed = bool(getattr(request, "isolation_level", 0))
+    committed = getattr(request, "isolation_level", 0)
+    isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
     return {
         "topics": [
             {
                 "name": topic.name,
-                "partitions": [_partition(broker, topic.name, each, committed=committed) for each in topic.partitions],
+                "partitions": [_partition(broker, topic.name, each, isolation) for each in topic.partitions],
             }
             for topic in request.topics
         ]
     }
 
 
-def _partition(broker: Broker, topic: str, wanted: Any, *, committed: bool) -> Answer:
+def _partition(broker: Broker, topic: str, wanted: Any, isolation: IsolationLevel) -> Answer:
     partition = broker.topics.partition(topic, wanted.partition_index)
     if partition is None:
         return {"partition_index": wanted.partition_index, "error_code": Code.UNKNOWN_TOPIC_OR_PARTITION}
     code = epoch_error(getattr(wanted, "current_leader_epoch", -1))
     if code is not Code.NONE:
         return {"partition_index": wanted.partition_index, "error_code": code}
-    timestamp, offset = _found(partition.log, wanted.timestamp, committed=committed)
+    found = partition.log.offset_for_timestamp(wanted.timestamp, isolation)
     return {
         "partition_index": wanted.partition_index,
         "error_code": Code.NONE,
-        "timestamp": timestamp,
-        "offset": offset,
+        "timestamp": NOT_FOUND if found is None else found.timestamp,
+        "offset": NOT_FOUND if found is None else found.offset,
         "leader_epoch": LEADER_EPOCH,
     }
-
-
-def _found(log: PartitionLog, timestamp: int, *, committed: bool) -> tuple[int, int]:
-    end = log.last_stable_offset if committed else log.high_watermark
-    if timestamp == _LATEST:
-        return -1, end
-    if timestamp == _EARLIEST:
-        return -1, log.log_start_offset
-    found = log.offset_for_timestamp(timestamp)
-    return _NOT_FOUND if found is None or found.offset >= end else (found.timestamp, found.offset)

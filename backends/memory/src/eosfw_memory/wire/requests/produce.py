@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 from eosfw.ids import TopicPartition
-
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
@@ -41,9 +40,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
     return {"responses": responses} if request.acks != 0 else None
 
 
-def _partition(
-    broker: Broker, request: Any, where: TopicPartition, records: bytes | None, context: Context
-) -> Answer:
+def _partition(broker: Broker, request: Any, where: TopicPartition, records: bytes | None, context: Context) -> Answer:
     try:
         return _appended(broker, request, where, records or b"", context)
     except KafkaError as refused:
