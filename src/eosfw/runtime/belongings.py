@@ -39,6 +39,11 @@ class Belongings:
         thing.close()
         raise InterruptedRunError("the task was ended from outside")
 
+    def forget(self, thing: Closable) -> None:
+        """Hold a thing no longer, without closing it."""
+        with self._lock:
+            self._held = [held for held in self._held if held is not thing]
+
     def let_go(self) -> None:
         """Close what is held, newest first."""
         with self._lock:

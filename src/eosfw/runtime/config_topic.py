@@ -32,6 +32,8 @@ class ConfigTopic:
         self._backend = backend
         self._lock = runtime.lock()
         self._log = ConfigLog()
+        self._idle: list[ConfigReader] = []
+        self._closed = False
 
     def entry(self, connector: str) -> ConnectorEntry:
         """What is known of a connector, as of the last read."""
@@ -45,8 +47,26 @@ class ConfigTopic:
             return self._log.position
 
     def reader(self) -> ConfigReader:
-        """A way to read on, for one thread; close it."""
-        return ConfigReader(self, self._backend)
+        """A way to read on, for one thread: as a context, or until closed."""
+        with self._lock:
+            idle = self._idle.pop() if self._idle else None
+        return idle or ConfigReader(self, self._backend)
+
+    def give_back(self, reader: ConfigReader) -> None:
+        """Keep a reader for the next who asks: a client that knows its brokers answers at once."""
+        with self._lock:
+            if not self._closed:
+                self._idle.append(reader)
+                return
+        reader.close()
+
+    def close(self) -> None:
+        """Let go of idle readers; those in use go when they are given back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for reader in idle:
+            reader.close()
 
     def take(self, batch: LogBatch) -> None:
         """Apply what was read; records that another thread applied first are passed over."""
@@ -73,6 +93,7 @@ class ConfigReader:
         self._topic = topic
         self._admin = backend.admin()
         self._reader = backend.reader(topic.isolation, headers=True)
+        self._closed = False
 
     def read_to_end(self) -> None:
         """Return once everything that was in the topic when called is known.
@@ -89,6 +110,7 @@ class ConfigReader:
 
     def close(self) -> None:
         """Let go; a read under way on another thread ends by raising."""
+        self._closed = True
         self._reader.close()
         self._admin.close()
 
@@ -98,4 +120,7 @@ class ConfigReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error is None and not self._closed:
+            self._topic.give_back(self)
+        else:
+            self.close()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eosfw.errors import SupersededError, TaskFailedError
-from eosfw.protocols import IsolationLevel, TransactionalProducer
+from eosfw.protocols import Admin, IsolationLevel, TransactionalProducer
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.belongings import Belongings
 from eosfw.runtime.board import TaskBoard
@@ -25,9 +25,10 @@ class StopAskedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What a start leaves behind: a producer that owns its id, the offsets to go on from."""
+    """What a start leaves behind: a producer that owns its id, an admin client, the offsets to go on from."""
 
     producer: TransactionalProducer
+    admin: Admin
     offsets: Mapping[str, tuple[SourcePartition, SourceOffset]]
 
 
@@ -41,9 +42,10 @@ class Startup:
         """Go through all steps up to READ_OFFSETS; raise at the first that says no."""
         if self._plan.exactly_once:
             self._fence_zombies()
-        self._check_offsets_topic()
+        admin = belongings.add(self._around.backend.admin(self._plan.clients.admin))
+        self._check_offsets_topic(admin)
         producer = self._own_producer(stop, belongings) if self._plan.exactly_once else self._producer(belongings)
-        return Started(producer, self._read_offsets(belongings))
+        return Started(producer, admin, self._read_offsets(admin, belongings))
 
     def _fence_zombies(self) -> None:
         self._board.step(TaskStep.REQUEST_FENCING)
@@ -57,14 +59,10 @@ class Startup:
         self._board.step(TaskStep.CHECK_TASK_COUNT)
         self._refuse_unless(self._standing(before_init=True), Standing.OWNER)
 
-    def _check_offsets_topic(self) -> None:
+    def _check_offsets_topic(self, admin: Admin) -> None:
         self._board.step(TaskStep.CHECK_OFFSETS_TOPIC)
         topic = self._plan.offsets_topic
-        admin = self._around.backend.admin(self._plan.clients.admin)
-        try:
-            ensure_offsets_topic(admin, topic.name, topic.partitions, topic.replication_factor)
-        finally:
-            admin.close()
+        ensure_offsets_topic(admin, topic.name, topic.partitions, topic.replication_factor)
 
     def _own_producer(self, stop: Event, belongings: Belongings) -> TransactionalProducer:
         self._board.step(TaskStep.INIT_PRODUCER)
@@ -73,12 +71,18 @@ class Startup:
         producer = self._producer(belongings)
         producer.init_transactions(self._plan.transaction_timeout)
         self._board.step(TaskStep.READ_CONFIG)
-        reader = belongings.add(self._around.config_topic.reader())
-        reader.read_to_end()
-        reader.close()
+        self._read_config(belongings)
         self._board.step(TaskStep.CHECK_OWNERSHIP)
         self._refuse_unless(self._standing(), Standing.OWNER)
         return producer
+
+    def _read_config(self, belongings: Belongings) -> None:
+        with self._around.config_topic.reader() as reader:
+            belongings.add(reader)
+            try:
+                reader.read_to_end()
+            finally:
+                belongings.forget(reader)
 
     def _producer(self, belongings: Belongings) -> TransactionalProducer:
         plan = self._plan
@@ -90,17 +94,15 @@ class Startup:
             )
         )
 
-    def _read_offsets(self, belongings: Belongings) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
+    def _read_offsets(self, admin: Admin, belongings: Belongings) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
         self._board.step(TaskStep.READ_OFFSETS)
         plan, backend = self._plan, self._around.backend
         isolation = IsolationLevel.READ_COMMITTED if plan.exactly_once else IsolationLevel.READ_UNCOMMITTED
         reader = belongings.add(backend.reader(isolation, properties=plan.clients.consumer))
-        admin = backend.admin(plan.clients.admin)
         try:
             return read_offsets(plan.id.connector, plan.offsets_topic.name, self._around.store, admin, reader)
         finally:
             reader.close()
-            admin.close()
 
     def _standing(self, *, before_init: bool = False) -> Standing:
         ask = standing_before_init if before_init else standing

@@ -119,11 +119,10 @@ class Task:
             if plan.exactly_once
             else PlainDelivery(producer, plan.transaction_timeout)
         )
-        admin = self._belongings.add(around.backend.admin(plan.clients.admin))
         outlet = Outlet(
             producer,
             delivery,
-            RecordTopics(admin, *plan.record_topics),
+            RecordTopics(started.admin, *plan.record_topics),
             around.store,
             OffsetLedger(around.store.partition_key, started.offsets),
             around.runtime,

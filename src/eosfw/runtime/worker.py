@@ -42,7 +42,7 @@ class Worker:
         self._crew = Crew(runtime)
         self._planned: dict[str, Planned] = {}
         self._broker_max: float | None = None
-        topic = self._config_topic()
+        topic = self._topic = self._config_topic()
         ties = LeaderTies(config["group.id"], self.name, self._fence, announce, runtime)
         self._leader = Leader(topic, self._config_writer(topic), ties)
         self._around = Surroundings(
@@ -113,11 +113,13 @@ class Worker:
         `task.shutdown.graceful.timeout.ms`) producers are closed, so what is still open aborts (ruling 16)."""
         self._crew.stop(self._graceful_timeout if timeout is None else timeout)
         self._leader.close()
+        self._topic.close()
 
     def kill(self) -> None:
         """Close every producer at once, so that open transactions abort; from any thread, also during `stop`."""
         self._crew.kill()
         self._leader.close()
+        self._topic.close()
 
     @property
     def _graceful_timeout(self) -> float:
