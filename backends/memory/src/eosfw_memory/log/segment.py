@@ -55,7 +55,7 @@ class Segment:
         """
         first = bisect_right(self._base_offsets, offset) - 1
         limit = bisect_left(self._base_offsets, end)
-        if first < 0 or first >= limit:
+        if offset >= end or first < 0 or first >= limit:
             return b"", offset
         room = self._ends[first] - len(self._batches[first]) + max_bytes
         last = min(max(bisect_right(self._ends, room, first, limit), first + 1), limit)
