@@ -15,7 +15,7 @@ from eosfw.waiting import ThreadRuntime
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
 
-from real_kafka import RealKafka, RealKafkaUnavailableError
+from real_kafka import SETTINGS, RealKafka, RealKafkaUnavailableError
 
 GRACE = 5.0
 
@@ -73,7 +73,9 @@ def real_kafka(
 @pytest.fixture(scope="session")
 def embedded() -> Iterator[str]:
     """The address of an embedded broker in this process, shared by all tests: use topics and ids of your own."""
-    cluster = pytest.importorskip("eosfw_memory.cluster").EmbeddedCluster.start({}, ThreadRuntime())
+    same = ("auto.create.topics.enable", "transaction.abort.timed.out.transaction.cleanup.interval.ms")
+    properties = {name: SETTINGS[name] for name in same}  # what tests rely on is alike on both clusters
+    cluster = pytest.importorskip("eosfw_memory.cluster").EmbeddedCluster.start(properties, ThreadRuntime())
     yield cluster.bootstrap_servers
     cluster.close()
 
