@@ -37,12 +37,8 @@ class Events:
         self.undelivered = None
 
     def client_config(self) -> Mapping[str, Any]:
-        """What a client is told so that it reports here, to nobody else."""
+        """What a client is told so that its errors and its log come here."""
         return {"error_cb": self.on_error, "logger": LOG}
-
-    def producer_config(self) -> Mapping[str, Any]:
-        """The same for a producer."""
-        return {**self.client_config(), "on_delivery": self.on_delivery, "delivery.report.only.error": True}
 
     @property
     def hint(self) -> str:

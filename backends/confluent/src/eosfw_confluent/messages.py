@@ -10,8 +10,11 @@ from confluent_kafka import KafkaError, Message
 
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 
+Told = Callable[[KafkaError | None, Message], None]
+"""What librdkafka calls once a message was delivered, or failed."""
 
-def arguments(record: ProducerRecord, callback: Callable[[KafkaError | None, Message], None] | None) -> dict[str, Any]:
+
+def arguments(record: ProducerRecord, told: Told | None) -> dict[str, Any]:
     """The keywords of produce() for one record."""
     said: dict[str, Any] = {"value": record.value, "key": record.key}
     if record.partition is not None:
@@ -20,8 +23,8 @@ def arguments(record: ProducerRecord, callback: Callable[[KafkaError | None, Mes
         said["timestamp"] = record.timestamp
     if record.headers:
         said["headers"] = list(record.headers)
-    if callback is not None:
-        said["on_delivery"] = callback
+    if told is not None:
+        said["on_delivery"] = told
     return said
 
 
@@ -35,11 +38,20 @@ def records(batch: ProducerBatch) -> list[ProducerRecord]:
     ]
 
 
-def messages(batch: ProducerBatch) -> list[dict[str, object]]:
-    """The messages that produce_batch() takes; it knows neither timestamps nor headers."""
+def messages(batch: ProducerBatch, told: Told) -> list[dict[str, Any]]:
+    """The messages that produce_batch() takes; it knows neither timestamps nor headers.
+
+    Only the last one reports. A record that a broker refuses fails its transaction by itself; a place that does not
+    exist fails every record for it; so a report for each would only cost speed.
+    """
+    said: list[dict[str, Any]]
     if batch.keys is None:
-        return [{"value": value} for value in batch.values]
-    return [{"value": value, "key": key} for value, key in zip(batch.values, batch.keys, strict=True)]
+        said = [{"value": value} for value in batch.values]
+    else:
+        said = [{"value": value, "key": key} for value, key in zip(batch.values, batch.keys, strict=True)]
+    if said:
+        said[-1]["callback"] = told
+    return said
 
 
 def where(message: Message) -> RecordMetadata | None:

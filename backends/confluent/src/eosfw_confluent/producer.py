@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,7 +25,7 @@ from eosfw.waiting import Runtime
 from eosfw_confluent import codes
 from eosfw_confluent.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, Fates, cause, ours, translated
 from eosfw_confluent.events import Events
-from eosfw_confluent.messages import arguments, messages, records, where
+from eosfw_confluent.messages import Told, arguments, messages, records, where
 
 _LOG = logging.getLogger(__name__)
 _SLICE = 0.5
@@ -51,9 +52,11 @@ class ConfluentProducer:
         self._settings = settings
         self._runtime = runtime
         self._events = Events()
-        self._client: Producer | None = Producer({**config, **self._events.producer_config()})
+        reports = {} if settings.transactional_id is not None else {"on_delivery": self._events.on_delivery}
+        self._client: Producer | None = Producer({**config, **self._events.client_config(), **reports})
         self._progress = ProducerProgress(transactional=settings.transactional_id is not None, lock=runtime.lock())
         self._accepted = 0
+        self._places: set[tuple[str, int | None]] = set()
 
     def init_transactions(self, timeout: float) -> None:
         client = self._open()
@@ -66,14 +69,16 @@ class ConfluentProducer:
             client.begin_transaction()
             self._events.forget()
             self._accepted = 0
+            self._places.clear()
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         client = self._open()
         self._progress.check(Call.SEND)
         self._accepted += 1
-        self._enqueue(client, partial(client.produce, record.topic, **arguments(record, self._told(on_delivery))))
+        told = self._told(on_delivery) if on_delivery is not None else self._told_of_new(record)
+        self._enqueue(client, partial(client.produce, record.topic, **arguments(record, told)))
         if not self._accepted % _POLL_EVERY:
-            client.poll(0)
+            self._poll(client, 0)
 
     def send_batch(self, batch: ProducerBatch) -> None:
         if batch.timestamps is not None:
@@ -83,13 +88,13 @@ class ConfluentProducer:
             return
         client = self._open()
         self._progress.check(Call.SEND)
-        left = messages(batch)
+        left = messages(batch, self._events.on_delivery)
         self._accepted += len(left)
         partition = _ANY_PARTITION if batch.partition is None else batch.partition
         deadline: float | None = None
         while left:
             accepted = self._enqueue(client, partial(client.produce_batch, batch.topic, left, partition=partition)) or 0
-            client.poll(0)
+            self._poll(client, 0)
             if accepted < len(left):
                 self._refuse_bad(left)
                 deadline = self._room(client, None if accepted else deadline)
@@ -100,7 +105,7 @@ class ConfluentProducer:
         client = self._open()
         with self._progress.during(Call.FLUSH):
             deadline = self._runtime.now() + timeout
-            while client.flush(self._slice(deadline)):
+            while self._serve(client.flush, self._slice(deadline), Call.FLUSH):
                 self._refuse_if_closed(Call.FLUSH)
                 if self._runtime.now() >= deadline:
                     raise self._late(client, Call.FLUSH, timeout)
@@ -123,7 +128,8 @@ class ConfluentProducer:
         self._progress.close()
         client, self._client = self._client, None
         if client is not None and timeout > 0:
-            client.flush(timeout)
+            with suppress(KafkaException, SystemError):
+                client.flush(timeout)
         # Dropping the last reference destroys the handle. Its own close() would abort on the cluster, without deadline.
 
     # --- waiting
@@ -151,7 +157,22 @@ class ConfluentProducer:
         # librdkafka#4849: an abort that overtakes the first AddPartitionsToTxn ends in a fatal INVALID_TXN_STATE.
         while self._accepted and len(client) >= self._accepted and self._runtime.now() < deadline:
             self._refuse_if_closed(Call.ABORT)
-            client.flush(min(0.02, self._slice(deadline)))
+            with suppress(KafkaException, SystemError):  # the abort itself tells
+                client.flush(min(0.02, self._slice(deadline)))
+
+    def _poll(self, client: Producer, wait: float) -> None:
+        try:
+            self._serve(client.poll, wait, Call.SEND)
+        except EosfwError as failure:
+            self._progress.fail(failure)
+            raise
+
+    def _serve(self, call: Callable[[float], int], wait: float, what: Call) -> int:
+        """Let the library run its callbacks; it raises what is fatal, in a SystemError when a callback was to run."""
+        try:
+            return call(wait)
+        except (KafkaException, SystemError) as why:
+            raise self._failure(why, FLUSH, what) from why
 
     def _enqueue(self, client: Producer, call: Callable[[], int | None]) -> int | None:
         deadline: float | None = None
@@ -172,7 +193,7 @@ class ConfluentProducer:
             late = AbortableError(f"{self._what(Call.SEND)}: no room in the buffer for {self._settings.max_block:g} s")
             self._progress.fail(late)
             raise late
-        client.poll(0.05)
+        self._poll(client, 0.05)
         return deadline
 
     def _refuse_bad(self, left: list[dict[str, object]]) -> None:
@@ -196,14 +217,12 @@ class ConfluentProducer:
 
     def _failure(self, why: BaseException, fates: Fates, call: Call) -> EosfwError:
         error = cause(why)
-        if error is None:
-            return FatalError(f"{self._what(call)}: {why}")
-        if error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
+        if error is None or error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
             # These only point at an earlier error, which says more.
-            error = self._background_error(self._client) or self._events.undelivered or error
-        if error.code() == codes.INCONSISTENT and self._events.undelivered is not None:
+            error = self._background_error(self._client) or error
+        if error is not None and error.code() == codes.INCONSISTENT and self._events.undelivered is not None:
             error = self._events.undelivered
-        return ours(error, fates, self._what(call))
+        return FatalError(f"{self._what(call)}: {why}") if error is None else ours(error, fates, self._what(call))
 
     def _background_error(self, client: Producer | None) -> KafkaError | None:
         """What put the transaction, or the producer, into its error state; asked by a call that must be refused."""
@@ -233,10 +252,14 @@ class ConfluentProducer:
             return ClusterUnavailableError(f"{what}; no broker answered: is the cluster running?")
         return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
 
-    def _told(self, on_delivery: DeliveryCallback | None) -> Callable[[KafkaError | None, Message], None] | None:
-        if on_delivery is None:
+    def _told_of_new(self, record: ProducerRecord) -> Told | None:
+        place = (record.topic, record.partition)
+        if place in self._places:
             return None
+        self._places.add(place)
+        return self._events.on_delivery
 
+    def _told(self, on_delivery: DeliveryCallback) -> Told:
         def tell(error: KafkaError | None, message: Message) -> None:
             self._events.on_delivery(error, message)
             failed = None if error is None else ours(error, DELIVERY, self._what(Call.SEND))

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError, ReadStalledError
+from eosfw.errors import (
+    ClusterUnavailableError,
+    EosfwError,
+    IllegalStateError,
+    ReadStalledError,
+    UnknownTopicOrPartitionError,
+)
 from eosfw.ids import TopicPartition
 from eosfw.records import Headers, LogBatch, OffsetRange
 from eosfw.waiting import Runtime
@@ -22,6 +28,8 @@ from eosfw_confluent.producer import answered
 _AT_ONCE = 2000
 _SLICE = 0.2
 """Seconds one call may block, so that close() soon ends a read."""
+_LOOK_AFTER = 1.0
+"""Seconds without progress after which a read makes sure that its partitions exist."""
 _LOG_APPEND_TIME = 2
 """librdkafka's number for it (Kafka's is 1)."""
 
@@ -88,6 +96,7 @@ class ConfluentReader:
 
     def _read_all(self, client: Consumer, progress: _Progress, stall_timeout: float) -> Iterator[LogBatch]:
         deadline = self._runtime.now() + stall_timeout
+        look = self._runtime.now() + _LOOK_AFTER
         while progress.positions:
             messages = self._fetch(client, deadline)
             moved = False
@@ -100,10 +109,14 @@ class ConfluentReader:
                     yield batch
             if finished := progress.finished():
                 client.incremental_unassign([KafkaPartition(*one) for one in finished])
+            now = self._runtime.now()
             if moved:
-                deadline = self._runtime.now() + stall_timeout
-            elif self._runtime.now() >= deadline:
+                deadline, look = now + stall_timeout, now + _LOOK_AFTER
+            elif now >= deadline:
                 raise self._stalled(client, progress, stall_timeout)
+            elif now >= look:
+                self._refuse_missing(client, progress, deadline - now)
+                look = deadline
 
     def _fetch(self, client: Consumer, deadline: float) -> Sequence[Message]:
         self._open()
@@ -156,6 +169,17 @@ class ConfluentReader:
             error = message.error()
             if error is not None and error.code() != codes.END_OF_PARTITION:
                 raise ours(error, READ, self._what(f"read {one}"))
+
+    def _refuse_missing(self, client: Consumer, progress: _Progress, wait: float) -> None:
+        # The library waits half a minute for a topic to appear before it says that there is none.
+        for topic in {one.topic for one in progress.positions}:
+            try:
+                known = client.list_topics(topic, timeout=min(wait, _LOOK_AFTER)).topics.get(topic)
+            except KafkaException:
+                return
+            for one in progress.positions:
+                if one.topic == topic and (known is None or one.partition not in known.partitions):
+                    raise UnknownTopicOrPartitionError(f"{self._what(f'read {one}')}: there is no such partition")
 
     def _stalled(self, client: Consumer, progress: _Progress, waited: float) -> EosfwError:
         if not answered(client):

@@ -1,0 +1,1 @@
+"""The guarantees of KIP-98, one module each."""

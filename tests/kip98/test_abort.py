@@ -1,0 +1,121 @@
+"""An aborted transaction leaves nothing for readers of committed records."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import AbortableError, RecordTooLargeError, UnknownTopicOrPartitionError
+from eosfw.records import ProducerBatch
+from kip98.lab import UNCOMMITTED, WAIT, Lab, record
+
+
+def test_aborted_records_are_invisible_in_every_partition(lab: Lab) -> None:
+    """PRD-04, CON-01."""
+    topic = lab.topic(partitions=2)
+    producer = lab.producer()
+    producer.begin_transaction()
+    for partition in range(2):
+        producer.send_batch(ProducerBatch(topic, [b"never"] * 50, partition=partition))
+    producer.flush(WAIT)
+
+    producer.abort_transaction(WAIT)
+
+    assert lab.values(topic) == []
+    assert lab.values(topic, UNCOMMITTED) == [b"never"] * 100
+
+
+def test_the_same_producer_goes_on_after_an_abort(lab: Lab) -> None:
+    """PRD-04: an abort is no failure of the producer."""
+    topic = lab.topic()
+    producer = lab.open_transaction(topic, b"never")
+    producer.abort_transaction(WAIT)
+
+    producer.begin_transaction()
+    producer.send(record(topic, b"kept"))
+    producer.commit_transaction(WAIT)
+
+    assert lab.values(topic) == [b"kept"]
+
+
+def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: Lab) -> None:
+    """PRD-04: an abort that overtook the first AddPartitionsToTxn would end in a fatal error (librdkafka#4849)."""
+    topic = lab.topic(partitions=3)
+    producer = lab.producer()
+    for turn in range(20):
+        producer.begin_transaction()
+        producer.send(record(topic, b"never", partition=turn % 3))
+        producer.abort_transaction(WAIT)
+
+    producer.begin_transaction()
+    producer.send(record(topic, b"kept"))
+    producer.commit_transaction(WAIT)
+
+    assert lab.values(topic) == [b"kept"]
+
+
+def test_an_empty_transaction_may_be_aborted(lab: Lab) -> None:
+    """PRD-04, COR-08."""
+    topic = lab.topic()
+    producer = lab.producer()
+    producer.begin_transaction()
+
+    producer.abort_transaction(WAIT)
+
+    producer.begin_transaction()
+    producer.send(record(topic, b"kept"))
+    producer.commit_transaction(WAIT)
+    assert lab.values(topic) == [b"kept"]
+
+
+def test_a_record_the_cluster_refuses_keeps_its_whole_transaction_from_committing(lab: Lab) -> None:
+    """PRD-04: no delivery callback was asked for, yet the failure surfaces."""
+    topic = lab.topic(config={"max.message.bytes": "2000"})
+    producer = lab.producer()
+    producer.begin_transaction()
+    producer.send(record(topic, b"small"))
+    producer.flush(WAIT)
+    producer.send(record(topic, b"x" * 3000))
+
+    with pytest.raises(RecordTooLargeError):
+        producer.commit_transaction(WAIT)
+    with pytest.raises(RecordTooLargeError):
+        producer.send(record(topic, b"more"))
+    producer.abort_transaction(WAIT)
+
+    assert lab.values(topic) == []
+
+
+def test_a_record_larger_than_any_request_fails_its_send_and_no_other_transaction(lab: Lab) -> None:
+    """PRD-04: the batch is refused as a whole."""
+    topic = lab.topic()
+    producer = lab.producer()
+    producer.begin_transaction()
+
+    with pytest.raises(RecordTooLargeError):
+        producer.send_batch(ProducerBatch(topic, [b"small", b"x" * 3_000_000, b"small"], partition=0))
+    producer.abort_transaction(WAIT)
+    producer.begin_transaction()
+    producer.send(record(topic, b"kept"))
+    producer.commit_transaction(WAIT)
+
+    assert lab.values(topic) == [b"kept"]
+
+
+@pytest.mark.parametrize("partition", [0, 7])
+def test_a_place_that_does_not_exist_fails_the_transaction_not_the_producer(lab: Lab, partition: int) -> None:
+    """PRD-04: a missing topic, a missing partition."""
+    topic = lab.topic()
+    missing = lab.name() if partition == 0 else topic
+    producer = lab.producer()
+    producer.begin_transaction()
+    with pytest.raises(UnknownTopicOrPartitionError) as caught:
+        producer.send(record(missing, b"lost", partition=partition))
+        producer.commit_transaction(WAIT)
+    assert isinstance(caught.value, AbortableError)
+
+    producer.abort_transaction(WAIT)
+
+    producer.begin_transaction()
+    producer.send(record(topic, b"kept"))
+    producer.commit_transaction(WAIT)
+    assert lab.values(topic) == [b"kept"]

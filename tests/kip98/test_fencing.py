@@ -1,0 +1,77 @@
+"""A fencer shuts out many transactional ids at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import ClusterUnavailableError, ProducerFencedError
+from eosfw_confluent.backend import ConfluentBackend
+from eosfw_confluent.fencer import ConfluentFencer
+from kip98.lab import UNCOMMITTED, WAIT, Lab, record
+
+
+@pytest.fixture
+def fencer(lab: Lab) -> ConfluentFencer:
+    return ConfluentFencer.connect(lab.backend, {}, lab.runtime)
+
+
+def test_ids_with_and_without_open_transactions_are_fenced_together(lab: Lab, fencer: ConfluentFencer) -> None:
+    """ADM-01: what was open is aborted, whoever comes back is refused, an unheld id is no error."""
+    topic = lab.topic()
+    busy = [lab.open_transaction(topic, b"zombie") for _ in range(3)]
+    idle = [lab.producer() for _ in range(3)]
+    victims = [p.transactional_id for p in (*busy, *idle) if p.transactional_id is not None]
+    unheld = lab.name()
+
+    outcomes = fencer.fence([*victims, unheld], WAIT)
+
+    assert outcomes == dict.fromkeys([*victims, unheld])
+    for producer in busy:
+        with pytest.raises(ProducerFencedError):
+            producer.commit_transaction(WAIT)
+    for producer in idle:
+        producer.begin_transaction()
+        with pytest.raises(ProducerFencedError):
+            producer.send(record(topic, b"zombie"))
+            producer.commit_transaction(WAIT)
+    assert lab.values(topic) == []
+    assert lab.values(topic, UNCOMMITTED) == [b"zombie"] * 3
+
+
+def test_a_fenced_id_serves_its_next_owner(lab: Lab, fencer: ConfluentFencer) -> None:
+    """ADM-01: fencing ends nobody's right to start again."""
+    topic, own = lab.topic(), lab.name()
+    lab.open_transaction(topic, b"zombie", transactional_id=own)
+    fencer.fence([own], WAIT)
+
+    successor = lab.open_transaction(topic, b"successor", transactional_id=own)
+    successor.commit_transaction(WAIT)
+
+    assert lab.values(topic) == [b"successor"]
+
+
+def test_many_ids_take_hardly_longer_than_one(lab: Lab, fencer: ConfluentFencer) -> None:
+    """ADM-01: in parallel; one by one, 24 victims would back off for a dozen seconds."""
+    victims = [lab.name() for _ in range(24)]
+    began = lab.runtime.now()
+
+    outcomes = fencer.fence(victims, WAIT)
+
+    assert outcomes == dict.fromkeys(victims)
+    assert lab.runtime.now() - began < 8.0
+
+
+@pytest.mark.parametrize("victims", [[], [""], ["fine", ""]])
+def test_nothing_to_fence_is_a_mistake_of_the_caller(lab: Lab, fencer: ConfluentFencer, victims: list[str]) -> None:
+    """ADM-01."""
+    with pytest.raises(ValueError, match="transactional id"):
+        fencer.fence(victims, WAIT)
+
+
+def test_an_id_that_cannot_be_fenced_in_time_has_its_own_error(lab: Lab) -> None:
+    """ADM-02: an outcome per id, never a hang."""
+    nowhere = ConfluentBackend.connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
+
+    outcomes = ConfluentFencer.connect(nowhere, {}, lab.runtime).fence(["a", "b"], 0.5)
+
+    assert [type(outcomes[victim]) for victim in ("a", "b")] == [ClusterUnavailableError] * 2

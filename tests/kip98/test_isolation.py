@@ -1,0 +1,125 @@
+"""Readers see what their isolation level promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import DamagedDataError, ReadStalledError, UnknownTopicOrPartitionError
+from eosfw.ids import TopicPartition
+from eosfw.records import OffsetRange, ProducerBatch
+from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, Lab, record
+
+
+def test_read_committed_stops_at_an_open_transaction_even_for_later_records_without_one(lab: Lab) -> None:
+    """CON-01: the last stable offset is the first of the open transaction."""
+    topic = lab.topic()
+    lab.write(topic, b"before")
+    owner = lab.open_transaction(topic, b"open")
+    lab.write(topic, b"after")
+    assert lab.visible(topic) == [b"before"]
+    assert lab.end(topic, COMMITTED) == 1
+
+    owner.commit_transaction(WAIT)
+
+    assert lab.values(topic) == [b"before", b"open", b"after"]
+
+
+def test_a_read_across_an_open_transaction_says_where_it_waits(lab: Lab) -> None:
+    """CON-01, ruling on short reads: never a silent end."""
+    topic = lab.topic()
+    lab.write(topic, b"before")
+    lab.open_transaction(topic, b"open")
+    everything = {TopicPartition(topic, 0): OffsetRange(0, 2)}
+
+    with pytest.raises(ReadStalledError, match=f"{topic}-0 at offset 1 of 2"):
+        lab.read(everything, stall_timeout=1.0)
+
+
+def test_read_committed_filters_aborted_records_between_committed_ones(lab: Lab) -> None:
+    """CON-01: by producer and range, so a neighbour's records stay."""
+    topic = lab.topic()
+    aborted = lab.open_transaction(topic, b"x1")
+    kept = lab.open_transaction(topic, b"k1")
+    aborted.send(record(topic, b"x2"))
+    kept.send(record(topic, b"k2"))
+    kept.commit_transaction(WAIT)
+    aborted.abort_transaction(WAIT)
+
+    aborted.begin_transaction()
+    aborted.send(record(topic, b"k3"))
+    aborted.commit_transaction(WAIT)
+
+    assert lab.values(topic) == [b"k1", b"k2", b"k3"]
+
+
+def test_read_uncommitted_sees_aborted_records_but_no_control_records(lab: Lab) -> None:
+    """CON-02: the markers take offsets 1 and 3, nobody is shown them."""
+    topic = lab.topic()
+    producer = lab.open_transaction(topic, b"aborted")
+    producer.abort_transaction(WAIT)
+    producer.begin_transaction()
+    producer.send(record(topic, b"committed"))
+    producer.commit_transaction(WAIT)
+    lab.await_end(topic, 4)
+
+    rows = lab.rows(topic, UNCOMMITTED)
+
+    assert [(row.offset, row.value) for row in rows] == [(0, b"aborted"), (2, b"committed")]
+
+
+def test_the_position_passes_control_and_aborted_records_at_the_end(lab: Lab) -> None:
+    """CON-05: the last visible offset is far below the end, yet the read is done."""
+    topic = lab.topic()
+    producer = lab.open_transaction(topic, b"committed")
+    producer.commit_transaction(WAIT)
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(topic, [b"aborted"] * 100, partition=0))
+    producer.flush(WAIT)
+    producer.abort_transaction(WAIT)
+    lab.await_end(topic, 103)
+
+    rows = lab.rows(topic)
+
+    assert [(row.offset, row.value) for row in rows] == [(0, b"committed")]
+
+
+def test_a_range_of_nothing_but_hidden_records_is_read_to_its_end(lab: Lab) -> None:
+    """CON-05: at the end of the log, then in its middle."""
+    topic = lab.topic()
+    producer = lab.open_transaction(topic, *[b"aborted"] * 10)
+    producer.abort_transaction(WAIT)
+    hidden = {TopicPartition(topic, 0): OffsetRange(0, 11)}
+    assert lab.read(hidden) == []
+
+    lab.write(topic, b"later")
+
+    assert lab.read(hidden) == []
+
+
+def test_a_range_ends_before_the_records_behind_it(lab: Lab) -> None:
+    """CON-05: an end is exclusive, an empty range is read at once."""
+    topic = lab.topic()
+    lab.write(topic, *[b"%d" % n for n in range(10)])
+    one = TopicPartition(topic, 0)
+
+    rows = lab.read({one: OffsetRange(3, 6)})
+
+    assert [row.value for row in rows] == [b"3", b"4", b"5"]
+    assert lab.read({one: OffsetRange(6, 6)}) == []
+
+
+def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(lab: Lab) -> None:
+    """CON-05: a start behind the end is what truncation looks like."""
+    topic = lab.topic()
+    lab.write(topic, b"only")
+
+    with pytest.raises(DamagedDataError, match=topic):
+        lab.read({TopicPartition(topic, 0): OffsetRange(5, 9)}, UNCOMMITTED, stall_timeout=10.0)
+
+
+def test_a_topic_that_does_not_exist_is_named(lab: Lab) -> None:
+    """CON-01."""
+    missing = lab.name()
+
+    with pytest.raises(UnknownTopicOrPartitionError, match=missing):
+        lab.read({TopicPartition(missing, 0): OffsetRange(0, 1)})

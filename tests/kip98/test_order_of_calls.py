@@ -1,0 +1,84 @@
+"""Calls out of order raise and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from eosfw.errors import FatalError, IllegalStateError
+from eosfw.protocols import TransactionalProducer
+from eosfw.state.producer import MOVES, Call, ProducerProgress, ProducerState
+from eosfw.waiting import ThreadRuntime
+from kip98.lab import WAIT, Lab, record
+
+CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
+    "init": lambda producer, topic: producer.init_transactions(WAIT),
+    "begin": lambda producer, topic: producer.begin_transaction(),
+    "send": lambda producer, topic: producer.send(record(topic, b"early")),
+    "commit": lambda producer, topic: producer.commit_transaction(WAIT),
+    "abort": lambda producer, topic: producer.abort_transaction(WAIT),
+}
+
+
+def refuse(producer: TransactionalProducer, topic: str, *names: str) -> None:
+    for name in names:
+        with pytest.raises(IllegalStateError):
+            CALLS[name](producer, topic)
+
+
+def test_each_illegal_call_raises_and_the_transaction_goes_on_as_if_it_had_not_been_made(lab: Lab) -> None:
+    """PRD-02, PRD-01: before init, while ready, inside a transaction, after close."""
+    topic = lab.topic()
+    producer = lab.backend.producer(lab.name())
+
+    refuse(producer, topic, "begin", "send", "commit", "abort")
+    producer.init_transactions(WAIT)
+    refuse(producer, topic, "init", "send", "commit", "abort")
+    producer.begin_transaction()
+    refuse(producer, topic, "init", "begin")
+    producer.send(record(topic, b"kept"))
+    producer.commit_transaction(WAIT)
+    producer.close()
+    refuse(producer, topic, *CALLS)
+
+    assert lab.values(topic) == [b"kept"]
+
+
+def test_a_producer_without_transactional_id_knows_no_transactions(lab: Lab) -> None:
+    """PRD-02."""
+    topic = lab.topic()
+    producer = lab.backend.producer(None)
+
+    refuse(producer, topic, "init", "begin", "commit", "abort")
+    producer.send(record(topic, b"plain"))
+    producer.flush(WAIT)
+
+    assert lab.values(topic) == [b"plain"]
+
+
+ILLEGAL = [(state, call) for state in ProducerState for call in Call if call not in MOVES[state]]
+
+
+@pytest.mark.parametrize(("state", "call"), ILLEGAL)
+def test_no_state_accepts_a_call_that_its_table_does_not_name(state: ProducerState, call: Call) -> None:
+    """PRD-02: raises and changes nothing."""
+    progress = ProducerProgress(transactional=True, lock=ThreadRuntime().lock())
+    progress.state = state
+
+    with pytest.raises(IllegalStateError), progress.during(call):
+        pytest.fail("the call ran")
+
+    assert progress.state is state
+
+
+@pytest.mark.parametrize("call", list(Call))
+def test_every_call_after_a_fatal_error_raises_that_error(call: Call) -> None:
+    """PRD-02: fatal has no exit."""
+    progress = ProducerProgress(transactional=True, lock=ThreadRuntime().lock())
+    progress.fail(FatalError("gone"))
+
+    with pytest.raises(FatalError, match="gone"), progress.during(call):
+        pytest.fail("the call ran")
+
+    assert progress.state is ProducerState.FATAL_ERROR

@@ -1,0 +1,89 @@
+"""Many threads may send into one transaction."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import IllegalStateError
+from eosfw.records import ProducerBatch
+from kip98.lab import WAIT, Lab, record
+
+SENDERS, EACH = 4, 500
+
+
+def test_many_senders_share_one_transaction_and_each_keeps_its_order(lab: Lab) -> None:
+    """PRD-06, PRD-07: sequence numbers follow the order of sending, per partition."""
+    topic = lab.topic(partitions=2)
+    producer = lab.producer()
+    producer.begin_transaction()
+
+    def sender(number: int) -> None:
+        for turn in range(EACH):
+            producer.send(record(topic, b"%d %d" % (number, turn), partition=number % 2))
+
+    lab.together(*[lambda n=n: sender(n) for n in range(SENDERS)])  # type: ignore[misc]
+    producer.commit_transaction(WAIT)
+
+    rows = lab.values(topic)
+    for number in range(SENDERS):
+        mine = [value for value in rows if value is not None and value.startswith(b"%d " % number)]
+        assert mine == [b"%d %d" % (number, turn) for turn in range(EACH)]
+
+
+def test_of_two_that_end_one_transaction_exactly_one_does(lab: Lab) -> None:
+    """PRD-06: one open transaction, one end."""
+    topic = lab.topic()
+    producer = lab.open_transaction(topic, b"kept")
+    refused: list[IllegalStateError] = []
+
+    def end() -> None:
+        try:
+            producer.commit_transaction(WAIT)
+        except IllegalStateError as why:
+            refused.append(why)
+
+    lab.together(end, end)
+
+    assert len(refused) == 1
+    assert lab.values(topic) == [b"kept"]
+
+
+def test_a_batch_larger_than_the_buffer_arrives_whole_and_in_order(lab: Lab) -> None:
+    """PRD-07: the sender waits for room; nothing is dropped, nothing is sent twice."""
+    topic = lab.topic()
+    properties = {"buffer.memory": "65536", "linger.ms": "0"}
+    producer = lab.backend.producer(lab.name(), properties=properties)
+    producer.init_transactions(WAIT)
+    values = [b"%0100d" % number for number in range(5_000)]
+
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(topic, values, partition=0))
+    producer.commit_transaction(WAIT)
+
+    assert lab.values(topic) == values
+
+
+def test_a_delivery_callback_hears_of_every_record_before_the_commit_returns(lab: Lab) -> None:
+    """PRD-04: offsets ascend in the order of sending."""
+    topic = lab.topic()
+    producer = lab.producer()
+    heard: list[int] = []
+
+    producer.begin_transaction()
+    for number in range(100):
+        producer.send(
+            record(topic, b"%d" % number), lambda where, why: heard.append(-1 if where is None else where.offset)
+        )
+    producer.commit_transaction(WAIT)
+
+    assert heard == list(range(100))
+
+
+def test_an_order_of_calls_broken_by_a_closed_producer_is_named(lab: Lab) -> None:
+    """PRD-02: the text says what to do."""
+    producer = lab.producer()
+    producer.close()
+    producer.close()
+
+    with pytest.raises(IllegalStateError, match="closed"):
+        producer.begin_transaction()
