@@ -44,7 +44,7 @@ def _from_spark(error: BaseException) -> bool:
 
 
 def _from_traceback(text: str) -> Cause:
-    lines = [line for line in text.strip().splitlines() if not _JAVA_STACK.match(line)]
+    lines = [line for line in text.strip("\n").splitlines() if not _JAVA_STACK.match(line)]
     # Frames are indented; the first line that is not names the exception, the rest is its message.
     start = next((at for at, line in enumerate(lines) if line and not line[0].isspace()), 0)
     said = _STATE.sub("", "\n".join(lines[start:])).strip()

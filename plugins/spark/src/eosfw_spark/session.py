@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,10 +98,12 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
+    _quieten()
     (folder / "log4j2.properties").write_text(_LOG4J)
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     # Its own stdout and stderr go to a file: stdout belongs to our caller, and a JVM warns before it reads any setting.
-    with (folder / LOG).open("wb") as log, _environment():
+    with (folder / LOG).open("wb") as log, _environment(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of a pandas newer than PySpark knows, which we never use
         try:
             gateway: Any = launch_gateway(spark_conf, {"stdout": log, "stderr": subprocess.STDOUT})  # type: ignore[no-untyped-call]
         except Exception as why:
@@ -112,6 +115,14 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
         except BaseException:
             end_gateway(gateway)
             raise
+
+
+def _quieten() -> None:
+    """Keep PySpark's own loggers off stderr: they print every failed query as JSON with its whole Java stack."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 @contextmanager

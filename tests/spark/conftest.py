@@ -1,0 +1,61 @@
+"""Offer one Spark session for all tests, topics with a known history."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Without PySpark nothing in this folder can even be imported; `--eos-require=spark` is asked where it is installed.
+collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def java(unavailable: Callable[[str, str], NoReturn]) -> None:
+    """Skip what needs Java where there is none."""
+    from eosfw_spark.java import java_problem
+
+    if problem := java_problem():
+        unavailable("spark", problem)
+
+
+@pytest.fixture(scope="session")
+def spark(java: None) -> Iterator[SparkSession]:
+    """Our Spark session, started by the first test that wants it."""
+    from eosfw_spark import session
+
+    running = session.start(cores=2)
+    yield running.spark
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def fresh() -> Callable[[str], str]:
+    """Names that no other test uses."""
+    numbers, run = itertools.count(), uuid.uuid4().hex[:8]
+    return lambda stem: f"spark-{stem}-{run}-{next(numbers)}"
+
+
+@pytest.fixture
+def history(cluster: Any, fresh: Callable[[str], str]) -> Iterator[Any]:
+    """Writes topics of the cluster through plain librdkafka, so that only the reading side is ours."""
+    from .histories import Histories
+
+    written = Histories(cluster.bootstrap_servers, fresh)
+    yield written
+    written.close()

@@ -1,0 +1,66 @@
+"""Write topics whose every record is known, through plain confluent-kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
+from eosfw.records import OffsetRange
+from eosfw.registry import load_plugins
+from eosfw.waiting import ThreadRuntime
+
+WAIT = 30.0
+
+
+class Histories:
+    """Creates topics on one cluster; remembers its producers to close them."""
+
+    def __init__(self, servers: str, fresh: Callable[[str], str]) -> None:
+        self.servers = servers
+        self._fresh = fresh
+        self._admin = AdminClient({"bootstrap.servers": servers})
+        self._open: list[Producer] = []
+
+    def topic(self, partitions: int = 1) -> str:
+        name = self._fresh("topic")
+        self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result(WAIT)
+        return name
+
+    def commit(self, topic: str, values: Iterable[bytes | None], **record: object) -> None:
+        self._within(topic, values, record).commit_transaction(WAIT)
+
+    def abort(self, topic: str, values: Iterable[bytes | None], **record: object) -> None:
+        self._within(topic, values, record).abort_transaction(WAIT)
+
+    def leave_open(self, topic: str, values: Iterable[bytes | None], **record: object) -> Producer:
+        return self._within(topic, values, record)
+
+    def _within(self, topic: str, values: Iterable[bytes | None], record: dict[str, object]) -> Producer:
+        producer = Producer({"bootstrap.servers": self.servers, "transactional.id": self._fresh("id")})
+        self._open.append(producer)
+        producer.init_transactions(WAIT)
+        producer.begin_transaction()
+        for value in values:
+            producer.produce(topic, value, **{"partition": 0, **record})
+        producer.flush(WAIT)
+        return producer
+
+    def close(self) -> None:
+        for producer in self._open:
+            producer.purge()
+        self._open.clear()
+
+    def bounds(self, *topics: str) -> dict[TopicPartition, OffsetRange]:
+        """What is committed now, as a pipeline takes it before its steps."""
+        backend = load_plugins().backend("confluent").connect({"bootstrap.servers": self.servers}, ThreadRuntime())
+        admin = backend.admin()
+        counts = admin.partitions(topics)
+        partitions = [TopicPartition(topic, number) for topic in topics for number in range(counts[topic])]
+        starts = admin.log_start_offsets(partitions)
+        ends = admin.end_offsets(partitions, IsolationLevel.READ_COMMITTED)
+        backend.close()
+        return {one: OffsetRange(starts[one], ends[one]) for one in partitions}

@@ -1,0 +1,86 @@
+"""How a failure in Spark is reduced to its sentence."""
+
+from __future__ import annotations
+
+import pytest
+from eosfw_spark.causes import Cause, root_cause
+
+from eosfw.errors import ClusterUnavailableError, ExitCode
+
+
+class FromSparkError(Exception):
+    """Stands for any class of PySpark or Py4J."""
+
+
+FromSparkError.__module__ = "pyspark.errors.exceptions.captured"
+
+PLANNING = """[PYTHON_DATA_SOURCE_ERROR] Failed to generate Python data source read partitions: \
+Traceback (most recent call last):
+  File "/somewhere/source.py", line 13, in partitions
+    raise ClusterUnavailableError("no broker at h:1: start one")
+    ^^^^^
+eosfw.errors.ClusterUnavailableError: no broker at h:1: start one
+ SQLSTATE: 38000"""
+CHAINED = """
+  An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "a.py", line 1, in a
+KeyError: 'inner'
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "a.py", line 3, in a
+    raise ValueError("outer") from why
+ValueError: outer
+"""
+DIVISION = """[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate. SQLSTATE: 22012
+== SQL (line 1, position 8) ==
+select 1/0
+       ^^^
+"""
+COLUMN = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `x` cannot be resolved. \
+SQLSTATE: 42703; line 1 pos 7;
+'Project ['x]
++- OneRowRelation
+"""
+SYNTAX = """
+[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'. SQLSTATE: 42601 (line 1, pos 0)
+
+== SQL ==
+selec 1
+^^^
+"""
+JOB = """An error occurred while calling o192.parquet.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent \
+failure: Lost task 0.0 in stage 3.0 (TID 4) (192.0.2.2 executor driver): java.io.IOException: Mkdirs failed to create x
+\tat org.apache.hadoop.fs.Thing.create(Thing.java:480)
+
+Driver stacktrace:
+\tat org.apache.spark.scheduler.DAGScheduler.abort(DAGScheduler.scala:1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (CHAINED, "ValueError: outer"),
+        (DIVISION, "Division by zero. Use `try_divide` to tolerate."),
+        (COLUMN, "A column with name `x` cannot be resolved. (line 1 pos 7)"),
+        (SYNTAX, "Syntax error at or near 'selec'. (line 1, pos 0)"),
+        (JOB, "Mkdirs failed to create x"),
+    ],
+)
+def test_one_sentence_is_left_of_what_spark_says(text: str, sentence: str) -> None:
+    assert root_cause(FromSparkError(text)) == Cause(sentence)
+
+
+def test_our_own_errors_keep_their_words_and_their_exit_code_across_processes() -> None:
+    expected = Cause("no broker at h:1: start one", ExitCode.UNAVAILABLE)
+
+    assert root_cause(FromSparkError(PLANNING)) == expected
+    assert root_cause(ClusterUnavailableError("no broker at h:1: start one")) == expected
+
+
+def test_an_error_of_the_users_own_code_is_named() -> None:
+    assert root_cause(KeyError("dep_delay")).sentence == "KeyError: 'dep_delay'"

@@ -1,0 +1,147 @@
+"""What is found wrong with steps before Spark starts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from eosfw_spark import checks
+from eosfw_spark.engine import SparkStepEngine
+from eosfw_spark.java import Java, java_problem
+from eosfw_spark.schemas import columns
+
+from eosfw.protocols import Step, StepInput
+
+INPUT = StepInput("t", "topic")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(checks, "java_problem", lambda: None)
+    (tmp_path / "good_steps.py").write_text("def total(t):\n    return t\n\ndef other(x):\n    return x\n")
+    (tmp_path / "bad_steps.py").write_text("raise RuntimeError('at import')\n")
+    yield str(tmp_path)
+    for name in ("good_steps", "bad_steps"):
+        sys.modules.pop(name, None)
+
+
+def problems(folder: str, *steps: Step) -> list[str]:
+    return [str(each) for each in SparkStepEngine.problems(steps, folder)]
+
+
+def test_good_steps_have_no_problem(folder: str) -> None:
+    typed = StepInput("t", "topic", "json", "id BIGINT, name STRUCT<a: INT, b: STRING>")
+
+    assert (
+        problems(folder, Step("a", [INPUT], "a", function="good_steps:total"), Step("b", [typed], "b", sql="x")) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Step("a", [], "out", sql="x"), "step a: has no input"),
+        (Step("a", [INPUT, INPUT], "out", sql="x"), "step a: 2 inputs are called t"),
+        (Step("a", [INPUT], "out"), "step a: needs either sql or function"),
+        (Step("a", [INPUT], "out", sql="x", function="good_steps:total"), "needs either sql or function, not both"),
+        (Step("a", [INPUT], "out", sql="  "), "step a: its sql is empty"),
+        (Step("a", [INPUT], "out", function="total"), "function total: function 'total' is not written as module:name"),
+        (Step("a", [INPUT], "out", function="no_steps:f"), "function no_steps:f: No module named 'no_steps'"),
+        (Step("a", [INPUT], "out", function="good_steps:f"), "module good_steps has no function 'f'"),
+        (Step("a", [INPUT], "out", function="bad_steps:f"), "cannot be imported: RuntimeError: at import"),
+        (Step("a", [INPUT], "out", function="good_steps:other"), "cannot be called with the tables t"),
+        (Step("a", [INPUT], ".", sql="x"), "would replace the folder of the pipeline itself"),
+        (Step("a", [INPUT], "..", sql="x"), "would replace the folder of the pipeline itself"),
+        (Step("a", [INPUT], "good_steps.py", sql="x"), "is a file; name a folder"),
+        (Step("a", [StepInput("a b", "t")], "out", sql="x"), "'a b' cannot name a table"),
+        (Step("a", [StepInput("t", "t", "jsn", "a INT")], "out", sql="x"), "format 'jsn'; with a schema"),
+        (Step("a", [StepInput("t", "t", "json")], "out", sql="x"), "has a format but no schema"),
+        (Step("a", [StepInput("t", "t", None, "a INT")], "out", sql="x"), "has no format; with a schema"),
+        (Step("a", [StepInput("t", "t", "json", "a")], "out", sql="x"), "'a' is not a column; write NAME TYPE"),
+        (Step("a", [StepInput("t", "t", "json", "a INT, Key INT, A INT")], "out", sql="x"), "Kafka's: Key, A"),
+    ],
+)
+def test_a_problem_names_its_step(folder: str, step: Step, said: str) -> None:
+    found = problems(folder, step)
+
+    assert len(found) == 1
+    assert said in found[0]
+    assert found[0].startswith("step a: ")
+
+
+def test_a_folder_with_foreign_files_is_never_replaced(folder: str) -> None:
+    (Path(folder) / "out").mkdir()
+    (Path(folder) / "out" / "thesis.txt").write_text("years of work")
+
+    (found,) = problems(folder, Step("a", [INPUT], "out", sql="x"))
+
+    assert "holds thesis.txt, which no step wrote" in found
+
+
+def test_no_two_steps_share_an_output(folder: str) -> None:
+    steps = [
+        Step("a", [INPUT], "out", sql="x"),
+        Step("b", [INPUT], "out/b", sql="x"),
+        Step("c", [INPUT], "out", sql="x"),
+    ]
+
+    assert len(problems(folder, *steps)) == 3
+
+
+def test_no_step_needs_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+    assert problems(str(tmp_path)) == []
+
+
+# --- Java
+
+
+def fake_java(folder: Path, prints: str) -> None:
+    command = folder / "bin" / "java"
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/sh\necho '{prints}' >&2\n")
+    command.chmod(0o755)
+
+
+def test_a_missing_java_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+    assert java_problem() == (
+        "Spark needs Java 17 or later, but there is no java on PATH, and JAVA_HOME is not set: "
+        "install a JDK 17 or newer, or point JAVA_HOME at one"
+    )
+
+
+@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22"])
+def test_an_old_java_is_told_with_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    fake_java(tmp_path, f'openjdk version "{version}" 2024-01-16')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+    said = java_problem()
+
+    assert said is not None
+    assert f"is version {version}" in said
+    assert f"JAVA_HOME={tmp_path}" in said
+
+
+def test_a_java_home_without_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+    assert f"JAVA_HOME={tmp_path} holds no bin/java" in (java_problem() or "")
+
+
+@pytest.mark.parametrize(("version", "major"), [("17.0.15", 17), ("1.8.0_402", 8), ("21", 21), ("25-ea", 25)])
+def test_versions_are_read_in_both_spellings(version: str, major: int) -> None:
+    assert Java("java", version).major == major
+
+
+def test_a_schema_is_cut_at_its_own_commas_alone() -> None:
+    assert columns("a INT, `b c` DECIMAL(10,2), d: MAP<STRING, INT>") == [
+        ("a", "INT"),
+        ("b c", "DECIMAL(10,2)"),
+        ("d", "MAP<STRING, INT>"),
+    ]

@@ -1,0 +1,66 @@
+"""How options of `format("eosfw")` are read."""
+
+from __future__ import annotations
+
+import pytest
+from eosfw_spark.options import offsets_json, parse
+
+from eosfw.errors import ConfigError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
+
+ENOUGH = {"kafka.bootstrap.servers": "h:1", "subscribe": "a, b,a"}
+
+
+def problems(**more: str) -> list[str]:
+    with pytest.raises(ConfigError) as raised:
+        parse({**ENOUGH, **{name.replace("__", "."): value for name, value in more.items()}})
+    return [str(each) for each in raised.value.problems]
+
+
+def test_what_is_not_said_reads_all_that_is_committed() -> None:
+    options = parse(ENOUGH)
+
+    assert options.topics == ("a", "b")
+    assert (options.starts, options.ends, options.assigned) == (None, None, None)
+    assert options.isolation is IsolationLevel.READ_COMMITTED
+    assert options.backend == "confluent"
+    assert dict(options.properties) == {"bootstrap.servers": "h:1"}
+
+
+def test_names_are_read_in_any_case() -> None:
+    options = parse({**ENOUGH, "INCLUDEHEADERS": "TRUE", "minpartitions": "3", "endingOffsets": "LATEST"})
+
+    assert (options.headers, options.min_partitions, options.ends) == (True, 3, None)
+
+
+def test_offsets_are_read_as_they_are_written() -> None:
+    offsets = {TopicPartition("a", 0): 3, TopicPartition("a", 1): -2, TopicPartition("b", 0): 0}
+
+    assert parse({**ENOUGH, "startingOffsets": offsets_json(offsets)}).starts == offsets
+
+
+def test_every_problem_is_told_at_once() -> None:
+    found = problems(includeHeaders="perhaps", minPartitions="0", kafka__isolation__level="dirty", nonsense="1")
+
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"startingOffset": "earliest"}, "did you mean startingOffsets?"),
+        ({"failOnDataLoss": "false"}, "not supported by format eosfw yet"),
+        ({"assign": '{"a":[0]}'}, "excludes `assign`"),
+        ({"startingOffsets": "latest"}, 'must be "earliest" or JSON'),
+        ({"startingOffsets": '{"a":{"0":-1}}'}, "a-0 the offset -1"),
+        ({"endingOffsets": '{"a":{"0":-2}}'}, "a-0 the offset -2"),
+        ({"endingOffsets": "[1]"}, 'must be "latest" or JSON'),
+        ({"subscribe": " , "}, "names no topic"),
+        ({"kafka__bootstrap__servers": ""}, "is missing; give the cluster as HOST:PORT"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str], said: str) -> None:
+    (found,) = problems(**given)
+
+    assert said in found

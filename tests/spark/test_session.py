@@ -1,0 +1,96 @@
+"""What a run of Spark leaves on the machine: nothing, on stdout least of all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eosfw.waiting import ThreadRuntime
+
+WHOLE_RUN = """
+import json
+from eosfw_spark import session
+running = session.start(cores=2)
+assert running.spark.sql("SELECT 1 AS one").collect()[0].one == 1
+try:
+    running.spark.sql("SELECT nothing").collect()
+except Exception as why:
+    pass
+running.close()
+print(json.dumps({"done": True}))
+"""
+WAITING_RUN = """
+import sys
+from eosfw_spark import session
+running = session.start(cores=2)
+running.spark.range(10).rdd.map(lambda row: row).count()
+print(running.spark.sparkContext._gateway.proc.pid, flush=True)
+sys.stdin.read()
+"""
+WITHIN = 20.0
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "tmp").mkdir()
+    return tmp_path
+
+
+def environment(place: Path) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(place / "tmp")}
+
+
+def alive(pid: int) -> bool:
+    """A zombie that waits for its parent is dead enough."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def test_stdout_belongs_to_the_caller_and_no_file_stays(java: None, place: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WHOLE_RUN],
+        cwd=place,
+        env=environment(place),
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, '{"done": true}\n')
+    assert done.stderr == ""
+    assert list((place / "tmp").iterdir()) == []
+    assert [path.name for path in place.iterdir()] == ["tmp"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks for processes in /proc")
+def test_a_killed_run_takes_its_jvm_and_its_files_with_it(java: None, place: Path) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-c", WAITING_RUN],
+        cwd=place,
+        env=environment(place),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert run.stdout is not None
+    jvm = int(run.stdout.readline())
+    assert alive(jvm)
+
+    run.send_signal(signal.SIGKILL)
+    run.wait(WITHIN)
+    run.communicate()
+
+    runtime = ThreadRuntime()
+    deadline = runtime.now() + WITHIN
+    while (alive(jvm) or list((place / "tmp").iterdir())) and runtime.now() < deadline:
+        runtime.sleep(0.05)
+    assert not alive(jvm)
+    assert list((place / "tmp").iterdir()) == []

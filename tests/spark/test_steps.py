@@ -1,0 +1,196 @@
+"""What a step leaves behind, whether it succeeds or fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eosfw_spark.engine import SparkStepEngine
+from pyarrow import parquet
+from pyspark.sql import SparkSession
+
+from eosfw.errors import ExitCode, StepFailedError
+from eosfw.protocols import Step, StepInput
+
+FUNCTIONS = """
+from pyspark.sql import functions as F
+
+
+def keyed(left, right):
+    print("this must not reach stdout")
+    return left.join(right, "value").select(left["value"].alias("both"))
+
+
+@F.udf("int")
+def halved(number):
+    import helpers_of_steps
+    return helpers_of_steps.half(number)
+
+
+def halves(numbers):
+    return numbers.select(halved(F.col("n")).alias("half"))
+
+
+def broken(numbers):
+    raise KeyError("dep_delay")
+
+
+def wrong(numbers):
+    return [1, 2]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "functions_of_steps.py").write_text(FUNCTIONS)
+    (tmp_path / "helpers_of_steps.py").write_text("def half(number):\n    return number // 2\n")
+    yield tmp_path
+    sys.modules.pop("functions_of_steps", None)
+
+
+@pytest.fixture
+def engine(spark: SparkSession, history: Any, folder: Path) -> Iterator[SparkStepEngine]:
+    """An engine in the session of all tests, which it therefore leaves running."""
+    running = SparkStepEngine.start("confluent", {"bootstrap.servers": history.servers}, str(folder))
+    yield running
+    running.close()
+    assert spark.range(1).count() == 1
+
+
+@pytest.fixture
+def numbers(history: Any) -> str:
+    """A topic with committed JSON of n = 0..9, an aborted one between them."""
+    topic: str = history.topic(2)
+    history.commit(topic, [json.dumps({"n": n, "text": str(n)}).encode() for n in range(5)])
+    history.abort(topic, [b'{"n": 99}'])
+    history.commit(topic, [json.dumps({"n": str(n), "text": None}).encode() for n in range(5, 10)], partition=1)
+    return topic
+
+
+def typed(topic: str) -> StepInput:
+    return StepInput("numbers", topic, "json", "n INT, text STRING")
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return parquet.read_table(folder).to_pylist()  # type: ignore[no-any-return]
+
+
+def test_a_sql_step_writes_what_is_committed_and_counts_its_rows(
+    engine: SparkStepEngine, history: Any, numbers: str, folder: Path
+) -> None:
+    step = Step("doubles", [typed(numbers)], "out/doubles", sql="SELECT n * 2 AS d, partition FROM numbers WHERE n > 0")
+
+    written = engine.run(step, history.bounds(numbers))
+
+    assert written == 9
+    assert sorted(row["d"] for row in rows(folder / "out/doubles")) == [2, 4, 6, 8, 10, 12, 14, 16, 18]
+    assert {path.name for path in (folder / "out").iterdir()} == {"doubles"}
+
+
+def test_a_rerun_replaces_the_output_by_the_same_rows(
+    engine: SparkStepEngine, history: Any, numbers: str, folder: Path
+) -> None:
+    step = Step("all", [typed(numbers)], "out", sql="SELECT n FROM numbers")
+    ranges = history.bounds(numbers)
+
+    engine.run(step, ranges)
+    history.commit(numbers, [b'{"n": 77}'])
+    engine.run(step, ranges)
+
+    assert sorted(row["n"] for row in rows(folder / "out")) == list(range(10))
+
+
+def test_a_function_gets_its_tables_by_name_and_its_prints_stay_off_stdout(
+    engine: SparkStepEngine, history: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left, right = history.topic(), history.topic()
+    history.commit(left, [b"a", b"b"])
+    history.commit(right, [b"b", b"c"])
+    inputs = [StepInput("right", right), StepInput("left", left)]
+
+    engine.run(Step("join", inputs, "out", function="functions_of_steps:keyed"), history.bounds(left, right))
+
+    assert rows(folder / "out") == [{"both": b"b"}]
+    assert capsys.readouterr().out == ""
+
+
+def test_a_function_may_use_modules_beside_it_in_sparks_workers(
+    engine: SparkStepEngine, history: Any, numbers: str, folder: Path
+) -> None:
+    engine.run(Step("halves", [typed(numbers)], "out", function="functions_of_steps:halves"), history.bounds(numbers))
+
+    assert sorted(row["half"] for row in rows(folder / "out")) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_csv_values_become_columns(engine: SparkStepEngine, history: Any, folder: Path) -> None:
+    topic = history.topic()
+    history.commit(topic, [b'1,"a, b"', b"2,c"])
+    table = StepInput("lines", topic, "csv", "id INT, name STRING")
+
+    engine.run(Step("csv", [table], "out", sql="SELECT id, name FROM lines ORDER BY id"), history.bounds(topic))
+
+    assert rows(folder / "out") == [{"id": 1, "name": "a, b"}, {"id": 2, "name": "c"}]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"function": "functions_of_steps:broken"}, "step s failed: KeyError: 'dep_delay'"),
+        ({"function": "functions_of_steps:wrong"}, "returned list, not a DataFrame"),
+        ({"sql": "SELEC 1"}, "step s failed: Syntax error at or near 'SELEC'"),
+        ({"sql": "SELECT nothing FROM numbers"}, "`nothing` cannot be resolved"),
+        ({"sql": "SELECT 1 / (n - n) AS x FROM numbers"}, "step s failed: Division by zero"),
+        ({"sql": "SELECT n, N FROM numbers"}, "step s failed: The column `n` already exists"),
+    ],
+)
+def test_a_failing_step_keeps_its_earlier_output_and_says_why_in_one_line(
+    engine: SparkStepEngine, history: Any, numbers: str, folder: Path, body: dict[str, str], said: str
+) -> None:
+    ranges = history.bounds(numbers)
+    engine.run(Step("s", [typed(numbers)], "out", sql="SELECT n FROM numbers"), ranges)
+
+    with pytest.raises(StepFailedError) as raised:
+        engine.run(Step("s", [typed(numbers)], "out", **body), ranges)
+
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert sorted(row["n"] for row in rows(folder / "out")) == list(range(10))
+    assert not (folder / ".out.writing").exists()
+
+
+def test_a_value_that_does_not_fit_its_schema_fails_the_step(
+    engine: SparkStepEngine, history: Any, folder: Path
+) -> None:
+    topic = history.topic()
+    history.commit(topic, [b'{"n": 1}', b'{"n": "many"}'])
+
+    with pytest.raises(StepFailedError, match="'many'"):
+        engine.run(Step("s", [typed(topic)], "out", sql="SELECT n FROM numbers"), history.bounds(topic))
+
+
+def test_a_step_without_rows_leaves_an_empty_table(engine: SparkStepEngine, history: Any, folder: Path) -> None:
+    topic = history.topic()
+
+    written = engine.run(Step("s", [typed(topic)], "out", sql="SELECT n FROM numbers"), history.bounds(topic))
+
+    assert written == 0
+    assert parquet.read_table(folder / "out").schema.names == ["n"]
+
+
+def test_a_cluster_that_went_away_fails_a_step_with_its_address(spark: SparkSession, folder: Path) -> None:
+    from eosfw.ids import TopicPartition
+    from eosfw.records import OffsetRange
+
+    properties = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "2000"}
+    engine = SparkStepEngine.start("confluent", properties, str(folder))
+
+    with pytest.raises(StepFailedError, match=r"127\.0\.0\.1:1") as raised:
+        engine.run(
+            Step("s", [typed("t")], "out", sql="SELECT n FROM numbers"), {TopicPartition("t", 0): OffsetRange(0, 5)}
+        )
+
+    assert raised.value.exit_code is ExitCode.UNAVAILABLE
