@@ -1,0 +1,133 @@
+"""A worker group on a cluster, watched, with gates to freeze it at."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, Self
+
+from tests.runtime.counting import CountingConnector, expected
+
+from eosfw.config.worker import WORKER
+from eosfw.connectors import SourceConnector
+from eosfw.observe import Announcer, Gates, History
+from eosfw.protocols import Backend, Gap
+from eosfw.registry import load_plugins
+from eosfw.runtime import Worker
+from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.waiting import ThreadRuntime
+
+PATIENCE = 60.0
+RUNTIME = ThreadRuntime()
+PLUGINS = load_plugins()
+
+
+class GroupPlugins:
+    """What is installed, with a connector of the tests' own."""
+
+    def __init__(self, connector: SourceConnector) -> None:
+        self._connector = connector
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(PLUGINS, name)
+
+    def connector(self, connector_class: str) -> SourceConnector:
+        return self._connector
+
+
+class Group:
+    """One worker of a group, on a cluster; another with the same `name` is a second run of it."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        name: str | None = None,
+        *,
+        connector: SourceConnector | None = None,
+        wrap: Callable[[Backend], Backend] = lambda backend: backend,
+        **worker: str,
+    ) -> None:
+        self.name = name or f"g{uuid.uuid4().hex[:8]}"
+        self.topic = f"{self.name}-counts"
+        self.backend = PLUGINS.backend("confluent").connect({"bootstrap.servers": bootstrap_servers}, RUNTIME)
+        self.gates = Gates(RUNTIME)
+        self.history = History(RUNTIME)
+        self.events: list[StepEvent] = []
+        properties = {
+            "group.id": self.name,
+            "exactly.once.source.support": "enabled",
+            "offset.storage.partitions": "3",
+            "task.shutdown.graceful.timeout.ms": "500",
+        }
+        properties |= {key.replace("_", "."): value for key, value in worker.items()}
+        announcer = Announcer([self.history, self.gates])
+        self.worker = Worker(
+            WORKER.parse(properties),
+            wrap(self.backend),
+            GroupPlugins(connector or CountingConnector()),
+            self._hear(announcer),
+            RUNTIME,
+        )
+
+    def _hear(self, announcer: Announcer) -> Callable[[StepEvent], None]:
+        def hear(event: StepEvent) -> None:
+            self.events.append(event)
+            announcer(event)
+
+        return hear
+
+    def put(self, **properties: str) -> int:
+        """Put the counting connector `c`."""
+        given = {key.replace("_", "."): value for key, value in properties.items()}
+        return self.worker.put_connector("c", {"connector.class": "counting", "topic": self.topic, **given})
+
+    def committed(self) -> list[bytes]:
+        """What a reader of committed records sees, sorted."""
+        reader = PLUGINS.isolation_reader().over(self.backend, RUNTIME)
+        try:
+            found = reader.read(reader.bounds([self.topic]), 30.0)
+            return sorted(value for batch in found if not isinstance(batch, Gap) for value in batch.values)
+        finally:
+            reader.close()
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for something, not for ever."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > deadline:
+                last = [(event.step.value, str(event.task), event.generation) for event in self.events[-15:]]
+                raise AssertionError(f"{what} did not come; the last steps: {last}; {self.worker.status()}")
+            time.sleep(0.01)
+
+    def until_drained(self) -> None:
+        """Wait until every source is at its end."""
+        self.until(lambda: self.worker.drained(PATIENCE) or bool(self.worker.status().failures), "a drained run")
+        assert not self.worker.status().failures, [task.trace for task in self.worker.status().failures]
+
+    def until_step(self, step: TaskStep, count: int = 1, **wanted: object) -> None:
+        """Wait until a step was announced so often."""
+
+        def seen() -> bool:
+            hits = [e for e in self.events if e.step is step and all(getattr(e, k) == v for k, v in wanted.items())]
+            return len(hits) >= count
+
+        self.until(seen, f"{count} x {step.value}")
+
+    def until_zombies_ended(self) -> None:
+        """Wait until no abandoned task is alive."""
+        self.until(lambda: not self.worker.status().zombies, "the end of the zombies")
+
+    def __enter__(self) -> Self:
+        self.worker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.gates.close()
+        self.worker.stop(10.0)
+        self.backend.close()
+
+
+def exactly(streams: int, until: int) -> list[bytes]:
+    """Every record that must be there, once."""
+    return expected(streams, until)

@@ -1,0 +1,93 @@
+"""Task counts may change as they like: nothing is lost, nothing comes twice."""
+
+from __future__ import annotations
+
+from eosfw.state.steps import TaskStep
+
+from .group import Group, exactly
+
+
+def test_reconfiguration_keeps_every_record_exactly_once(cluster):
+    """testConnectorReconfiguration, LOG-05, FEN-01: 3, 5, 1, 3 tasks; each round fences the count before it."""
+    with Group(cluster.bootstrap_servers) as group:
+        for generation, tasks in enumerate((3, 5, 1, 3)):
+            assert group.put(streams="5", until="400", batch="2", tasks_max=str(tasks)) == generation
+            group.until_step(TaskStep.COMMITTED, 3, generation=generation)
+        group.until_drained()
+
+        assert group.committed() == exactly(5, 400)
+        rounds = [event.detail["count"] for event in group.events if event.step is TaskStep.FENCE_ZOMBIES]
+        assert rounds == [3, 5, 1]
+        status = group.worker.status()
+        assert status.records == 2000
+
+
+def test_a_lone_task_is_replaced_without_a_physical_fencing(cluster):
+    """FEN-01: old and new share one id; initialising fences by itself."""
+    with Group(cluster.bootstrap_servers) as group:
+        for _ in range(2):
+            group.put(streams="1", until="300", batch="2")
+            group.until_step(TaskStep.COMMITTED, 3)
+        group.until_drained()
+
+        assert group.committed() == exactly(1, 300)
+        assert not [event for event in group.events if event.step is TaskStep.FENCE_ZOMBIES]
+
+
+def test_a_connector_may_have_no_tasks_for_a_while(cluster):
+    """FEN-13, LOG-06: a count of 0 is a generation like any other."""
+    with Group(cluster.bootstrap_servers) as group:
+        group.put(streams="2", until="20", batch="2", tasks_max="2")
+        group.until_drained()
+        assert group.put(streams="0") == 1
+        assert group.worker.status().tasks == ()
+        assert group.worker.drained(0)
+        group.put(streams="2", until="40", batch="2", tasks_max="2")
+        group.until_drained()
+
+        assert group.committed() == exactly(2, 40)
+
+
+def test_deletion_and_recreation_still_fences(cluster):
+    """LOG-08: the task count record outlives the connector, so a zombie of before is shut out."""
+    with Group(cluster.bootstrap_servers) as group:
+        gate = group.gates.freeze(TaskStep.COMMIT, task=1)
+        group.put(streams="2", until="30", batch="3", tasks_max="2")
+        assert gate.reached.wait(30)
+        group.worker.remove_connector("c")
+        assert "c" not in group.worker.status().connectors
+
+        assert group.put(streams="2", until="30", batch="3", tasks_max="1") == 1
+        group.until_drained()
+        gate.open()
+        group.until_zombies_ended()
+
+        assert group.committed() == exactly(2, 30)
+        assert [e.detail["count"] for e in group.events if e.step is TaskStep.FENCE_ZOMBIES] == [2]
+
+
+def test_a_second_run_continues_from_the_stored_offsets(cluster):
+    """OFF-02, OFF-03, TXN-07: nothing but the offsets topic is needed to go on."""
+    with Group(cluster.bootstrap_servers) as first:
+        first.put(streams="2", until="20", batch="3", tasks_max="2")
+        first.until_drained()
+    with Group(cluster.bootstrap_servers, first.name) as second:
+        second.put(streams="2", until="50", batch="3", tasks_max="1")
+        second.until_drained()
+
+        assert second.committed() == exactly(2, 50)
+        assert second.worker.status().records == 60
+
+
+def test_a_killed_worker_leaves_nothing_half_done(cluster):
+    """Ruling 16: open transactions abort; the next run neither loses nor repeats."""
+    with Group(cluster.bootstrap_servers) as first:
+        gate = first.gates.freeze(TaskStep.COMMIT, task=0, nth=3)
+        first.put(streams="1", until="50", batch="4")
+        assert gate.reached.wait(30)
+        first.worker.kill()
+    with Group(cluster.bootstrap_servers, first.name) as second:
+        second.put(streams="1", until="50", batch="4")
+        second.until_drained()
+
+        assert second.committed() == exactly(1, 50)

@@ -1,0 +1,99 @@
+"""When a task cannot know what became of its transaction, the cluster decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from eosfw.errors import IndefiniteOutcomeError
+from eosfw.state.steps import TaskStep
+
+from .group import Group, exactly
+
+
+class LosingProducer:
+    """Loses the answer to one commit, after or before the cluster heard of it."""
+
+    def __init__(self, producer: Any, lose: Callable[[], bool], *, happened: bool) -> None:
+        self._producer, self._lose, self._happened = producer, lose, happened
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._producer, name)
+
+    def commit_transaction(self, timeout: float) -> None:
+        if not self._lose():
+            return self._producer.commit_transaction(timeout)
+        if self._happened:
+            self._producer.commit_transaction(timeout)
+        raise IndefiniteOutcomeError("the answer was lost")
+
+
+class LosingBackend:
+    """A backend whose second task commit gets no answer."""
+
+    name = "confluent"
+
+    def __init__(self, backend: Any, *, happened: bool) -> None:
+        self._backend, self._happened = backend, happened
+        self.commits = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def producer(self, transactional_id: str | None, **more: Any) -> Any:
+        producer = self._backend.producer(transactional_id, **more)
+        if (transactional_id or "").startswith("connect-cluster-"):
+            return producer
+        return LosingProducer(producer, self._due, happened=self._happened)
+
+    def _due(self) -> bool:
+        self.commits += 1
+        return self.commits == 2
+
+
+@pytest.mark.parametrize("happened", [True, False], ids=["committed", "not committed"])
+def test_a_lost_answer_is_neither_a_loss_nor_a_repeat(cluster, happened):
+    """Design decision 7: discard the producer, start over, read the committed offsets, replay."""
+    wrap = lambda backend: LosingBackend(backend, happened=happened)  # noqa: E731
+    with Group(cluster.bootstrap_servers, wrap=wrap) as group:
+        group.put(streams="1", until="30", batch="5")
+        group.until_drained()
+
+        assert group.committed() == exactly(1, 30)
+        assert [notice.kind for notice in group.worker.status().notices] == ["indefinite outcome"]
+        assert [event.step for event in group.events].count(TaskStep.INIT_PRODUCER) == 2
+
+
+def test_an_owner_that_slept_past_its_transaction_timeout_starts_over(cluster):
+    """Ruling 3, TXN-10: the coordinator aborted it; it still owns its share, so one new start replays it."""
+    with Group(cluster.bootstrap_servers) as group:
+        gate = group.gates.freeze(TaskStep.COMMIT, task=0, nth=2)
+        override = {"producer.override.transaction.timeout.ms": "1500"}
+        group.put(streams="1", until="30", batch="5", **override)
+        assert gate.reached.wait(30)
+        group.until(lambda: group.worker.status().tasks[0].open_records == 5, "the open transaction")
+        fence_by_timeout(group)
+        gate.open()
+        group.until_drained()
+
+        assert group.committed() == exactly(1, 30)
+        assert any(event.step is TaskStep.FENCED for event in group.events)
+        (notice,) = group.worker.status().notices
+        assert (notice.kind, "transaction.timeout.ms" in notice.text) == ("fenced while owner", True)
+
+
+def fence_by_timeout(group: Group) -> None:
+    """Wait until the coordinator itself aborted the transaction: until what lies behind it can be read."""
+    from eosfw.ids import TopicPartition
+    from eosfw.protocols import IsolationLevel
+
+    partition = TopicPartition(group.topic, 0)
+    admin = group.backend.admin()
+    held = admin.end_offsets([partition], IsolationLevel.READ_COMMITTED)[partition]
+    group.until(
+        lambda: admin.end_offsets([partition], IsolationLevel.READ_COMMITTED)[partition] > held,
+        "the coordinator's own abort",
+    )
+    admin.close()

@@ -1,0 +1,68 @@
+"""A zombie of a replaced generation reaches no reader, wherever it slept."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
+
+from .group import Group, exactly
+
+IN_A_TRANSACTION = tuple(step for step in TRANSACTION if step is not TaskStep.POLL)
+
+
+@pytest.mark.parametrize("step", [*STARTUP, *TRANSACTION], ids=lambda step: step.value)
+def test_a_zombie_that_sleeps_at_any_step_adds_nothing_and_takes_nothing(cluster, step):
+    """TXN-02, FEN-01, FEN-05, FEN-08..10, design decision 10: frozen, replaced with moved partitions, woken."""
+    with Group(cluster.bootstrap_servers) as group:
+        gate = group.gates.freeze(step, task=0, nth=2 if step in TRANSACTION else 1)
+        group.put(streams="3", until="40", batch="4", tasks_max="2")
+        assert gate.reached.wait(30)
+
+        group.put(streams="3", until="40", batch="4", tasks_max="1")
+        group.until_drained()
+        assert [zombie.id.task for zombie in group.worker.status().zombies] == [0]
+        gate.open()
+        group.until_zombies_ended()
+
+        assert group.committed() == exactly(3, 40)
+        if step in IN_A_TRANSACTION:
+            assert any(event.step is TaskStep.FENCED and event.generation == 0 for event in group.events)
+        assert not group.worker.status().superseded
+
+
+@pytest.mark.parametrize("step", IN_A_TRANSACTION, ids=lambda step: step.value)
+def test_a_zombie_with_an_interval_open_for_long_is_shut_out_all_the_same(cluster, step):
+    """BND-07, TXN-02: records already sent in the open transaction are aborted by the fencing."""
+    with Group(cluster.bootstrap_servers) as group:
+        boundary = {"transaction_boundary": "interval", "transaction_boundary_interval_ms": "100"}
+        gate = group.gates.freeze(step, task=1)
+        group.put(streams="2", until="60", batch="1", tasks_max="2", **boundary)
+        assert gate.reached.wait(30)
+
+        group.put(streams="2", until="60", batch="7", tasks_max="1", **boundary)
+        group.until_drained()
+        gate.open()
+        group.until_zombies_ended()
+        group.worker.stop(10.0)
+
+        assert group.committed() == exactly(2, 60)
+
+
+def test_a_zombie_does_not_overwrite_the_status_of_its_successor(cluster):
+    """TXN-13: what a replaced task still says is told apart from what runs."""
+    with Group(cluster.bootstrap_servers) as group:
+        gate = group.gates.freeze(TaskStep.COMMIT, task=0)
+        group.put(streams="1", until="30", batch="3")
+        assert gate.reached.wait(30)
+        group.put(streams="1", until="30", batch="3")
+        group.until_drained()
+        gate.open()
+        group.until_zombies_ended()
+
+        status = group.worker.status()
+        assert [(task.generation, task.state.value) for task in status.tasks] == [(1, "RUNNING")]
+        (zombie,) = status.retired
+        assert (zombie.generation, zombie.state.value, zombie.superseded) == (0, "UNASSIGNED", True)
+        assert f"fenced by generation 1, worker {group.worker.name}" in zombie.trace
+        assert status.records == 30
