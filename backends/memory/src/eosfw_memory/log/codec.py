@@ -1,10 +1,15 @@
-"""Encode records into a batch, decode a batch into columns."""
+"""Encode records into a batch, or decode a batch, by column.
+
+A record is a row of varints around its key, value and headers (KIP-98's message format). Small numbers dominate, so
+writing takes them from a table, while reading handles numbers of one or two bytes in place: a call for each would cost
+more than all the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, count, islice, repeat
 from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch
@@ -14,6 +19,7 @@ from eosfw_memory.log.batch import (
     NO_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
+    BatchHeader,
     Buffer,
     TimestampType,
     assemble,
@@ -21,9 +27,14 @@ from eosfw_memory.log.batch import (
 )
 from eosfw_memory.log.compression import MAX_UNPACKED, unpack
 from eosfw_memory.log.errors import CorruptMessageError
-from eosfw_memory.log.varints import VARINT, read
+from eosfw_memory.log.varints import VARINT, encoded, read, read_unsigned
 
-NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
+_NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
+_NULL: Final = encoded(-1)
+_NO_HEADERS: Final = encoded(0)
+_ATTRIBUTES: Final = b"\0"
+_STARTS: Final = [_ATTRIBUTES + encoded(0) + encoded(offset) for offset in range(1000)]
+"""How a record begins that has its batch's first timestamp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,99 +51,179 @@ class RecordColumns:
         return len(self.offsets)
 
 
+# --- writing
+
+
 def encode_batch(
     keys: Sequence[bytes | None] | None,
     values: Sequence[bytes | None],
-    timestamps: int | Sequence[int],
+    timestamps: Sequence[int] | int,
     *,
     headers: Sequence[Headers] | None = None,
-    producer: ProducerIdAndEpoch = NO_PRODUCER,
+    producer: ProducerIdAndEpoch = _NO_PRODUCER,
     base_sequence: int = NO_SEQUENCE,
     transactional: bool = False,
 ) -> bytes:
-    """One record batch of at least one record; a single timestamp counts for all."""
-    records, bounds = _records(values, timestamps, keys, headers)
-    return assemble(
-        records,
-        len(values),
-        bounds,
-        producer,
-        base_sequence=base_sequence,
-        transactional=transactional,
-    )
+    """Encode at least one record as an uncompressed batch at offset 0. One timestamp serves all records."""
+    starts, bounds = _starts(timestamps, len(values))
+    records = _encoded_records(starts, keys, values, headers)
+    return assemble(records, len(values), bounds, producer, base_sequence=base_sequence, transactional=transactional)
 
 
-def _records(
-    values: Sequence[bytes | None],
-    timestamps: int | Sequence[int],
-    keys: Sequence[bytes | None] | None,
-    headers: Sequence[Headers] | None,
-) -> tuple[bytes, tuple[int, int]]:
+def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Iterable[bytes], tuple[int, int]]:
+    """What comes first in each record, with the first timestamp and the largest."""
     if isinstance(timestamps, int):
-        timestamps = [timestamps] * len(values)
+        beyond = (b"\0\0" + VARINT[offset] for offset in count(len(_STARTS)))
+        return islice(chain(_STARTS, beyond), records), (timestamps, timestamps)
     first = timestamps[0]
+    starts = (_ATTRIBUTES + VARINT[time - first] + VARINT[offset] for offset, time in enumerate(timestamps))
+    return starts, (first, max(timestamps))
+
+
+def _encoded_records(
+    starts: Iterable[bytes],
+    keys: Sequence[bytes | None] | None,
+    values: Sequence[bytes | None],
+    headers: Sequence[Headers] | None,
+) -> bytes:
     pieces: list[bytes] = []
-    nothing: Headers = ()
-    columns = zip(values, timestamps, keys or repeat(None), headers or repeat(nothing), strict=False)
-    for offset, (value, timestamp, key, pairs) in enumerate(columns):
-        body = b"".join(
-            (b"\0", VARINT[timestamp - first], VARINT[offset], _nullable(key), _nullable(value), _headers(pairs))
-        )
-        pieces += VARINT[len(body)], body
-    return b"".join(pieces), (first, max(timestamps))
+    columns = zip(starts, _or_nothing(keys, len(values)), values, _tails(headers, len(values)), strict=True)
+    for start, key, value, tail in columns:
+        key_size, key_bytes = (_NULL, b"") if key is None else (VARINT[len(key)], key)
+        value_size, value_bytes = (_NULL, b"") if value is None else (VARINT[len(value)], value)
+        size = len(start) + len(key_size) + len(key_bytes) + len(value_size) + len(value_bytes) + len(tail)
+        pieces += VARINT[size], start, key_size, key_bytes, value_size, value_bytes, tail
+    return b"".join(pieces)
 
 
-def _nullable(data: bytes | None) -> bytes:
-    return VARINT[-1] if data is None else VARINT[len(data)] + data
+def _or_nothing(column: Sequence[bytes | None] | None, records: int) -> Iterable[bytes | None]:
+    return repeat(None, records) if column is None else column
 
 
-def _headers(pairs: Headers) -> bytes:
-    parts = [VARINT[len(pairs)]]
-    for name, value in pairs:
-        parts += _nullable(name.encode()), _nullable(value)
-    return b"".join(parts)
+def _tails(headers: Sequence[Headers] | None, records: int) -> Iterable[bytes]:
+    return repeat(_NO_HEADERS, records) if headers is None else map(_encoded_headers, headers)
 
 
-def decode_records(batch: Buffer, max_unpacked: int = MAX_UNPACKED) -> RecordColumns:
-    """The records of one whole batch, its checksum checked."""
-    header = read_header(batch)
+def _encoded_headers(headers: Headers) -> bytes:
+    pieces = [VARINT[len(headers)]]
+    for name, value in headers:
+        text = name.encode()
+        pieces += VARINT[len(text)], text
+        pieces += (_NULL,) if value is None else (VARINT[len(value)], value)
+    return b"".join(pieces)
+
+
+# --- reading
+
+
+def decode_records(
+    batch: Buffer, header: BatchHeader | None = None, *, max_unpacked: int = MAX_UNPACKED
+) -> RecordColumns:
+    """Decode one whole batch; `header` is what `read_header` gave for it. Raises CorruptMessageError for damage."""
+    if header is None:
+        header = read_header(batch)
     data = bytes(memoryview(batch)[HEADER.size : header.size])
     if header.compression:
         data = unpack(header.compression, data, max_unpacked)
-    offsets: list[int] = []
-    deltas: list[int] = []
-    keys: list[bytes | None] = []
-    values: list[bytes | None] = []
-    headers: list[Headers] = []
-    position = 0
+    raw = _Raw()
     try:
-        for _ in range(header.records):
-            size, position = read(data, position)
-            end = position + size
-            delta, position = read(data, position + 1)
-            deltas.append(delta)
-            offset, position = read(data, position)
-            offsets.append(header.base_offset + offset)
-            for column in (keys, values):
-                length, position = read(data, position)
-                column.append(None if length < 0 else data[position : position + length])
-                position += max(length, 0)
-            pairs: list[tuple[str, bytes | None]] = []
-            count, position = read(data, position)
-            for _ in range(count):
-                length, position = read(data, position)
-                name = data[position : position + length].decode()
-                position += length
-                length, position = read(data, position)
-                pairs.append((name, None if length < 0 else data[position : position + length]))
-                position += max(length, 0)
-            headers.append(tuple(pairs))
-            if position != end or end > len(data):
-                raise CorruptMessageError("a record is not as long as it declares")
+        end = _read_records(data, header.records, raw)
     except IndexError:
-        raise CorruptMessageError("the records of a batch end in the middle of one") from None
+        raise CorruptMessageError("a record reaches beyond its batch") from None
+    if end != len(data):
+        raise CorruptMessageError(f"{len(data) - end} bytes follow the last record of a batch")
+    return _columns(raw, header)
+
+
+class _Raw:
+    """The columns of a batch as they are read, numbers still in zigzag."""
+
+    __slots__ = ("deltas", "headers", "keys", "offsets", "values")
+
+    def __init__(self) -> None:
+        self.deltas: list[int] = []
+        self.offsets: list[int] = []
+        self.keys: list[bytes | None] = []
+        self.values: list[bytes | None] = []
+        self.headers: dict[int, Headers] = {}
+
+
+def _columns(raw: _Raw, header: BatchHeader) -> RecordColumns:
+    """Add the batch's place and time."""
+    first, base = header.base_timestamp, header.base_offset
     if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        timestamps = [header.max_timestamp] * header.records
+        times = [header.max_timestamp] * len(raw.deltas)
     else:
-        timestamps = [header.base_timestamp + delta for delta in deltas]
-    return RecordColumns(offsets, timestamps, keys, values, headers if any(headers) else None)
+        times = [first + ((delta >> 1) ^ -(delta & 1)) for delta in raw.deltas]
+    offsets = [base + ((offset >> 1) ^ -(offset & 1)) for offset in raw.offsets]
+    headers = [raw.headers.get(at, ()) for at in range(len(offsets))] if raw.headers else None
+    return RecordColumns(offsets, times, raw.keys, raw.values, headers)
+
+
+def _read_records(data: bytes, records: int, into: _Raw) -> int:  # noqa: C901, PLR0912
+    """Read records from the start of `data`; give the position behind them. Flat on purpose, see above."""
+    at = 0
+    add_delta, add_offset = into.deltas.append, into.offsets.append
+    add_key, add_value = into.keys.append, into.values.append
+    for number in range(records):
+        if (raw := data[at]) < 0x80:
+            at += 1
+        elif (high := data[at + 1]) < 0x80:
+            raw, at = raw - 0x80 + (high << 7), at + 2
+        else:
+            raw, at = read_unsigned(data, at)
+        end = at + (raw >> 1)
+        if (raw := data[at + 1]) < 0x80:  # behind the attributes, which mean nothing yet
+            at += 2
+        elif (high := data[at + 2]) < 0x80:
+            raw, at = raw - 0x80 + (high << 7), at + 3
+        else:
+            raw, at = read_unsigned(data, at + 1)
+        add_delta(raw)
+        if (raw := data[at]) < 0x80:
+            at += 1
+        elif (high := data[at + 1]) < 0x80:
+            raw, at = raw - 0x80 + (high << 7), at + 2
+        else:
+            raw, at = read_unsigned(data, at)
+        add_offset(raw)
+        if (raw := data[at]) < 0x80:
+            at += 1
+        elif (high := data[at + 1]) < 0x80:
+            raw, at = raw - 0x80 + (high << 7), at + 2
+        else:
+            raw, at = read_unsigned(data, at)
+        add_key(None if raw & 1 else data[at : (at := at + (raw >> 1))])  # a negative length stands for null
+        if (raw := data[at]) < 0x80:
+            at += 1
+        elif (high := data[at + 1]) < 0x80:
+            raw, at = raw - 0x80 + (high << 7), at + 2
+        else:
+            raw, at = read_unsigned(data, at)
+        add_value(None if raw & 1 else data[at : (at := at + (raw >> 1))])
+        if data[at] == 0:
+            at += 1
+        else:
+            into.headers[number], at = _read_headers(data, at)
+        if at != end:
+            raise CorruptMessageError(f"a record ends at byte {at} where byte {end} was declared")
+    return at
+
+
+def _read_headers(data: bytes, at: int) -> tuple[Headers, int]:
+    pairs: list[tuple[str, bytes | None]] = []
+    number, at = read(data, at)
+    if number < 0:
+        raise CorruptMessageError(f"a record declares {number} headers")
+    for _ in range(number):
+        name, at = _read_bytes(data, at)
+        value, at = _read_bytes(data, at)
+        if name is None:
+            raise CorruptMessageError("a header has no name")
+        pairs.append((name.decode(errors="replace"), value))
+    return tuple(pairs), at
+
+
+def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = read(data, at)
+    return (None, at) if length < 0 else (data[at : at + length], at + length)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
@@ -25,8 +24,7 @@ LEADER_EPOCH: Final = 0
 _DEFAULT: Final = LogConfig()
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """Where a batch lies; `log_append_time` is -1 when its own timestamps count."""
 
     base_offset: int
@@ -36,8 +34,7 @@ class Appended:
     """It was there already; nothing was appended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(NamedTuple):
     """What a fetch found; the records are whole batches, whose first may begin before the wanted offset."""
 
     records: bytes
@@ -48,16 +45,14 @@ class Fetched:
     """The aborted transactions of these records; always empty at read_uncommitted."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimestampAndOffset:
+class TimestampAndOffset(NamedTuple):
     """The answer to a look-up by time; the timestamp is -1 for an end of the log."""
 
     timestamp: int
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class UndecidedTransaction:
+class UndecidedTransaction(NamedTuple):
     """A transaction that is open here (KIP-664)."""
 
     producer: ProducerIdAndEpoch
@@ -113,18 +108,17 @@ class PartitionLog:
         if header is None:
             header = read_header(batch)
         check(header, self.config, now_ms, origin)
-        if header.producer_id != NO_PRODUCER_ID:
-            repeated = self._producers.duplicate_of(header) if origin is Origin.CLIENT else None
-            if repeated is not None:
-                stamp = self._append_time(repeated.timestamp)
-                return Appended(repeated.base_offset, repeated.last_offset, stamp, duplicate=True)
-            self._producers.check(header, origin)
+        has_producer = header.producer_id != NO_PRODUCER_ID
+        repeated = self._producers.admit(header, origin) if has_producer else None
+        if repeated is not None:
+            stamp = self._append_time(repeated.timestamp)
+            return Appended(repeated.base_offset, repeated.last_offset, stamp, duplicate=True)
         kept = bytes(batch)
         if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME:
             kept = restamped(batch, header, now_ms)
             header = read_header(kept)
         base_offset = self._segment.append(kept, header)
-        if header.producer_id != NO_PRODUCER_ID and self._producers.saw(header, base_offset):
+        if has_producer and self._producers.saw(header, base_offset):
             self._open.begin(header.producer_id, base_offset)
         last_offset = base_offset + header.last_offset_delta
         return Appended(base_offset, last_offset, self._append_time(now_ms), duplicate=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.batch import MAX_SEQUENCE, NO_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
+from eosfw_memory.log.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
 from eosfw_memory.log.errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
@@ -44,13 +44,15 @@ class RememberedBatch(NamedTuple):
 class ProducerState:
     """What one partition knows of one producer id, changed in place with every append."""
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "first_offset", "last_timestamp")
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "first_offset", "last_timestamp", "next_sequence")
 
-    def __init__(self, epoch: int = NO_EPOCH) -> None:
+    def __init__(self, epoch: int) -> None:
         self.epoch = epoch
+        self.next_sequence = 0
         self.coordinator_epoch = NO_COORDINATOR
         self.last_timestamp = NO_TIMESTAMP
         self.first_offset = NOT_OPEN
+        """Where its open transaction begins."""
         self.batches: deque[RememberedBatch] = deque(maxlen=REMEMBERED_BATCHES)
 
     @property
@@ -58,14 +60,29 @@ class ProducerState:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def move_to(self, epoch: int) -> None:
-        """Take an epoch; a new one starts without memory of the old one's batches."""
+        """Take an epoch; a new one starts at 0 without memory of the old one's batches."""
         if epoch != self.epoch:
             self.epoch = epoch
+            self.next_sequence = 0
             self.batches.clear()
+
+    def remember(self, header: BatchHeader, base_offset: int) -> None:
+        """Take note of a batch with sequence numbers."""
+        last = header.last_sequence
+        last_offset = base_offset + header.last_offset_delta
+        self.batches.append(RememberedBatch(header.base_sequence, last, base_offset, last_offset, header.max_timestamp))
+        self.next_sequence = 0 if last == MAX_SEQUENCE else last + 1
+
+    def repetition(self, header: BatchHeader) -> RememberedBatch | None:
+        """The batch of which this one is a repetition, if it is among the latest five."""
+        if header.producer_epoch != self.epoch:
+            return None
+        wanted = (header.base_sequence, header.last_sequence)
+        return next((batch for batch in self.batches if batch[:2] == wanted), None)
 
 
 class ProducerStates:
-    """Every producer of one partition. `check…` and `duplicate_of` change nothing; `saw…` follows the append."""
+    """Every producer of one partition."""
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
@@ -74,27 +91,22 @@ class ProducerStates:
         """Every producer by its id; not to be changed."""
         return self._states
 
-    def duplicate_of(self, header: BatchHeader) -> RememberedBatch | None:
-        """The batch of which this one is a repetition, if it is among the latest five (BRK-02)."""
-        state = self._states.get(header.producer_id)
-        if state is None or state.epoch != header.producer_epoch:
-            return None
-        wanted = (header.base_sequence, header.last_sequence)
-        return next((batch for batch in state.batches if batch[:2] == wanted), None)
-
-    def check(self, header: BatchHeader, origin: Origin) -> None:
-        """Raise when the producer may not append this batch now."""
+    def admit(self, header: BatchHeader, origin: Origin) -> RememberedBatch | None:
+        """Let a batch pass (None), recognise its repetition, or raise; nothing is changed (BRK-01 to 04)."""
         state = self._states.get(header.producer_id)
         if state is None:
-            return  # BRK-03: unknown or forgotten, so any sequence number may be the next
+            return None  # BRK-03: unknown or forgotten, so any sequence number may be the next
         _check_epoch(state, header.producer_id, header.producer_epoch)
         if origin is Origin.CLIENT:
-            _check_sequence(state, header)
+            due = state.next_sequence if header.producer_epoch == state.epoch else 0
+            if header.base_sequence != due:
+                return state.repetition(header) or _out_of_order(header, due)
         if state.first_offset != NOT_OPEN and not header.transactional:
             raise InvalidTxnStateError(
                 f"producer {header.producer_id} sent a batch outside any transaction while its transaction from offset "
                 f"{state.first_offset} on is open: end that first"
             )
+        return None
 
     def saw(self, header: BatchHeader, base_offset: int) -> bool:
         """Take note of an appended batch; tell whether it began a transaction here."""
@@ -104,12 +116,7 @@ class ProducerStates:
         state.move_to(header.producer_epoch)
         state.last_timestamp = header.max_timestamp
         if header.base_sequence != NO_SEQUENCE:
-            last_offset = base_offset + header.last_offset_delta
-            state.batches.append(
-                RememberedBatch(
-                    header.base_sequence, header.last_sequence, base_offset, last_offset, header.max_timestamp
-                )
-            )
+            state.remember(header, base_offset)
         begins = header.transactional and state.first_offset == NOT_OPEN
         if begins:
             state.first_offset = base_offset
@@ -129,7 +136,9 @@ class ProducerStates:
 
     def saw_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
         """Take note of an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""
-        state = self._states.setdefault(producer.producer_id, ProducerState())
+        state = self._states.get(producer.producer_id)
+        if state is None:
+            state = self._states[producer.producer_id] = ProducerState(producer.epoch)
         ended, state.first_offset = state.first_offset, NOT_OPEN
         state.move_to(producer.epoch)
         state.coordinator_epoch = coordinator_epoch
@@ -145,12 +154,8 @@ def _check_epoch(state: ProducerState, producer_id: int, epoch: int) -> None:
         )
 
 
-def _check_sequence(state: ProducerState, header: BatchHeader) -> None:
-    same_epoch = header.producer_epoch == state.epoch
-    last = state.last_sequence if same_epoch else NO_SEQUENCE
-    expected = 0 if last == MAX_SEQUENCE else last + 1
-    if header.base_sequence != expected:
-        raise OutOfOrderSequenceNumberError(
-            f"producer {header.producer_id}, epoch {header.producer_epoch}: "
-            f"sequence number {header.base_sequence} came where {expected} was due"
-        )
+def _out_of_order(header: BatchHeader, due: int) -> NoReturn:
+    raise OutOfOrderSequenceNumberError(
+        f"producer {header.producer_id}, epoch {header.producer_epoch}: "
+        f"sequence number {header.base_sequence} came where {due} was due"
+    )

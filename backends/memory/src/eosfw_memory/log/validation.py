@@ -47,8 +47,8 @@ def _problem(header: BatchHeader, origin: Origin) -> str | None:
         return f"the base offset of a batch that is sent must be 0, not {header.base_offset}"
     if header.producer_id == NO_PRODUCER_ID:
         return "a transactional record batch names no producer id" if header.transactional else None
-    if origin is Origin.CLIENT and header.base_sequence < 0:
-        return f"producer {header.producer_id} sent a batch without a sequence number ({header.base_sequence})"
+    if origin is Origin.CLIENT and (header.base_sequence < 0 or header.producer_epoch < 0):
+        return f"producer {header.producer_id} sent a batch without a sequence number or without an epoch"
     return None
 
 
