@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from eosfw_spark.causes import Cause, root_cause
 
 from eosfw.errors import ClusterUnavailableError, ExitCode
+from eosfw_spark.causes import Cause, root_cause
 
 
 class FromSparkError(Exception):

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from eosfw.protocols import Step, StepInput
 from eosfw_spark import checks
 from eosfw_spark.engine import SparkStepEngine
 from eosfw_spark.java import Java, java_problem
 from eosfw_spark.schemas import columns
-
-from eosfw.protocols import Step, StepInput
 
 INPUT = StepInput("t", "topic")
 

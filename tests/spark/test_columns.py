@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from eosfw_spark import columns
-from eosfw_spark.columns import arrow_batches, arrow_schema
 
 from eosfw.records import LogBatch
+from eosfw_spark import columns
+from eosfw_spark.columns import arrow_batches, arrow_schema
 
 
 def batch(start: int, count: int, size: int = 1) -> LogBatch:

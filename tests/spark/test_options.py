@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from eosfw_spark.options import offsets_json, parse
 
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
+from eosfw_spark.options import offsets_json, parse
 
 ENOUGH = {"kafka.bootstrap.servers": "h:1", "subscribe": "a, b,a"}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from eosfw_spark.options import ReadOptions
-from eosfw_spark.planning import chosen, explicit, splits
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import ConfigError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
+from eosfw_spark.options import ReadOptions
+from eosfw_spark.planning import chosen, explicit, splits
 
 ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
 BOUNDS = {ONE: OffsetRange(5, 50), TWO: OffsetRange(0, 0)}

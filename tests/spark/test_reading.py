@@ -6,8 +6,9 @@ import time
 from typing import Any
 
 import pytest
-from eosfw_spark.causes import root_cause
 from pyspark.sql import DataFrame, SparkSession
+
+from eosfw_spark.causes import root_cause
 
 
 def load(spark: SparkSession, servers: str, **options: object) -> DataFrame:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eosfw_spark.engine import SparkStepEngine
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from eosfw.errors import ExitCode, StepFailedError
 from eosfw.protocols import Step, StepInput
+from eosfw_spark.engine import SparkStepEngine
 
 FUNCTIONS = """
 from pyspark.sql import functions as F

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eosfw_spark.engine import SparkStepEngine
-from eosfw_spark.verdict import example
 from pyspark.sql import SparkSession
 
 from eosfw.errors import ConfigError
 from eosfw.identity import identity_headers, identity_of
 from eosfw.protocols import Verdict
+from eosfw_spark.engine import SparkStepEngine
+from eosfw_spark.verdict import example
 
 
 @pytest.fixture
