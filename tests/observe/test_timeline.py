@@ -120,7 +120,7 @@ def test_the_svg_is_well_formed_and_stands_alone(history: History) -> None:
         "2,000 records open",
         "generation 1",
         "fencing round",
-        "1,000 records",
+        "1,000 records in 2 committed transactions",
     ):
         assert expected in words
     tooltips = [found.text for found in root.iter(f"{SVG}title")]

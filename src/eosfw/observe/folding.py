@@ -94,6 +94,8 @@ class Fold:
         self.zombies: dict[Lane, StepEvent] = {}
         """Lanes whose producer was an old one when it received a fencing error, with that event."""
         self.generations: dict[str, int] = {}
+        self.transactional = False
+        """Whether any task wrote under a transactional id; without, a commit is one of offsets alone."""
         self.first: float | None = None
         self.last: float = 0.0
 
@@ -107,6 +109,7 @@ class Fold:
         if event.task is None:
             self.leader.append(event)
             return
+        self.transactional = self.transactional or event.transactional_id is not None
         story = self._story(event, event.task.task)
         self._follow_start(story, event)
         self._follow_transaction(story, event)

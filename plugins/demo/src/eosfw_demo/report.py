@@ -131,7 +131,8 @@ def _numbers(report: Report, history: History) -> Table:
     table.add_column(style="dim")
     equal = "equal to the same aggregation of the CSV" if not report.differences else "NOT what the CSV gives"
     checker = "Spark" if report.wishes.spark else "our own reader"
-    table.add_row("records committed", f"{history.records:,}", f"in {history.transactions:,} transactions")
+    commits = "transactions" if report.wishes.exactly_once else "commits of offsets"
+    table.add_row("records committed", f"{history.records:,}", f"in {history.transactions:,} {commits}")
     table.add_row("zombies fenced", f"{history.zombies_fenced:,}", "")
     table.add_row("duplicates", _count(report.verdict.duplicates), f"counted by {checker}, by value")
     table.add_row("missing", _count(report.verdict.missing), "")

@@ -19,7 +19,7 @@ from eosfw_demo.progress import Progress
 from eosfw_demo.report import Report
 from eosfw_demo.scenario import TASKS, Drama, play
 from eosfw_demo.stage import Stage, Wishes, stage
-from eosfw_demo.verdict import STEP, Judged, judge
+from eosfw_demo.verdict import STEP, SUFFIX, Judged, judge
 
 TITLE = "336,776 flights exactly once, with a zombie in the way"
 CONTRAST = "The same zombie without exactly-once"
@@ -81,7 +81,7 @@ def _cluster(on: Stage) -> str:
 
 
 def _draw(on: Stage, drama: Drama, wishes: Wishes, places: Places) -> Path:
-    path = places.output / ("timeline.svg" if wishes.exactly_once else "timeline-without-exactly-once.svg")
+    path = places.output / f"timeline{'' if wishes.exactly_once else SUFFIX}.svg"
     title = TITLE if wishes.exactly_once else CONTRAST
     path.write_text(timeline.svg(on.history, [drama.freeze], title=title), encoding="utf-8")
     if places.keep:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.observe import Freeze, Gate, Lane, Outcome
 from eosfw.observe.timeline.annotations import fenced_ids
 from eosfw.state.steps import StepEvent, TaskStep
+from eosfw_demo.hush import clients_hushed
 from eosfw_demo.progress import Progress
 from eosfw_demo.stage import Stage, StuckError
 
@@ -19,8 +21,8 @@ FEWER = 3
 PARTITIONS = 4
 BATCH = 2000
 VICTIM = 1
-FROZEN_AT = 1 / 3
-"""Share of its file that the victim has sent when it is frozen; its successors find enough left to do."""
+EARLIEST, LATEST = 1 / 4, 3 / 4
+"""Shares of its file between which the victim is frozen: as soon as all its fellows are at work."""
 WOKEN_AT = 1 / 2
 """Share of what was left that its successors have committed when it is woken: they are hard at work."""
 
@@ -45,7 +47,8 @@ def play(stage: Stage, files: Sequence[Path], records: int, progress: Progress) 
     """Run the flights through the tasks, a zombie in the middle; return when all is committed."""
     connector = stage.names.connector
     victim = ConnectorTaskId(connector, VICTIM)
-    gate = stage.gates.freeze(TaskStep.SEND_OFFSETS, task=victim, nth=_early(records))
+    # Before its offsets are sent: in either mode its records are on their way and nothing says so yet.
+    gate = stage.gates.freeze(TaskStep.SEND_OFFSETS, task=victim, when=lambda _: _ripe(stage, records))
     started = stage.run.runtime.now()
     first = stage.worker.put_connector(connector, properties(stage, files, TASKS))
     progress.say(f"generation {first}: {TASKS} tasks read {TASKS} files")
@@ -57,10 +60,11 @@ def play(stage: Stage, files: Sequence[Path], records: int, progress: Progress) 
     progress.say(f"generation {second}: its {FEWER} tasks take over all {TASKS} files")
     left = records - _committed(stage, first)
     stage.until(lambda: _committed(stage, second) >= WOKEN_AT * left, "the new generation is at work")
-    gate.open()
     progress.say(f"task {VICTIM} of generation {first} is woken")
     lane = Lane(connector, first, VICTIM)
-    stage.until(lambda: stage.history.last_steps()[lane].step in _ENDS, "the zombie meets its end")
+    with clients_hushed():
+        gate.open()
+        stage.until(lambda: stage.history.last_steps()[lane].step in _ENDS, "the zombie meets its end")
     stage.until(lambda: stage.worker.drained(idle=5.0), "every file is read to its end")
     stage.worker.stop()
     progress.say(f"all files are at their end: {stage.history.records:,} records committed")
@@ -85,9 +89,13 @@ def properties(stage: Stage, files: Sequence[Path], tasks: int) -> dict[str, str
     }
 
 
-def _early(records: int) -> int:
-    """Which of the victim's transactions it is frozen in."""
-    return max(1, round(records / TASKS / BATCH * FROZEN_AT))
+def _ripe(stage: Stage, records: int) -> bool:
+    """Whether the victim may be frozen now: early in its file, but with every task of its generation at work."""
+    done: Counter[int] = Counter()
+    for one in stage.history.completed():
+        done[one.lane.task] += one.records
+    share = done[VICTIM] / (records / TASKS)
+    return share >= (EARLIEST if len(done) == TASKS else LATEST)
 
 
 def _committed(stage: Stage, generation: int) -> int:

@@ -20,8 +20,10 @@ from eosfw.waiting import Runtime
 
 PATIENCE = 120.0
 """Seconds after which a wait of the demo counts as stuck."""
-GRACE_MS = 1500
+GRACE_MS = 1000
 """How long tasks of a replaced generation may take to stop; only the zombie needs all of it."""
+FLUSH_MS = 25
+"""Without exactly-once offsets are committed this often: generous, Kafka Connect's default is a minute."""
 _LOOK = 0.02
 
 
@@ -127,6 +129,7 @@ def pipeline(wishes: Wishes, names: Names) -> Pipeline:
     worker = {
         "group.id": names.group,
         "exactly.once.source.support": "enabled" if wishes.exactly_once else "disabled",
+        "offset.flush.interval.ms": str(FLUSH_MS),
         "task.shutdown.graceful.timeout.ms": str(GRACE_MS),
     }
     cluster = ClusterChoice(wishes.backend, {} if where is None else {"bootstrap.servers": where})

@@ -17,6 +17,8 @@ from eosfw_demo.tables import read_parquet, write_csv
 CHUNK = 20_000
 EXAMPLES = 5
 STEP = "flights-by-carrier"
+SUFFIX = "-without-exactly-once"
+"""Of what the contrast run writes, so that it does not replace the proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +34,19 @@ def judge(
     stage: Stage, wishes: Wishes, header: bytes, lines: Sequence[bytes], output: Path, progress: Progress
 ) -> Judged:
     """Count duplicates and missing lines, aggregate, write the result to the output folder."""
+    table = output / (STEP if wishes.exactly_once else STEP + SUFFIX)
     if wishes.spark:
-        return _in_spark(stage, lines, output, progress)
-    return _by_ourselves(stage, header, lines, output, progress)
+        return _in_spark(stage, lines, table, progress)
+    return _by_ourselves(stage, header, lines, table.with_suffix(".csv"), progress)
 
 
-def _in_spark(stage: Stage, lines: Sequence[bytes], output: Path, progress: Progress) -> Judged:
+def _in_spark(stage: Stage, lines: Sequence[bytes], table: Path, progress: Progress) -> Judged:
     topic = stage.names.topic
-    step = Step(STEP, [StepInput(TOPIC_TABLE, topic)], str(output / STEP), sql=SQL)
+    step = Step(STEP, [StepInput(TOPIC_TABLE, topic)], str(table), sql=SQL)
     ranges = stage.committed()
     progress.doing("Spark starts")
     run = stage.run
-    engine = run.plugins.step_engine().start(run.backend_name, run.client_properties, str(output))
+    engine = run.plugins.step_engine().start(run.backend_name, run.client_properties, str(table.parent))
     try:
         progress.say("Spark is up")
         progress.doing("Spark aggregates the committed records")
@@ -54,15 +57,14 @@ def _in_spark(stage: Stage, lines: Sequence[bytes], output: Path, progress: Prog
         progress.say("Spark has compared every line by its value")
     finally:
         engine.close()
-    return Judged(verdict, rows_of(read_parquet(Path(step.output))), Path(step.output))
+    return Judged(verdict, rows_of(read_parquet(table)), table)
 
 
-def _by_ourselves(stage: Stage, header: bytes, lines: Sequence[bytes], output: Path, progress: Progress) -> Judged:
+def _by_ourselves(stage: Stage, header: bytes, lines: Sequence[bytes], table: Path, progress: Progress) -> Judged:
     progress.doing("reading the committed records")
     found = list(stage.values(stage.committed()))
     progress.say(f"{len(found):,} committed records are read")
     rows = aggregate(header, found)
-    table = output / f"{STEP}.csv"
     write_csv(table, rows.values())
     return Judged(compare(lines, found), rows, table)
 

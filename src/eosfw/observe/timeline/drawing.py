@@ -73,8 +73,9 @@ def _pattern() -> str:
 def _header(picture: Picture, title: str) -> Iterator[str]:
     yield text(EDGE, 36, title, "title")
     zombies = f"{picture.zombies} zombie{'s' * (picture.zombies != 1)} fenced"
+    commits = "committed transactions" if picture.transactional else "commits of offsets"
     numbers = (
-        f"{picture.records:,} records committed in {picture.transactions:,} transactions  ·  {zombies}"
+        f"{picture.records:,} records in {picture.transactions:,} {commits}  ·  {zombies}"
         f"  ·  {picture.scale.seconds:.1f} s"
     )
     yield text(EDGE, 58, numbers, "numbers")

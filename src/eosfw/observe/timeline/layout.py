@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from statistics import median
 
 from eosfw.observe.folding import Fold, Lane, LaneStory, Outcome, Transaction
 from eosfw.observe.gates import Freeze
@@ -23,8 +25,11 @@ ZOMBIE_HEIGHT = 42
 """A zombie's lane has a second line for its story."""
 BAR_HEIGHT = 13
 AXIS_HEIGHT = 46
-NARROW = 6.0
-"""Bars thinner than this melt together when they touch."""
+NARROW = 3.5
+"""Where a lane's transactions are typically thinner than this, those that touch melt together."""
+TOUCH = 1.0
+HAIR = 1.5
+"""Bars thinner than this always do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,7 @@ class Picture:
     records: int
     transactions: int
     zombies: int
+    transactional: bool
 
 
 def layout(fold: Fold, freezes: Sequence[Freeze] = (), width: float = 1200) -> Picture:
@@ -154,6 +160,7 @@ def layout(fold: Fold, freezes: Sequence[Freeze] = (), width: float = 1200) -> P
         records=fold.records,
         transactions=fold.transactions,
         zombies=len(fold.zombies),
+        transactional=fold.transactional,
     )
 
 
@@ -203,15 +210,26 @@ def _transactions(story: LaneStory, now: float) -> Iterable[Transaction]:
 
 
 def merge(transactions: Iterable[Transaction], scale: Scale) -> list[Bar]:
-    """Bars in order of outcome; neighbours of one outcome that are too thin to be told apart become one."""
+    """Bars in order of outcome; neighbours of one outcome that are too thin to be told apart become one.
+
+    What is thin is decided once per outcome, so that a gap between bars means the same all along a lane.
+    """
     bars: list[Bar] = []
     for outcome, found in groupby(sorted(transactions, key=_by_outcome), key=lambda done: done.outcome):
-        first = len(bars)
-        for bar in (_bar(done, outcome, scale) for done in found):
-            if len(bars) > first and _melt(bars[-1], bar):
-                bars[-1] = _join(bars[-1], bar)
-            else:
-                bars.append(bar)
+        singles = [_bar(done, outcome, scale) for done in found]
+        melts_below = math.inf if median(bar.width for bar in singles) < NARROW else HAIR
+        bars += _melted(singles, melts_below)
+    return bars
+
+
+def _melted(singles: Iterable[Bar], below: float) -> list[Bar]:
+    bars: list[Bar] = []
+    for bar in singles:
+        thin = bars and bar.width < below and (bars[-1].count > 1 or bars[-1].width < below)
+        if thin and bar.x - bars[-1].right < TOUCH:
+            bars[-1] = _join(bars[-1], bar)
+        else:
+            bars.append(bar)
     return bars
 
 
@@ -222,11 +240,6 @@ def _by_outcome(done: Transaction) -> tuple[int, float]:
 def _bar(done: Transaction, outcome: Outcome, scale: Scale) -> Bar:
     x = scale.x(done.begin)
     return Bar(x, scale.x(done.end) - x, outcome, 1, done.records, done.begin, done.end, done.number)
-
-
-def _melt(left: Bar, right: Bar) -> bool:
-    thin = (left.count > 1 or left.width < NARROW) and right.width < NARROW
-    return thin and right.x - left.right < 1.0
 
 
 def _join(left: Bar, right: Bar) -> Bar:
@@ -243,7 +256,7 @@ def _zombie(story: LaneStory, fenced: StepEvent | None, freeze: Freeze | None, s
     if fenced is None and freeze is None:
         return None
     last = [done for done in story.transactions if done.outcome is Outcome.FENCED]
-    records = last[-1].records if last else story.records
+    records = _held(story, freeze.since) if freeze is not None else last[-1].records if last else story.records
     if freeze is not None:
         until = freeze.until if freeze.until is not None else scale.start + scale.seconds
         span, step = _span(freeze.since, until, scale), freeze.event.step.value
@@ -254,6 +267,12 @@ def _zombie(story: LaneStory, fenced: StepEvent | None, freeze: Freeze | None, s
     if fenced is None:
         return Zombie(span, step, records, None, None, "")
     return Zombie(span, step, records, scale.x(fenced.at), fenced.at, str(fenced.detail.get("error", "")))
+
+
+def _held(story: LaneStory, at: float) -> int:
+    """Records of the transaction that was open at a moment."""
+    within = (done.records for done in story.transactions if done.begin <= at <= done.end)
+    return next(within, story.records)
 
 
 def _span(begin: float, end: float, scale: Scale) -> Span:
