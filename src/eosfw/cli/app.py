@@ -21,11 +21,12 @@ superseded, 6 cluster unavailable or not done in time, 130 interrupted. Data goe
 
 def command() -> Any:
     """The root command."""
-    app = typer.Typer(cls=PluginGroup, no_args_is_help=True, help=_HELP, pretty_exceptions_enable=False)
+    # Plain help: formatting it with rich takes longer than everything else that `eosfw --help` does.
+    app = typer.Typer(cls=PluginGroup, help=_HELP, rich_markup_mode=None)
     app.callback()(_root)
-    app.command("run")(run.command)
-    app.command("broker")(broker.command)
-    app.command("plugins")(plugins.command)
+    app.command("run", short_help="Run a pipeline file: connectors, steps, summary.")(run.command)
+    app.command("broker", short_help="Serve an embedded broker for any Kafka client.")(broker.command)
+    app.command("plugins", short_help="List what is installed, what fails to load.")(plugins.command)
     return typer.main.get_command(app)
 
 

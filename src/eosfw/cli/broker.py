@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosfw.cli.stdout import say
 from eosfw.errors import ConfigError, InterruptedRunError, Problem
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _serve(control: Control, cluster: str | None, settings: dict[str, str]) -> N
     from eosfw.registry import load_plugins
 
     with closing(load_plugins().cluster(cluster).start(settings, control.runtime)) as serving:
-        typer.echo(f"listening on {serving.bootstrap_servers}")
+        say(f"listening on {serving.bootstrap_servers}")
         while not control.stopping:
             control.pause(3600.0)
 

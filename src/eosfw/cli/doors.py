@@ -62,7 +62,7 @@ def _loaded(name: str) -> Any:
 
 
 def _alone(name: str, function: Any) -> typer.Typer:
-    app = typer.Typer(add_completion=False)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name)(function)
     return app
 

@@ -19,7 +19,7 @@ DEBUG = "EOSFW_DEBUG"
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command, then exit."""
     code = _run(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(_flushed(code))
+    sys.exit(code)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -27,16 +27,13 @@ def _run(arguments: Sequence[str]) -> int:
         from eosfw.cli.app import command
 
         _log_warnings()
-        answer = command().main(list(arguments), prog_name="eosfw", standalone_mode=False)
+        answer = command().main(list(arguments) or ["--help"], prog_name="eosfw", standalone_mode=False)
         return answer if isinstance(answer, int) else ExitCode.OK
     except EosfwError as error:
         _debug()
         return _say(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _say("interrupted", ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        _drop_stdout()
-        return ExitCode.OK
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ExitCode.VERDICT_FAILED
     except Exception as error:  # noqa: BLE001 (the last one who can tell the user)
@@ -76,16 +73,3 @@ def _log_warnings() -> None:
         format="eosfw: %(levelname)s: %(message)s",
         stream=sys.stderr,
     )
-
-
-def _flushed(code: int) -> int:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has had enough
-        _drop_stdout()
-    return code
-
-
-def _drop_stdout() -> None:
-    # Python flushes stdout once more when it exits, and would complain.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

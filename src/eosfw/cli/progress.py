@@ -26,11 +26,14 @@ class Progress:
         self._open_line = False
         self.run: LocalRun | None = None
         """What runs, as soon as it does."""
+        self.current = "starting"
+        """What was begun last."""
 
     def started(self, run: LocalRun) -> None:
         self.run = run
 
     def phase(self, text: str) -> None:
+        self.current = text
         if not self._quiet:
             self._line(f"eosfw: {text}")
 

@@ -84,7 +84,8 @@ def _work(pipeline: Pipeline, options: Options, control: Control, progress: Prog
 def _stuck(progress: Progress) -> str:
     from eosfw.pipeline.stuck import described
 
-    return "no task was started" if progress.run is None else described(progress.run.history)
+    state = "no task was started" if progress.run is None else described(progress.run.history)
+    return f"it was {progress.current}\n{state}"
 
 
 def _enter_folder(pipeline: Pipeline) -> None:

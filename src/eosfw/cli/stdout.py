@@ -8,6 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
+def say(text: str) -> None:
+    """Print data; a reader that has had enough is no error."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Python flushes stdout once more when it exits, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 @contextmanager
 def reserved() -> Iterator[Callable[[str], None]]:
     """Send all that is written to stdout meanwhile, also by a JVM, to stderr; yield how to write to the real one."""
@@ -23,5 +32,8 @@ def reserved() -> Iterator[Callable[[str], None]]:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    except BrokenPipeError:
+        return

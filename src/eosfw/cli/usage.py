@@ -8,6 +8,6 @@ from typing import Any
 def sentence(error: Any) -> str:
     """What was wrong, and where help is; `error` is one of typer's own usage errors."""
     context = getattr(error, "ctx", None)
-    text = str(error.format_message()).rstrip(".?")
+    text = str(error.format_message())
     path = context.command_path if context is not None else "eosfw"
-    return f"{text}. Try: {path} --help"
+    return f"{text if text.endswith(('?', '.')) else f'{text}.'} Try: {path} --help"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -200,5 +199,7 @@ class ConfigDef:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like a misspelt one, if any does."""
+    import difflib  # only when something was misspelt: it costs a tenth of `import eosfw`
+
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return found[0] if found else None

@@ -90,7 +90,7 @@ def _step_problems(pipeline: Pipeline, plugins: Plugins) -> list[Problem]:
     if not pipeline.steps:
         return []
     engines: list[type[StepEngine]] = []
-    problems = _tried(f"{pipeline.path.name} [[steps]]", lambda: engines.append(plugins.step_engine()))
+    problems = _tried(f"{pipeline.path.name} [[steps]]", lambda: engines.append(plugins.step_engine(pipeline.engine)))
     for engine in engines:
         problems += engine.problems(pipeline.steps, str(pipeline.folder))
     return problems

@@ -33,6 +33,8 @@ class Pipeline:
     worker: Mapping[str, str]
     connectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     steps: Sequence[Step] = ()
+    engine: str | None = None
+    """What runs the steps; None takes the only engine installed."""
     broker: Mapping[str, str] = field(default_factory=dict)
     """Properties of the cluster this machine serves; `name` chooses among those installed."""
 

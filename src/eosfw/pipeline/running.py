@@ -87,7 +87,7 @@ class _After:
     @contextmanager
     def _engine(self) -> Iterator[StepEngine]:
         local = self._local
-        kind = local.plugins.step_engine()
+        kind = local.plugins.step_engine(local.pipeline.engine)
         self._reporter.phase(f"starting {kind.name}")
         engine = kind.start(local.backend_name, local.client_properties, str(local.pipeline.folder))
         forget = (self._control.on_stop(engine.close), self._control.on_kill(engine.close))
@@ -105,7 +105,7 @@ class _After:
     def _step(self, engine: StepEngine, number: int, ranges: Ranges) -> StepResult:
         self._control.check()
         step = self._local.pipeline.steps[number]
-        self._reporter.phase(f"step {step.name}")
+        self._reporter.phase(f"running step {step.name}")
         topics = {one.topic for one in step.inputs}
         own = {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
         return StepResult(engine.run(step, own), str(self._local.pipeline.folder / step.output))

@@ -14,7 +14,7 @@ from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.pipeline.reading import read_toml, texts
 from eosfw.protocols import Step, StepInput
 
-SECTIONS = ("cluster", "broker", "worker", "connectors", "steps")
+SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps")
 _STEP = ("name", "inputs", "sql", "function", "output")
 _INPUT = ("topic", "format", "schema")
 _OUTPUT = ("path", "format")
@@ -46,6 +46,7 @@ def parse(document: Mapping[str, Any], path: Path, problems: list[Problem]) -> P
         worker=worker,
         connectors=_connectors(file, document),
         steps=_steps(file, document),
+        engine=file.text(document, "engine"),
     )
 
 

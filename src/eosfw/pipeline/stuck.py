@@ -11,10 +11,12 @@ def described(history: History) -> str:
         f"task {lane.connector}-{lane.task} of generation {lane.generation}: step {event.step.value}"
         for lane, event in sorted(history.last_steps().items())
     ]
+    if not lines:
+        lines.append("no task was started")
     oldest = history.oldest_open_transaction()
     if oldest is None:
         lines.append("no transaction is open")
     else:
         held = f"{oldest.records:,} records, open for {oldest.age:.0f} s"
         lines.append(f"oldest open transaction: {oldest.transactional_id}, {held}")
-    return "\n".join(lines or ["no task was started"])
+    return "\n".join(lines)

@@ -1,0 +1,118 @@
+"""Run the command line in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copy
+
+import pytest
+
+from eosfw.waiting import ThreadRuntime
+
+METADATA = "Metadata-Version: 2.1\nName: testkit\nVersion: 9.9\n"
+DOORS = """[eosfw]
+testkit = testkit
+broken = testkit_that_is_not_there
+[eosfw.commands]
+greet = testkit:command
+unloadable = testkit_that_is_not_there:command
+"""
+
+
+@dataclass
+class Running:
+    """A command under way, its output in files."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    def out(self) -> str:
+        return (self.folder / "stdout").read_text()
+
+    def err(self) -> str:
+        return (self.folder / "stderr").read_text()
+
+    def until(self, happened: Callable[[], object], timeout: float = 30.0) -> None:
+        """Wait until something happened, or fail with all that was said."""
+        runtime = ThreadRuntime()
+        deadline = runtime.now() + timeout
+        while not happened():
+            if self.process.poll() is not None or runtime.now() > deadline:
+                pytest.fail(f"rc {self.process.poll()}\n{self.out()}\n{self.err()}")
+            runtime.sleep(0.02)
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def end(self, timeout: float = 40.0) -> int:
+        return self.process.wait(timeout)
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start `eosfw ARGUMENTS`, with the test kit installed; whatever still runs afterwards is killed."""
+    site = _install(tmp_path / "site")
+    begun: list[Running] = []
+
+    def begin(*arguments: object, env: Mapping[str, str] | None = None) -> Running:
+        folder = tmp_path / f"run{len(begun)}"
+        folder.mkdir()
+        environment = os.environ | {"PYTHONPATH": str(site), "PYTHONWARNINGS": "ignore", **(env or {})}
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            code = "import sys; from eosfw.cli import main; main(sys.argv[1:])"
+            process = subprocess.Popen(
+                [sys.executable, "-c", code, *map(str, arguments)], stdout=out, stderr=err, env=environment, cwd=tmp_path
+            )
+        begun.append(Running(process, folder))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        with suppress(ProcessLookupError):
+            one.process.kill()
+        one.process.wait()
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Callable[..., Path]:
+    """Write a pipeline file: one connector of the test kit unless told otherwise."""
+
+    def write(kind: str = "counting", *, cluster: str = "", more: str = "", steps: str = "", group: str = "g") -> Path:
+        path = tmp_path / "pipeline.toml"
+        path.write_text(
+            f"""engine = "plain"
+[cluster]
+backend = "confluent"
+{cluster}
+[worker]
+"group.id" = "{group}"
+"task.shutdown.graceful.timeout.ms" = 2000
+[connectors.c]
+"connector.class" = "{kind}"
+topic = "t"
+{more}
+{steps}
+"""
+        )
+        return path
+
+    return write
+
+
+def _install(site: Path) -> Path:
+    info = site / "testkit-9.9.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(METADATA)
+    (info / "entry_points.txt").write_text(DOORS)
+    copy(Path(__file__).parent / "testkit.py", site)
+    return site

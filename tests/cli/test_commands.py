@@ -1,0 +1,172 @@
+"""The command line: what goes to stdout, what is said on stderr, which code it exits with (ruling 17)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import eosfw
+from eosfw.errors import ExitCode
+
+Pipeline = Callable[..., Path]
+
+
+def sentences(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line]
+
+
+def test_the_version_is_one_line_on_stdout(start) -> None:
+    run = start("--version")
+
+    assert (run.end(), run.out()) == (0, f"eosfw {eosfw.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["runn"], "no command 'runn'; did you mean 'run'? Try: eosfw --help"),
+        (["zzz"], "no command 'zzz'; there are: run, broker, plugins"),
+        (["run"], "Missing argument 'file'"),
+        (["run", "a.toml", "--no-such"], "No such option: --no-such"),
+        (["run", "a.toml", "--timeout", "soon"], "'--timeout': Input should be a valid number"),
+        (["run", "a.toml", "--idle", "-1"], "greater than or equal to 0"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_and_exit_code_two(start, arguments, told) -> None:
+    run = start(*arguments)
+
+    assert run.end() == ExitCode.USAGE
+    assert told in run.err()
+    assert len(sentences(run.err())) == 1
+    assert run.out() == ""
+
+
+def test_a_command_of_an_extra_that_is_not_installed_names_the_line_that_installs_it(start, tmp_path) -> None:
+    run = start("spark")
+
+    run.end()
+    assert "pip install 'eosfw[spark]'" in run.err()
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from eosfw.cli.app import command\n"
+        "command().main(['--help'], prog_name='eosfw', standalone_mode=False)\n"
+        "heavy = {'pyspark', 'confluent_kafka', 'kio', 'rich', 'eosfw.runtime', 'eosfw.pipeline', 'asyncio'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    assert done.stderr == "[]\n"
+    assert "Run a pipeline file" in done.stdout
+
+
+def test_another_distributions_command_is_listed_and_runs(start) -> None:
+    listing = start("--help")
+    listing.end()
+
+    assert "greet" in listing.out()
+    assert "Greet, then fail" in listing.out()
+
+
+def test_a_command_that_cannot_be_loaded_is_named_and_leaves_the_others(start) -> None:
+    run = start("unloadable")
+
+    assert run.end() == ExitCode.CONFIGURATION
+    assert "command 'unloadable' cannot be loaded from testkit" in run.err()
+
+
+def test_an_unexpected_error_is_one_sentence_that_says_where_the_traceback_is(start) -> None:
+    run = start("greet")
+
+    assert run.end() == 1
+    (told,) = sentences(run.err())
+    assert "unexpected ZeroDivisionError: one over nothing" in told
+    saved = Path(told.rpartition(" ")[2])
+    assert "Traceback" in saved.read_text()
+    saved.unlink()
+
+
+def test_plugins_are_listed_with_what_does_not_work(start) -> None:
+    run = start("plugins", "--json")
+
+    assert run.end() == 0
+    listing = json.loads(run.out())
+    assert {"role": "connector", "name": "raising", "distribution": "testkit", "version": "9.9"} in listing["plugins"]
+    (failure,) = [one for one in listing["failures"] if one["distribution"] == "testkit"]
+    assert "ModuleNotFoundError" in failure["reason"]
+
+
+def test_plugins_are_shown_in_columns_for_people(start) -> None:
+    run = start("plugins")
+    run.end()
+
+    assert sentences(run.out())[0].split() == ["ROLE", "NAME", "DISTRIBUTION", "VERSION"]
+    assert "testkit (broken): ModuleNotFoundError" in run.out()
+
+
+def test_a_reader_that_has_had_enough_is_no_error() -> None:
+    code = "from eosfw.cli import main; main(['plugins'])"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_broker_prints_its_real_address_and_ends_cleanly(start, number) -> None:
+    """Ruling 19."""
+    run = start("broker", "--listen", "127.0.0.1:0")
+    run.until(lambda: "listening on" in run.out())
+    host, port = run.out().split()[-1].rsplit(":", 1)
+    socket.create_connection((host, int(port)), timeout=5).close()
+
+    run.send(number)
+
+    assert run.end() == 0
+    assert run.out() == f"listening on {host}:{port}\n"
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection((host, int(port)), timeout=5)
+
+
+def test_a_port_in_use_is_named(start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        run = start("broker", "--listen", f"127.0.0.1:{port}")
+
+        assert run.end() in (ExitCode.CONFIGURATION, ExitCode.UNAVAILABLE)
+    assert f"127.0.0.1:{port}" in run.err()
+    assert "in use" in run.err()
+    assert len(sentences(run.err())) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--listen", "0.0.0.0:0"], "advertised"),
+        (["--listen", "9092"], "HOST:PORT"),
+        (["--listen", "127.0.0.1:70000"], "between 0 and 65535"),
+        (["--property", "nonsense"], "KEY=VALUE"),
+        (["--property", "num.partitons=1"], "num.partitions"),
+    ],
+)
+def test_a_broker_that_cannot_be_told_so_does_not_start(start, arguments, told) -> None:
+    """Ruling 19: a host other than loopback needs --advertised."""
+    run = start("broker", *arguments)
+
+    assert run.end() == ExitCode.CONFIGURATION
+    assert told in run.err()
+    assert run.out() == ""

@@ -1,0 +1,216 @@
+"""`eosfw run`: its summary, how it fails, how it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+
+import pytest
+
+from eosfw.errors import ExitCode
+
+STEP = """[[steps]]
+name = "rows"
+inputs = ["t"]
+sql = "{sql}"
+output = "out"
+"""
+
+
+def step(sql: str = "count") -> str:
+    return STEP.format(sql=sql)
+
+
+def sentences(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line]
+
+
+def test_the_summary_is_one_json_object_whatever_plugins_print(start, pipeline) -> None:
+    """Rulings 17 and 18."""
+    file = pipeline(more='records = 7\n"tasks.max" = 2\n"eosfw.identity" = "field:n"', steps=step())
+    run = start("run", "--json", file)
+
+    assert run.end() == 0, run.err()
+    summary = json.loads(run.out())
+    assert {name: summary[name] for name in ("records", "zombies_fenced", "duplicates", "missing")} == {
+        "records": 14, "zombies_fenced": 0, "duplicates": 0, "missing": 0,
+    }  # fmt: skip
+    assert summary["transactions"] > 0
+    assert summary["rows_out"] >= 14
+    assert summary["seconds"] > 0
+    assert "a connector that prints" in run.err()
+
+
+def test_records_are_counted_by_our_own_reader_without_steps(start, pipeline) -> None:
+    """Ruling 7."""
+    run = start("run", "--json", pipeline(more='records = 5\n"eosfw.identity" = "headers"'))
+
+    assert run.end() == 0, run.err()
+    summary = json.loads(run.out())
+    assert (summary["records"], summary["duplicates"], summary["missing"]) == (5, 0, 0)
+
+
+def test_without_identity_nothing_counts_as_verified(start, pipeline) -> None:
+    """Ruling 7: null, never 0."""
+    run = start("run", "--json", pipeline())
+
+    assert run.end() == 0, run.err()
+    assert json.loads(run.out())["duplicates"] is None
+
+
+def test_the_summary_for_people_says_what_is_kept(start, pipeline) -> None:
+    """Ruling 13."""
+    run = start("run", "--quiet", pipeline())
+
+    assert run.end() == 0, run.err()
+    assert "10 records committed in 10 transactions, 0 zombies fenced" in run.out()
+    assert "not verified" in run.out()
+    assert "embedded broker kept everything in memory" in run.out()
+    assert "checking" not in run.err()
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("raising", "task c-0 failed: "),
+        ("strange", "int at index 0"),
+        ("unserialisable", "task c-0 failed: "),
+    ],
+)
+def test_a_connector_that_fails_is_one_sentence(start, pipeline, kind, told) -> None:
+    run = start("run", "--quiet", pipeline(kind, more="records = 3"))
+
+    assert run.end() == 1
+    assert told in run.err()
+    assert "Traceback" not in run.err()
+    assert run.out() == ""
+
+
+def test_a_failing_step_is_named_and_fails_the_run(start, pipeline) -> None:
+    run = start("run", pipeline(steps=step("fail")))
+
+    assert run.end() == 1
+    assert "eosfw: step 'rows' failed: no such column" in run.err()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_stops_cleanly(start, pipeline, number) -> None:
+    """Ruling 16."""
+    run = start("run", pipeline("endless"))
+    run.until(lambda: "running c against" in run.err())
+
+    run.send(number)
+
+    assert run.end() == ExitCode.INTERRUPTED
+    assert "stopping cleanly" in run.err()
+    assert "interrupted: what was polled is committed" in run.err()
+    assert "Traceback" not in run.err()
+
+
+def test_the_second_signal_does_not_wait(start, pipeline) -> None:
+    """Ruling 16."""
+    run = start("run", pipeline("blocked"))
+    run.until(lambda: "running c against" in run.err())
+
+    run.send(signal.SIGINT)
+    run.until(lambda: "stopping cleanly" in run.err())
+    run.send(signal.SIGINT)
+
+    assert run.end(20) == ExitCode.INTERRUPTED
+
+
+def test_a_signal_during_a_step_ends_the_step(start, pipeline) -> None:
+    """Ruling 16."""
+    run = start("run", pipeline(steps=step("wait")))
+    run.until(lambda: "running step rows" in run.err())
+
+    run.send(signal.SIGINT)
+
+    assert run.end() == ExitCode.INTERRUPTED
+    assert "the engine was closed" not in run.err()
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.2, 0.35, 0.5, 0.7, 1.0])
+def test_a_signal_at_any_moment_leaves_no_traceback(start, pipeline, delay) -> None:
+    """Ruling 16: also while plugins load, the file is checked, the broker starts."""
+    run = start("run", pipeline("endless"))
+    run.until(lambda: "checking" in run.err())
+    with pytest.raises(Exception):  # noqa: B017, PT011 (TimeoutExpired: it runs on)
+        run.process.wait(delay)
+
+    run.send(signal.SIGINT)
+
+    assert run.end() == ExitCode.INTERRUPTED
+    assert "Traceback" not in run.err()
+
+
+def test_a_stuck_run_ends_in_time_and_says_where_it_stands(start, pipeline) -> None:
+    run = start("run", "--timeout", "10", pipeline("blocked"))
+
+    assert run.end() == ExitCode.UNAVAILABLE
+    assert "not done within 10 s" in run.err()
+    assert "task c-0 of generation 0: step poll" in run.err()
+    assert "no transaction is open" in run.err()
+
+
+def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        file = pipeline(cluster=f'"bootstrap.servers" = "{address}"\n"default.api.timeout.ms" = 3000')
+        run = start("run", file)
+
+        assert run.end() == ExitCode.UNAVAILABLE
+    assert address in run.err()
+
+
+def test_a_newer_run_of_a_file_supersedes_the_older(start, pipeline, embedded) -> None:
+    """Ruling 1."""
+    file = pipeline("endless", cluster=f'"bootstrap.servers" = "{embedded}"', group="two-runs")
+    older = start("run", file)
+    older.until(lambda: "running c against" in older.err())
+    newer = start("run", file)
+
+    assert older.end(60) == ExitCode.FENCED
+    assert "a newer run of this worker group took over" in older.err()
+    newer.send(signal.SIGINT)
+    assert newer.end() == ExitCode.INTERRUPTED
+
+
+def test_checking_reports_every_problem_and_starts_nothing(start, tmp_path) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(
+        """engine = "plain"
+[clster]
+[cluster]
+backend = "conflunt"
+[worker]
+"exactly.once.source.suport" = "enabled"
+[connectors.c]
+"connector.class" = "filee"
+"tasks.max" = 0
+"""
+    )
+    unknown = start("run", "--check", file)
+    assert unknown.end() == ExitCode.CONFIGURATION
+    assert "unknown key 'clster'; did you mean 'cluster'?" in unknown.err()
+
+    file.write_text(file.read_text().replace("[clster]\n", ""))
+    run = start("run", "--check", file)
+    assert run.end() == ExitCode.CONFIGURATION
+    told = run.err()
+    assert "no backend 'conflunt'" in told
+    assert "Did you mean 'confluent'?" in told
+    assert "did you mean 'exactly.once.source.support'?" in told
+    assert '"group.id"' in told
+    assert "no connector 'filee'" in told
+    assert "tasks.max: Value must be at least 1" in told
+    assert all(line.startswith("eosfw: bad.toml") for line in sentences(told))
+    assert run.out() == ""
+
+
+def test_checking_a_good_file_says_so(start, pipeline) -> None:
+    run = start("run", "--check", pipeline(steps=step()))
+
+    assert run.end() == 0, run.err()
+    assert "no problems" in run.out()

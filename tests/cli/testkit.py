@@ -1,0 +1,130 @@
+"""Connectors, an engine, a command that do what no good plugin does; installed into one test's path."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from eosfw import ConfigDef, ExactlyOnceSupport, Int, SourceConnector, SourceRecord, SourceTask, String, hookimpl
+from eosfw.errors import StepFailedError
+from eosfw.protocols import Verdict
+
+
+class _Task(SourceTask):
+    def start(self, config: Any, context: Any) -> None:
+        self.topic, self.left = config["topic"], int(config["records"])
+        self.partition = {"source": str(config["task"])}
+        self.next = (context.offset(self.partition) or {"next": 0})["next"]
+
+    def record(self) -> SourceRecord:
+        self.next += 1
+        return SourceRecord(
+            self.topic, b'{"n":%d}' % self.next, source_partition=self.partition, source_offset={"next": self.next}
+        )
+
+
+class CountingTask(_Task):
+    """So many records, one a poll; noisy."""
+
+    def poll(self) -> Any:
+        print("a connector that prints")
+        return None if self.next >= self.left else [self.record()]
+
+    def at_end(self) -> bool:
+        return self.next >= self.left
+
+
+class EndlessTask(_Task):
+    def poll(self) -> Any:
+        time.sleep(0.01)
+        return [self.record()]
+
+
+class RaisingTask(_Task):
+    def poll(self) -> Any:
+        if self.next >= self.left:
+            raise RuntimeError("the source fell over")
+        return [self.record()]
+
+
+class StrangeTask(_Task):
+    def poll(self) -> Any:
+        return [42]
+
+
+class UnserialisableTask(_Task):
+    def poll(self) -> Any:
+        return [SourceRecord(self.topic, b"x", source_partition=self.partition, source_offset={"next": object()})]
+
+
+class BlockedTask(_Task):
+    def poll(self) -> Any:
+        time.sleep(3600)
+
+
+class _Connector(SourceConnector):
+    config = ConfigDef(String("topic"), Int("records", default=10, at_least=0))
+
+    def task_configs(self, config: Any, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [
+            {"topic": config["topic"], "records": str(config["records"]), "task": str(task)} for task in range(max_tasks)
+        ]
+
+    def exactly_once_support(self, config: Any) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+
+def _connector(kind: type[SourceTask]) -> type[SourceConnector]:
+    name = kind.__name__.removesuffix("Task").lower()
+    return type(f"{name.title()}Connector", (_Connector,), {"name": name, "task": kind})
+
+
+@hookimpl
+def eosfw_connectors() -> Iterable[type[SourceConnector]]:
+    kinds = (CountingTask, EndlessTask, RaisingTask, StrangeTask, UnserialisableTask, BlockedTask)
+    return [_connector(kind) for kind in kinds]
+
+
+class PlainEngine:
+    """Counts rows without reading; `sql` says how it behaves."""
+
+    name = "plain"
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    @classmethod
+    def problems(cls, steps: Any, folder: str) -> Any:
+        return ()
+
+    @classmethod
+    def start(cls, backend: str, properties: Any, folder: str) -> PlainEngine:
+        print("an engine that prints")
+        return cls()
+
+    def run(self, step: Any, ranges: Any) -> int:
+        if step.sql == "fail":
+            raise StepFailedError(f"step {step.name!r} failed: no such column")
+        while step.sql == "wait" and not self.closed:
+            time.sleep(0.02)
+        if self.closed:
+            raise StepFailedError("the engine was closed")
+        return sum(bounds.end - bounds.start for bounds in ranges.values())
+
+    def verdict(self, ranges: Any, identity: str, expected: Any) -> Verdict:
+        return Verdict(0, 0)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@hookimpl
+def eosfw_step_engines() -> Iterable[Any]:
+    return [PlainEngine]
+
+
+def command() -> None:
+    """Greet, then fail in an unexpected way."""
+    print("hello")
+    raise ZeroDivisionError("one\nover\nnothing")
