@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,8 @@ FEWER = 3
 PARTITIONS = 4
 BATCH = 2000
 VICTIM = 1
-EARLIEST, LATEST = 1 / 4, 3 / 4
-"""Shares of its file between which the victim is frozen: as soon as all its fellows are at work."""
+FROZEN_AT = 1 / 3
+"""Share of its file that the victim has committed when it is frozen; its successors find enough left to do."""
 WOKEN_AT = 1 / 2
 """Share of what was left that its successors have committed when it is woken: they are hard at work."""
 
@@ -50,7 +49,7 @@ def play(stage: Stage, files: Sequence[Path], records: int, progress: Progress) 
     # Before its offsets are sent: in either mode its records are on their way and nothing says so yet.
     gate = stage.gates.freeze(TaskStep.SEND_OFFSETS, task=victim, when=lambda _: _ripe(stage, records))
     started = stage.run.runtime.now()
-    first = stage.worker.put_connector(connector, properties(stage, files, TASKS))
+    first = _start_together(stage, files)
     progress.say(f"generation {first}: {TASKS} tasks read {TASKS} files")
     stage.until(gate.reached.is_set, f"task {victim} comes to its gate")
     held = _open_records(stage, gate)
@@ -89,13 +88,20 @@ def properties(stage: Stage, files: Sequence[Path], tasks: int) -> dict[str, str
     }
 
 
+def _start_together(stage: Stage, files: Sequence[Path]) -> int:
+    """Start the first generation; hold each task before its first poll until all are there, so that all are at work."""
+    gates = [stage.gates.freeze(TaskStep.POLL, task=number) for number in range(TASKS)]
+    first = stage.worker.put_connector(stage.names.connector, properties(stage, files, TASKS))
+    stage.until(lambda: all(gate.reached.is_set() for gate in gates), f"all {TASKS} tasks have started")
+    for gate in gates:
+        gate.open()
+    return first
+
+
 def _ripe(stage: Stage, records: int) -> bool:
-    """Whether the victim may be frozen now: early in its file, but with every task of its generation at work."""
-    done: Counter[int] = Counter()
-    for one in stage.history.completed():
-        done[one.lane.task] += one.records
-    share = done[VICTIM] / (records / TASKS)
-    return share >= (EARLIEST if len(done) == TASKS else LATEST)
+    """Whether the victim has done its share."""
+    done = sum(one.records for one in stage.history.completed() if one.lane.task == VICTIM)
+    return done >= FROZEN_AT * records / TASKS
 
 
 def _committed(stage: Stage, generation: int) -> int:
