@@ -24,7 +24,7 @@ from eosfw.waiting import Runtime
 
 MOST_CLAIMS = 3
 """How often a leader claims its privilege again within one write (ruling 1)."""
-PATIENCE = (0.25, 0.5, 1.0, 2.0)
+PATIENCE = (0.25, 0.5, 1.0)
 """Pauses in which a leader that lost its privilege looks for the one who took it, before it claims again (LDR-04)."""
 
 

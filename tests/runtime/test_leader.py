@@ -1,0 +1,270 @@
+"""What the leader writes, whom it shuts out, when it refuses (Kafka's DistributedHerderTest and its like)."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from eosfw.errors import ConfigError, IllegalStateError, PrivilegedWriteError, SupersededError
+from eosfw.ids import TopicPartition
+from eosfw.runtime.fencing import FencingRefusedError, FencingRounds
+from eosfw.runtime.status import TaskState
+from eosfw.state.steps import TaskStep
+from eosfw.waiting import ThreadRuntime
+
+from .fake import Entry, FakeAdmin, FakeCluster
+from .stage import Stage
+
+
+def log_of(stage: Stage) -> list[tuple[str, object]]:
+    entries = stage.cluster.logs[TopicPartition("g-configs", 0)]
+    shown = [entry for entry in entries if entry.txn is None or not (entry.txn.open or entry.txn.aborted)]
+    return [(entry.key.decode(), None if entry.value is None else json.loads(entry.value)) for entry in shown]
+
+
+def test_a_connector_is_written_as_connect_writes_it():
+    """LOG-02, LOG-03, LDR-02: properties, tasks closed by their commit, at last the count of what may be zombies."""
+    with Stage() as stage:
+        stage.put("c", streams="2", until="1", tasks_max="2")
+        stage.until_drained()
+
+    keys = [key for key, _ in log_of(stage)]
+    assert keys == ["connector-c", "task-c-0", "task-c-1", "commit-c", "tasks-fencing-c"]
+    values = dict(log_of(stage))
+    assert values["commit-c"] == {"tasks": 2}
+    assert values["tasks-fencing-c"] == {"task-count": 2}
+    assert values["connector-c"]["properties"]["name"] == "c"
+    assert values["task-c-1"]["properties"]["streams"] == "s1"
+
+
+def test_tasks_of_one_connector_share_a_fencing_round():
+    """FEN-03: one physical fencing, one count record, whoever asks."""
+    with Stage() as stage:
+        stage.put("c", streams="4", until="5", tasks_max="4")
+        stage.until_drained()
+        stage.put("c", streams="4", until="9", tasks_max="4")
+        stage.until_drained()
+
+    assert [call for call in stage.cluster.calls if call.startswith("fence")] == ["fence g-c-0 g-c-1 g-c-2 g-c-3"]
+    assert [key for key, _ in log_of(stage)].count("tasks-fencing-c") == 2
+
+
+def test_no_count_is_written_when_the_generation_moves_during_the_fencing():
+    """FEN-04, FEN-05: the round is refused; the next generation fences for itself, by the old count."""
+    moved = threading.Event()
+
+    def move(call: str, _: object) -> None:
+        if call.startswith("fence") and not moved.is_set():
+            moved.set()
+            # Another leader's commit, seen only by reading the log again.
+            for key, value in (
+                ("task-c-0", {"properties": {"streams": "s0", "topic": "t"}}),
+                ("commit-c", {"tasks": 1}),
+            ):
+                cluster.append("g-configs", 0, Entry(key.encode(), json.dumps(value).encode(), (), None))
+
+    cluster = FakeCluster()
+    with Stage(cluster=cluster) as stage:
+        stage.put("c", streams="2", until="5", tasks_max="2")
+        stage.until_drained()
+        cluster.before = move
+        stage.put("c", streams="2", until="9", tasks_max="2")
+        tasks = stage.until_ended()
+
+    assert all(task.superseded for task in tasks)
+    assert [key for key, _ in log_of(stage)].count("tasks-fencing-c") == 1
+    assert stage.cluster.calls.count("init") == 2
+
+
+def test_a_fencing_that_fails_fails_every_task_of_the_generation_with_its_reason():
+    """FEN-08: testTasksFailOnInabilityToFence; nobody starts, nothing is retried."""
+    with Stage() as stage:
+        stage.put("c", streams="2", until="5", tasks_max="2")
+        stage.until_drained()
+        stage.cluster.fail["fence g-c-0 g-c-1"] = [PermissionError("not allowed")] * 2
+        stage.put("c", streams="2", until="9", tasks_max="2")
+        tasks = stage.until_ended()
+
+    assert {task.state for task in tasks} == {TaskState.FAILED}
+    assert all("not allowed" in str(task.error) for task in tasks)
+    assert stage.cluster.calls.count("init") == 2
+
+
+def test_a_task_whose_count_record_is_missing_does_not_start():
+    """FEN-09 step 2, FEN-11: it fails with an explanation, it never runs."""
+    from eosfw.state.fencing import Round
+
+    with Stage() as stage:
+        stage.worker._leader._plan = lambda *_: Round.NOTHING
+        stage.put("c", until="3")
+        (task,) = stage.until_ended()
+
+    assert task.state is TaskState.FAILED
+    assert "no task count record" in str(task.error)
+    assert "init" not in stage.cluster.calls
+
+
+def test_a_config_topic_of_many_partitions_is_refused():
+    """LOG-01: its order is what workers agree on."""
+    cluster = FakeCluster({TopicPartition("g-configs", number): [] for number in range(2)})
+    with pytest.raises(ConfigError, match="has 2 partitions"):
+        Stage(cluster=cluster).worker.start()
+
+
+def test_internal_topics_are_created_once():
+    """LOG-01, OFF-05: 25 partitions for offsets, unless told otherwise."""
+    with Stage() as stage:
+        assert FakeAdmin(stage.cluster).partitions() == {"g-configs": 1, "g-offsets": 25}
+    with Stage(cluster=stage.cluster):
+        pass
+
+
+def test_writing_without_the_claim_is_an_error_of_the_caller():
+    """LDR-03: testWritePrivileges."""
+    stage = Stage()
+    FakeAdmin(stage.cluster).create_topics([])
+    with pytest.raises(IllegalStateError, match="claim leadership"):
+        stage.put("c")
+
+
+def test_a_write_that_fails_costs_the_privilege_which_is_claimed_again():
+    """LDR-03, LDR-04: the producer is discarded; the same records are sent under a new claim."""
+    with Stage() as stage:
+        stage.cluster.fence("connect-cluster-g")
+        stage.put("c", until="3")
+        stage.until_drained()
+
+    assert [event.step for event in stage.events].count(TaskStep.CLAIM_LEADERSHIP) == 2
+    assert len(stage.cluster.committed("t")) == 3
+
+
+def test_a_leader_that_is_fenced_again_and_again_gives_up(monkeypatch):
+    """Ruling 1: nobody claims for ever."""
+
+    def steal(call: str, transactional_id: str | None) -> None:
+        if call == "begin" and transactional_id == "connect-cluster-g":
+            stage.cluster.fence(transactional_id)
+
+    stage = Stage()
+    monkeypatch.setattr("eosfw.runtime.leader.PATIENCE", (0.01,))
+    with stage:
+        stage.cluster.before = steal
+        with pytest.raises(PrivilegedWriteError):
+            stage.put("c")
+        stage.cluster.before = lambda *_: None
+    assert [event.step for event in stage.events].count(TaskStep.CLAIM_LEADERSHIP) == 4
+
+
+def test_a_leader_that_was_replaced_says_by_whom():
+    """Ruling 1: the newer run's name stands in the commit record."""
+    with Stage() as older:
+        older.put("c", until="3")
+        older.until_drained()
+        with Stage(cluster=older.cluster) as newer:
+            newer.put("c", until="5")
+            newer.until_drained()
+            with pytest.raises(SupersededError, match=newer.worker.name):
+                older.put("c", until="9")
+            assert (older.worker.status().superseded, newer.worker.status().superseded) == (True, False)
+
+
+def test_a_configuration_that_is_wrong_changes_nothing():
+    """Bad input: all problems at once, before anything is written."""
+    with Stage() as stage:
+        with pytest.raises(ConfigError) as caught:
+            stage.put("c", tasks_max="many", transaction_boundary="sometimes")
+        assert len(caught.value.problems) >= 2
+        assert log_of(stage) == []
+
+
+def test_a_connector_without_tasks_is_drained():
+    """FEN-13."""
+    with Stage() as stage:
+        assert stage.put("c", streams="0") == 0
+        assert stage.worker.drained(0.0)
+        assert dict(log_of(stage))["commit-c"] == {"tasks": 0}
+
+
+# --- sharing rounds
+
+
+class TellingRuntime(ThreadRuntime):
+    """Tells when somebody waits for an event it made."""
+
+    def __init__(self) -> None:
+        self.somebody_waits = threading.Event()
+
+    def event(self) -> threading.Event:
+        made = threading.Event()
+        wait = made.wait
+
+        def tell(timeout: float | None = None) -> bool:
+            self.somebody_waits.set()
+            return wait(timeout)
+
+        made.wait = tell
+        return made
+
+
+def test_whoever_waits_for_a_round_gets_its_error():
+    """FEN-03: ...SynchronousFailure, ...DelayedCompletion."""
+    runtime = TellingRuntime()
+    rounds, started, go = FencingRounds(runtime), threading.Event(), threading.Event()
+    errors: list[BaseException] = []
+
+    def run(_: object) -> None:
+        started.set()
+        go.wait(5)
+        raise PrivilegedWriteError("lost")
+
+    def ask() -> None:
+        try:
+            rounds.share("c", 0, run)
+        except PrivilegedWriteError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads[0].start()
+    assert started.wait(5)
+    for thread in threads[1:]:
+        thread.start()
+    assert runtime.somebody_waits.wait(5)
+    go.set()
+    for thread in threads:
+        thread.join(5)
+    assert [str(error) for error in errors] == ["lost"] * 4
+
+
+def test_cancelling_a_round_frees_who_waits_and_stops_who_runs_it():
+    """FEN-04: ...and a round of the next generation is another round."""
+    runtime = TellingRuntime()
+    rounds, started, go = FencingRounds(runtime), threading.Event(), threading.Event()
+    ended: list[str] = []
+
+    def run(check: object) -> None:
+        started.set()
+        go.wait(5)
+        check()
+
+    def ask(name: str) -> None:
+        try:
+            rounds.share("c", 0, run)
+        except FencingRefusedError:
+            ended.append(name)
+
+    runner = threading.Thread(target=ask, args=("runner",))
+    waiter = threading.Thread(target=ask, args=("waiter",))
+    runner.start()
+    assert started.wait(5)
+    waiter.start()
+    assert runtime.somebody_waits.wait(5)
+    rounds.cancel("other")
+    rounds.cancel("c")
+    waiter.join(5)
+    assert ended == ["waiter"]
+    rounds.share("c", 1, lambda _: ended.append("next"))
+    go.set()
+    runner.join(5)
+    assert ended == ["waiter", "next", "runner"]
