@@ -1,0 +1,266 @@
+"""What a partition takes from a producer."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.codes import Code
+from eosfw_memory.log.batch import MAX_SEQUENCE, TimestampType, split
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.log.errors import (
+    CorruptMessageError,
+    InvalidProducerEpochError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    InvalidTxnStateError,
+    LogError,
+    MessageTooLargeError,
+    OutOfOrderSequenceNumberError,
+)
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.producer_state import Origin
+from eosfw_memory.log.validation import LogConfig
+
+from .shelf import NOW, PLENTY, UNCOMMITTED, Writer, new_log, patched, plain
+
+
+@pytest.fixture
+def log() -> PartitionLog:
+    return new_log()
+
+
+@pytest.fixture
+def writer(log: PartitionLog) -> Writer:
+    return Writer(log, 7)
+
+
+def stored(log: PartitionLog) -> bytes:
+    return log.fetch(0, PLENTY, UNCOMMITTED).records
+
+
+class TestEpoch:
+    def test_a_zombie_of_an_older_epoch_appends_nothing(self, log, writer):
+        """BRK-01."""
+        successor = Writer(log, 7, epoch=1)
+        successor.send(b"new")
+
+        with pytest.raises(InvalidProducerEpochError) as refusal:
+            writer.send(b"late")
+
+        assert refusal.value.code is Code.INVALID_PRODUCER_EPOCH
+        assert log.high_watermark == 1
+
+    def test_a_newer_epoch_starts_its_sequence_at_zero(self, log, writer):
+        """BRK-01."""
+        writer.send(b"a", b"b")
+        successor = Writer(log, 7, epoch=1)
+
+        with pytest.raises(OutOfOrderSequenceNumberError):
+            successor.send(b"c", sequence=2)
+        successor.send(b"c", sequence=0)
+
+        assert log.producers()[7].epoch == 1
+        assert log.producers()[7].last_sequence == 0
+
+    def test_a_newer_epoch_does_not_take_the_old_ones_batches_for_its_own(self, log, writer):
+        """BRK-01: same sequence numbers, another producer."""
+        writer.send(b"a")
+
+        again = Writer(log, 7, epoch=1).send(b"A")
+
+        assert not again.duplicate
+        assert again.base_offset == 1
+
+
+class TestSequence:
+    def test_a_gap_is_refused_with_nothing_appended(self, log, writer):
+        """BRK-02."""
+        writer.send(b"a")
+
+        with pytest.raises(OutOfOrderSequenceNumberError):
+            writer.send(b"c", sequence=2)
+
+        assert log.high_watermark == 1
+        assert log.producers()[7].last_sequence == 0
+
+    @pytest.mark.parametrize("age", range(5))
+    def test_a_repetition_of_one_of_the_last_five_batches_gets_the_original_offset(self, log, writer, age):
+        """BRK-02."""
+        sent = [writer.send(b"x", b"y") for _ in range(6)]
+        before = stored(log)
+
+        again = writer.send(b"x", b"y", sequence=10 - 2 * age)
+
+        assert again == sent[5 - age]._replace(duplicate=True)
+        assert stored(log) == before
+
+    def test_a_repetition_older_than_five_batches_is_out_of_order(self, log, writer):
+        """BRK-02."""
+        for _ in range(6):
+            writer.send(b"x")
+
+        with pytest.raises(OutOfOrderSequenceNumberError):
+            writer.send(b"x", sequence=0)
+
+    def test_a_batch_that_only_overlaps_an_earlier_one_is_no_repetition(self, log, writer):
+        """BRK-02: both ends of the range have to agree."""
+        writer.send(b"x", b"y")
+
+        with pytest.raises(OutOfOrderSequenceNumberError):
+            writer.send(b"x", sequence=0)
+
+    def test_sequence_numbers_wrap_to_zero_within_a_batch(self, log, writer):
+        """PRD-07."""
+        writer.send(b"a", sequence=MAX_SEQUENCE - 1)
+
+        wrapped = writer.send(b"b", b"c", b"d", sequence=MAX_SEQUENCE)
+        writer.send(b"e", sequence=2)
+
+        assert wrapped.base_offset == 1
+        assert log.producers()[7].last_sequence == 2
+        assert writer.send(b"b", b"c", b"d", sequence=MAX_SEQUENCE).duplicate
+
+    def test_sequence_numbers_wrap_to_zero_between_batches(self, log, writer):
+        """PRD-07."""
+        writer.send(b"a", b"b", sequence=MAX_SEQUENCE - 1)
+
+        assert writer.send(b"c", sequence=0).base_offset == 2
+
+    def test_an_unknown_producer_may_begin_at_any_sequence_number(self, log, writer):
+        """BRK-03: its state may have been forgotten; refusing would stop a healthy producer for good."""
+        assert writer.send(b"a", sequence=41).base_offset == 0
+        assert writer.send(b"b", sequence=42).base_offset == 1
+
+    def test_a_coordinator_writes_for_a_producer_without_sequence_numbers(self, log):
+        offsets = encode_batch(None, [b"o"], NOW, producer=ProducerIdAndEpoch(7, 0), transactional=True)
+
+        log.append(offsets, NOW, origin=Origin.COORDINATOR)
+        log.append(offsets, NOW, origin=Origin.COORDINATOR)
+
+        assert log.last_stable_offset == 0
+        assert log.high_watermark == 2
+
+
+class TestMixing:
+    def test_a_plain_batch_is_refused_while_its_producer_has_a_transaction_open(self, log, writer):
+        """BRK-04."""
+        writer.send(b"in")
+
+        with pytest.raises(InvalidTxnStateError):
+            writer.send(b"out", transactional=False)
+
+        assert log.high_watermark == 1
+
+    def test_a_plain_batch_passes_once_the_transaction_has_ended(self, writer):
+        """BRK-04."""
+        writer.send(b"in")
+        writer.commit()
+
+        assert writer.send(b"out", transactional=False).base_offset == 2
+
+    def test_others_write_plain_batches_meanwhile(self, log, writer):
+        """BRK-04."""
+        writer.send(b"in")
+
+        assert Writer(log, 8).send(b"other", transactional=False).base_offset == 1
+        assert log.append(plain(b"anonymous"), NOW).base_offset == 2
+
+
+class TestBatches:
+    def test_records_stay_the_bytes_they_were_and_get_only_a_place(self, log):
+        first, second = plain(b"a", b"b"), plain(b"c")
+        log.append(first, NOW)
+        log.append(memoryview(b"..." + second)[3:], NOW)
+
+        found = list(split(stored(log)))
+
+        assert [(header.base_offset, header.leader_epoch) for header, _ in found] == [(0, 0), (2, 0)]
+        assert [bytes(batch[16:]) for _, batch in found] == [first[16:], second[16:]]
+
+    def test_a_checksum_that_does_not_fit_is_corruption(self, log):
+        sent = plain(b"a")
+        with pytest.raises(CorruptMessageError):
+            log.append(sent[:-2] + bytes([sent[-2] ^ 1]) + sent[-1:], NOW)
+
+    @pytest.mark.parametrize("cut", [0, 1, 16, 60, 61, 65])
+    def test_a_batch_cut_off_anywhere_is_corruption(self, log, cut):
+        with pytest.raises(CorruptMessageError):
+            log.append(plain(b"a")[:cut], NOW)
+
+    @pytest.mark.parametrize("length", [-1, 0, 48, 2**31 - 1])
+    def test_a_declared_length_that_cannot_be_is_corruption(self, log, length):
+        with pytest.raises(CorruptMessageError):
+            log.append(patched(plain(b"a"), 8, ">i", length, sealed=False), NOW)
+
+    def test_two_batches_for_one_partition_are_refused(self, log):
+        with pytest.raises(InvalidRecordError):
+            log.append(plain(b"a") + plain(b"b"), NOW)
+
+    @pytest.mark.parametrize(
+        ("at", "layout", "value"),
+        [
+            pytest.param(0, ">q", 5, id="a base offset of its own"),
+            pytest.param(16, ">b", 1, id="an older format"),
+            pytest.param(21, ">h", 0x20, id="a control batch"),
+            pytest.param(21, ">h", 0x10, id="a transaction of nobody"),
+            pytest.param(23, ">i", 3, id="more offsets than records"),
+            pytest.param(57, ">i", 0, id="no records"),
+            pytest.param(43, ">q", 9, id="a producer without epoch and sequence"),
+        ],
+    )
+    def test_a_producer_may_not_send(self, log, at, layout, value):
+        with pytest.raises(InvalidRecordError):
+            log.append(patched(plain(b"a"), at, layout, value), NOW)
+
+        assert log.high_watermark == 0
+
+    def test_a_batch_above_the_topics_limit_is_refused(self):
+        log = new_log(LogConfig(max_message_bytes=100))
+
+        log.append(plain(b"x" * 20), NOW)
+        with pytest.raises(MessageTooLargeError, match=r"max\.message\.bytes=100"):
+            log.append(plain(b"x" * 100), NOW)
+
+    def test_every_refusal_carries_its_code(self):
+        for leaf in LogError.__subclasses__():
+            assert leaf("why").code is leaf.kafka_code is not Code.UNKNOWN_SERVER_ERROR
+
+
+class TestTime:
+    def test_the_producers_time_is_kept_by_default(self, log):
+        done = log.append(encode_batch(None, [b"a"], NOW - 5), NOW)
+
+        assert done.log_append_time == -1
+        assert next(split(stored(log)))[0].max_timestamp == NOW - 5
+
+    def test_log_append_time_replaces_the_producers_and_keeps_the_checksum_true(self):
+        log = new_log(LogConfig(timestamp_type=TimestampType.LOG_APPEND_TIME))
+
+        done = log.append(encode_batch(None, [b"a", b"b"], [1, 2]), NOW)
+
+        assert done.log_append_time == NOW
+        assert (found := log.offset_for_timestamp(NOW)) is not None
+        assert found == (NOW, 0)  # decoding has checked the checksum
+
+    def test_a_repeated_batch_reports_the_time_of_its_first_arrival(self):
+        log = new_log(LogConfig(timestamp_type=TimestampType.LOG_APPEND_TIME))
+        sent = Writer(log, 7).batch(b"a")
+        log.append(sent, NOW)
+
+        assert log.append(sent, NOW + 50).log_append_time == NOW
+
+    @pytest.mark.parametrize(
+        ("config", "timestamp"),
+        [
+            (LogConfig(), NOW + 3_600_001),
+            (LogConfig(timestamp_before_max_ms=1000), NOW - 1001),
+        ],
+    )
+    def test_times_outside_the_topics_bounds_are_refused(self, config, timestamp):
+        with pytest.raises(InvalidTimestampError):
+            new_log(config).append(encode_batch(None, [b"a"], timestamp), NOW)
+
+    def test_a_producer_may_not_claim_the_brokers_clock(self, log):
+        with pytest.raises(InvalidTimestampError):
+            log.append(patched(plain(b"a"), 21, ">h", 0x08), NOW)

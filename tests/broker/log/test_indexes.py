@@ -1,0 +1,90 @@
+"""The look-ups behind a fetch, each beside a model that scans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw_memory.log.aborted import AbortedTransactions
+from eosfw_memory.log.open_transactions import OpenTransactions
+
+
+@dataclass(frozen=True)
+class Aborted:
+    producer_id: int
+    first: int
+    marker: int
+
+
+# Each step begins a transaction of a producer or ends the one it has open; every step takes one offset.
+steps = st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=400)
+
+
+def played(turns: list[tuple[int, bool]]) -> tuple[AbortedTransactions, list[Aborted], int]:
+    """The index after these turns, the same as a list, the end of the log."""
+    index, scanned, open_ = AbortedTransactions(), [], {}
+    for offset, (producer_id, aborts) in enumerate(turns):
+        first = open_.pop(producer_id, None)
+        if first is None:
+            open_[producer_id] = offset
+        elif aborts:
+            index.add(producer_id, first, offset, min(open_.values(), default=offset + 1))
+            scanned.append(Aborted(producer_id, first, offset))
+    return index, scanned, len(turns)
+
+
+class TestAborted:
+    @given(steps, st.data())
+    def test_bisection_finds_what_a_scan_finds(self, turns, data):
+        """BRK-07: however transactions overlap."""
+        index, scanned, end = played(turns)
+        start = data.draw(st.integers(0, end))
+        stop = data.draw(st.integers(start, end))
+
+        found = index.between(start, stop)
+
+        wanted = [(each.producer_id, each.first) for each in scanned if each.marker >= start and each.first < stop]
+        assert [tuple(each) for each in found] == wanted
+
+    def test_short_ones_within_a_long_one_are_passed_over_in_blocks(self):
+        """BRK-07: hundreds that began behind the range ended before a transaction that reaches into it."""
+        index = AbortedTransactions()
+        for n in range(1000):
+            index.add(2, 10 + 2 * n, 11 + 2 * n, 0)
+        index.add(1, 0, 2011, 2012)
+
+        assert index.between(0, 10) == ((1, 0),)
+        assert index.between(500, 504) == ((2, 500), (2, 502), (1, 0))
+        assert list(index._spans(0, 1001, 10)) == [(960, 1001)]
+
+
+class TestOpen:
+    @given(st.lists(st.tuples(st.booleans(), st.integers(0, 1000)), max_size=300))
+    def test_the_first_undecided_offset_is_the_least_of_all(self, turns):
+        """BRK-06."""
+        transactions, scanned = OpenTransactions(), {}
+        for offset, (begins, pick) in enumerate(turns):
+            if begins or not scanned:
+                transactions.begin(pick, offset)
+                scanned[offset] = pick
+            else:
+                ended = sorted(scanned)[pick % len(scanned)]
+                transactions.end(ended)
+                del scanned[ended]
+            assert transactions.first_undecided == min(scanned, default=None)
+            assert list(transactions) == sorted(scanned.items())
+            assert len(transactions) == len(scanned)
+
+    def test_ended_ones_behind_a_hanging_one_take_no_memory(self):
+        """BRK-06: a producer that hangs for a day must not fill the broker."""
+        transactions = OpenTransactions()
+        transactions.begin(1, 0)
+
+        for offset in range(1, 10_000):
+            transactions.begin(2, offset)
+            transactions.end(offset)
+
+        assert transactions.first_undecided == 0
+        assert len(transactions._line) < 100
