@@ -71,7 +71,11 @@ def start(tmp_path: Path) -> Iterator[Start]:
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
             code = "import sys; from eosfw.cli import main; main(sys.argv[1:])"
             process = subprocess.Popen(
-                [sys.executable, "-c", code, *map(str, arguments)], stdout=out, stderr=err, env=environment, cwd=tmp_path
+                [sys.executable, "-c", code, *map(str, arguments)],
+                stdout=out,
+                stderr=err,
+                env=environment,
+                cwd=tmp_path,
             )
         begun.append(Running(process, folder))
         return begun[-1]

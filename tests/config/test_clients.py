@@ -43,7 +43,9 @@ def test_a_connectors_override_beats_the_workers_property() -> None:
 )
 def test_an_enforced_property_is_replaced_with_one_warning(name: str, text: str) -> None:
     """CFG-07: the comparison is case-sensitive, as Kafka's is."""
-    settled = task_producer(worker(**{f"producer.{name}": "other"}), connector(**{f"producer.override.{name}": text}), TID)
+    settled = task_producer(
+        worker(**{f"producer.{name}": "other"}), connector(**{f"producer.override.{name}": text}), TID
+    )
 
     (warning,) = settled.warnings
     assert all(word in warning for word in (name, text, "connector c", "exactly-once needs it"))

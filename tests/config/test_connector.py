@@ -20,7 +20,11 @@ def refused(**properties: str) -> str:
 def test_what_is_not_said_has_kafkas_default() -> None:
     config = SOURCE_CONNECTOR.parse(LEAST)
 
-    assert (config["tasks.max"], config["exactly.once.support"], config["transaction.boundary"]) == (1, "requested", "poll")
+    assert (config["tasks.max"], config["exactly.once.support"], config["transaction.boundary"]) == (
+        1,
+        "requested",
+        "poll",
+    )
     assert config["transaction.boundary.interval.ms"] is None
 
 

@@ -95,14 +95,14 @@ def test_ctrl_c_while_plugins_load_is_not_swallowed() -> None:
 
 
 def test_a_misspelt_hook_is_answered_with_the_nearest_one_and_its_neighbours_work() -> None:
-    plugins = load_plugins([door("mine", eosfw_conectors=lambda: [], eosfw_observers=lambda: [Watcher])])
+    plugins = load_plugins([door("mine", eosfw_conectors=list, eosfw_observers=lambda: [Watcher])])
 
     assert only_failure(plugins) == ("mine", "there is no hook 'eosfw_conectors'; did you mean 'eosfw_connectors'?")
     assert [observer.name for observer in plugins.observers()] == ["watcher"]
 
 
 def test_a_hook_that_asks_for_an_argument_nobody_gives_is_a_failure_of_its_plugin() -> None:
-    plugins = load_plugins([door("greedy", eosfw_connectors=lambda config: []), good()])
+    plugins = load_plugins([door("greedy", eosfw_connectors=lambda config: [config]), good()])
 
     assert only_failure(plugins)[0] == "greedy"
     assert "config" in only_failure(plugins)[1]
@@ -173,7 +173,9 @@ def twin() -> type[Counter]:
 
 
 def test_two_classes_of_one_name_are_refused_by_naming_both_distributions() -> None:
-    plugins = load_plugins([good(), door("rival", eosfw_connectors=lambda: [twin()], eosfw_observers=lambda: [Watcher])])
+    plugins = load_plugins(
+        [good(), door("rival", eosfw_connectors=lambda: [twin()], eosfw_observers=lambda: [Watcher])]
+    )
 
     with pytest.raises(PluginError, match=r"'counter' is offered by good 1\.0 and rival 1\.0|rival 1\.0 and good 1\.0"):
         plugins.connector("counter")
@@ -203,12 +205,16 @@ def test_a_module_that_no_plugin_registered_is_not_imported() -> None:
 def test_an_unknown_name_is_answered_with_the_nearest_and_with_what_does_not_work() -> None:
     plugins = load_plugins([good(), Door("entry", Dist("broken"), raising(ImportError("no kio")))])
 
-    with pytest.raises(PluginError, match=r"no connector 'countr'; installed: counter\. Did you mean 'counter'\?") as told:
+    with pytest.raises(
+        PluginError, match=r"no connector 'countr'; installed: counter\. Did you mean 'counter'\?"
+    ) as told:
         plugins.connector("countr")
     assert "Not working: broken (entry): ImportError: no kio" in str(told.value)
 
 
-@pytest.mark.parametrize(("name", "line"), [("spark", "pip install 'eosfw[spark]'"), ("flink", "pip install eosfw-flink")])
+@pytest.mark.parametrize(
+    ("name", "line"), [("spark", "pip install 'eosfw[spark]'"), ("flink", "pip install eosfw-flink")]
+)
 def test_a_missing_plugin_comes_with_the_line_that_installs_it(name: str, line: str) -> None:
     with pytest.raises(PluginError, match="installed: none") as told:
         load_plugins([]).step_engine(name)
@@ -231,7 +237,7 @@ class Rude(SourceConnector):
 
 
 def test_a_connector_that_cannot_be_made_names_its_distribution() -> None:
-    with pytest.raises(PluginError, match="rude.*of mine.*go away"):
+    with pytest.raises(PluginError, match=r"rude.*of mine.*go away"):
         load_plugins([door("mine", eosfw_connectors=lambda: [Rude])]).connector("rude")
 
 

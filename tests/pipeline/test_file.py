@@ -1,0 +1,175 @@
+"""Reading a pipeline file: what it may say, how it is told what is wrong (ruling 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eosfw.errors import ConfigError
+from eosfw.pipeline import Pipeline, load
+from eosfw.protocols import StepInput
+
+Load = Callable[[str], Pipeline]
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Load:
+    def read(text: str) -> Pipeline:
+        path = tmp_path / "flow.toml"
+        path.write_text(text, encoding="utf-8")
+        return load(path)
+
+    return read
+
+
+def refused(loaded: Load, text: str) -> str:
+    with pytest.raises(ConfigError) as told:
+        loaded(text)
+    return str(told.value)
+
+
+def test_quoted_and_bare_dotted_properties_are_the_same(loaded: Load) -> None:
+    pipeline = loaded(
+        '[worker]\n"group.id" = "g"\nproducer.linger.ms = 5\n[connectors.a]\n"tasks.max" = 2\ncsv.header = true'
+    )
+
+    assert pipeline.worker["group.id"] == "g"
+    assert pipeline.worker["producer.linger.ms"] == "5"
+    assert pipeline.connectors["a"] == {"tasks.max": "2", "csv.header": "true"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ('transaction.boundary = "interval"', "transaction.boundary.interval.ms = 5"),
+        ("transaction.boundary.interval.ms = 5", 'transaction.boundary = "interval"'),
+    ],
+)
+def test_a_clash_of_bare_dots_names_file_line_and_the_quoted_spelling(loaded: Load, first: str, second: str) -> None:
+    """Ruling 11."""
+    told = refused(loaded, f"[worker]\ngroup.id = 'g'\n[connectors.a]\n{first}\ntopic = 't'\n{second}\n")
+
+    assert "flow.toml:6: " in told
+    assert '"transaction.boundary" = "interval"' in told
+    assert '"transaction.boundary.interval.ms" = 5' in told
+
+
+def test_a_property_given_twice_says_so(loaded: Load) -> None:
+    assert "flow.toml:3: topic is given twice" in refused(loaded, "[connectors.a]\ntopic = 'x'\ntopic = 'y'\n")
+
+    both = refused(loaded, '[worker]\n"group.id" = "g"\ngroup.id = "h"\n')
+    assert '[worker]: "group.id" is given twice, once quoted and once with bare dots' in both
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("[worker\n", 1), ("[worker]\na = \n", 2), ("[worker]\na = 'x\n", 2), ("a = 1\nb", 2)]
+)
+def test_what_is_no_toml_names_the_line(loaded: Load, text: str, line: int) -> None:
+    assert f"flow.toml:{line}: not valid TOML" in refused(loaded, text)
+
+
+def test_a_file_that_is_missing_or_unreadable_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nowhere\.toml: there is no such file"):
+        load(tmp_path / "nowhere.toml")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b"a = '\xe9'")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path / "latin.toml")
+
+
+def test_deep_nesting_is_refused_not_a_crash(loaded: Load) -> None:
+    assert "nested too deeply" in refused(loaded, "a = " + "[" * 100_000 + "]" * 100_000)
+
+
+def test_a_byte_order_mark_is_no_error(loaded: Load) -> None:
+    assert loaded("\ufeff[worker]\ngroup.id = 'g'").worker["group.id"] == "g"
+
+
+def test_values_become_texts(loaded: Load) -> None:
+    pipeline = loaded("[connectors.a]\nfile = ['x', 'y']\nratio = 0.5\nflag = false")
+
+    assert pipeline.connectors["a"] == {"file": "x,y", "ratio": "0.5", "flag": "false"}
+
+
+@pytest.mark.parametrize("value", ["1979-05-27", "[[1]]", "[{a = 1}]", "['a,b']"])
+def test_a_value_that_is_no_text_is_refused(loaded: Load, value: str) -> None:
+    assert '[connectors.a]: "x" ' in refused(loaded, f"[connectors.a]\nx = {value}")
+
+
+def test_exactly_once_is_on_unless_the_file_says_otherwise(loaded: Load) -> None:
+    """Ruling 5."""
+    assert loaded("[worker]").worker["exactly.once.source.support"] == "enabled"
+    assert "exactly.once.source.support" not in loaded("[worker]\n'exactly.once.source.enabled' = false").worker
+
+
+def test_the_address_may_stand_with_the_worker_as_in_kafka_connect(loaded: Load) -> None:
+    pipeline = loaded("[worker]\n'bootstrap.servers' = 'h:1'")
+
+    assert pipeline.cluster.external
+    assert pipeline.cluster.properties == {"bootstrap.servers": "h:1"}
+    assert "different bootstrap.servers" in refused(
+        loaded, "[worker]\n'bootstrap.servers' = 'h:1'\n[cluster]\n'bootstrap.servers' = 'h:2'"
+    )
+
+
+STEP = '[[steps]]\nname = "s"\noutput = "o"\n'
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        ('inputs = "a-b"', [StepInput("a_b", "a-b")]),
+        ('inputs = ["a", "b"]', [StepInput("a", "a"), StepInput("b", "b")]),
+        ('inputs = { t = "a" }', [StepInput("t", "a")]),
+        ('inputs.t = { topic = "a", format = "json", schema = "x INT" }', [StepInput("t", "a", "json", "x INT")]),
+    ],
+)
+def test_a_steps_inputs_are_written_as_they_are_thought(loaded: Load, inputs: str, expected: list[StepInput]) -> None:
+    (step,) = loaded(f"{STEP}sql = 'x'\n{inputs}").steps
+
+    assert list(step.inputs) == expected
+    assert (step.name, step.output, step.sql, step.function) == ("s", "o", "x", None)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("sql = 'x'", "step 's': needs 'inputs'"),
+        ("inputs = ['t']", "needs either 'sql', a text, or 'function'"),
+        ("inputs = ['t']\nsql = 'x'\nfunction = 'm:f'", "needs either 'sql', a text, or 'function'"),
+        ("inputs = ['t']\nfunction = 'mf'", "must be written module:name"),
+        ("inputs = ['t']\nsqll = 'x'", "unknown key 'sqll'; did you mean 'sql'?"),
+        ("inputs.t = { topik = 'a' }\nsql = 'x'", "unknown key 'topik'; did you mean 'topic'?"),
+        ("inputs.t = { topic = 'a', format = 'json' }\nsql = 'x'", "'format' and 'schema' go together"),
+        ("inputs.t = { topic = 'a', format = 'xml', schema = 'x' }\nsql = 'x'", "format 'xml' is unknown"),
+        ("inputs.'a b' = 'a'\nsql = 'x'", "is no name for a table"),
+        ("inputs = []\nsql = 'x'", "needs 'inputs'"),
+    ],
+)
+def test_a_step_that_cannot_be_understood_is_named(loaded: Load, lines: str, told: str) -> None:
+    assert told in refused(loaded, STEP + lines)
+
+
+def test_two_steps_cannot_share_a_name_or_an_output(loaded: Load) -> None:
+    step = f"{STEP}inputs = ['t']\nsql = 'x'\n"
+    told = refused(loaded, step + step)
+
+    assert "two steps have the name 's'" in told
+    assert "two steps have the output 'o'" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("worker = 1", "'worker' must be a table: [worker]"),
+        ("[connectors]\na = 1", "'a' is not a table; name each connector: [connectors.NAME]"),
+        ("[steps]\nname = 'x'", "each beginning with [[steps]]"),
+        ("[conectors.a]\nx = 1", "unknown key 'conectors'; did you mean 'connectors'?"),
+        ("engine = 5", "'engine' must be a text"),
+    ],
+)
+def test_a_section_that_is_misplaced_is_told_how_to_stand(loaded: Load, text: str, told: str) -> None:
+    assert told in refused(loaded, text)

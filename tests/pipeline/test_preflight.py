@@ -1,0 +1,98 @@
+"""A connector's properties are judged before anything starts (CFG-01, CFG-04, CFG-05, ruling 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from eosfw.config.worker import WORKER
+from eosfw.registry import Plugins
+from eosfw.runtime.preflight import connector_problems
+
+LEAST = {"connector.class": "numbers", "topic": "t"}
+Told = Callable[..., str]
+
+
+@pytest.fixture
+def told(plugins: Plugins) -> Told:
+    def ask(properties: dict[str, str] | None = None, *, worker: str = "enabled") -> str:
+        config = WORKER.parse({"group.id": "g", "exactly.once.source.support": worker})
+        problems = connector_problems(plugins, config, "c", LEAST | (properties or {}))
+        return "\n".join(str(problem) for problem in problems)
+
+    return ask
+
+
+def test_good_properties_have_no_problem(told: Told) -> None:
+    assert told() == ""
+    assert told({"exactly.once.support": "required", "transaction.boundary": "interval"}) == ""
+
+
+@pytest.mark.parametrize("worker", ["disabled", "preparing"])
+def test_required_is_refused_by_a_worker_that_is_not_enabled(told: Told, worker: str) -> None:
+    """CFG-04."""
+    problem = told({"exactly.once.support": "REQUIRED"}, worker=worker)
+
+    assert f"exactly.once.support=required, but the worker has exactly.once.source.support={worker}" in problem
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("no", "the connector says it cannot be exactly once"),
+        ("unsaid", "consult its documentation; if it is, set exactly.once.support=requested"),
+        ("raise", "I would rather not say"),
+    ],
+)
+def test_required_is_refused_for_a_connector_that_does_not_promise_it(told: Told, answer: str, words: str) -> None:
+    """CFG-04: a raising connector never crashes validation."""
+    assert words in told({"exactly.once.support": "required", "support": answer})
+    assert told({"exactly.once.support": "requested", "support": answer}) == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [("no", "use poll or interval"), ("unsaid", "use poll or interval"), ("raise", "rather not say")],
+)
+def test_connector_boundaries_need_a_connector_that_defines_them(told: Told, answer: str, words: str) -> None:
+    """CFG-05."""
+    problem = told({"transaction.boundary": "connector", "bounds": answer})
+
+    assert "transaction.boundary=connector" in problem
+    assert words in problem
+
+
+def test_a_connector_that_defines_boundaries_may(told: Told) -> None:
+    """CFG-05."""
+    assert told({"transaction.boundary": "connector", "bounds": "yes"}) == ""
+
+
+def test_the_connectors_own_problems_and_keys_are_told(told: Told) -> None:
+    assert "topic: is cursed" in told({"topic": "cursed"})
+    assert "did you mean 'records'?" in told({"recrods": "1"})
+
+
+@pytest.mark.parametrize("topic", ["g-configs", "g-offsets"])
+def test_records_cannot_go_to_the_workers_own_topics(told: Told, topic: str) -> None:
+    """TXN-15."""
+    assert f"topic={topic} is the worker's own" in told({"topic": topic})
+
+
+def test_a_value_from_a_config_provider_is_refused_and_not_shown(told: Told) -> None:
+    problem = told({"producer.override.sasl.password": "${file:/etc/secrets:password}"})
+
+    assert "producer.override.sasl.password: values by config providers" in problem
+    assert "/etc/secrets" not in problem
+
+
+def test_an_unknown_connector_is_told_with_what_else_is_wrong(told: Told) -> None:
+    problem = told({"connector.class": "nmbers", "tasks.max": "0"})
+
+    assert "no connector 'nmbers'" in problem
+    assert "did you mean 'numbers'" in problem.lower()
+    assert "tasks.max" in problem
+
+
+def test_a_name_that_differs_from_the_files_is_refused(told: Told) -> None:
+    assert "name=d differs from the connector's name 'c'" in told({"name": "d"})

@@ -1,0 +1,119 @@
+"""A run reads what is committed, waits for what is open, counts against the source (rulings 7 and 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from eosfw.errors import ReadStalledError
+from eosfw.ids import TopicPartition
+from eosfw.pipeline import Control, LocalRun, Options, Pipeline, Silent, Summary, run
+from eosfw.pipeline.verdict import count
+from eosfw.pipeline.visible import committed_ranges
+from eosfw.protocols import NewTopic, Verdict
+from eosfw.records import ProducerRecord
+from eosfw.registry import Plugins
+from eosfw.waiting import ThreadRuntime
+
+Make = Callable[..., Pipeline]
+
+
+def done(pipeline: Pipeline, plugins: Plugins) -> Summary:
+    return run(pipeline, plugins, Control(ThreadRuntime()), Silent(), Options())
+
+
+def write(pipeline: Pipeline, plugins: Plugins, value: bytes) -> None:
+    """What a duplicate or a foreign record looks like: one more record, by nobody's task."""
+    with LocalRun(pipeline, plugins, ThreadRuntime()) as local:
+        producer = local.backend.producer(None)
+        producer.send(ProducerRecord(pipeline.connectors["c"]["topic"], value))
+        producer.flush(10)
+        producer.close()
+
+
+@pytest.mark.parametrize("identity", ["value", "field:n", "headers"])
+def test_a_second_run_continues_and_the_whole_topic_is_verified(
+    pipeline: Make, plugins: Plugins, identity: str
+) -> None:
+    """Ruling 7: expected is a replay of the source up to the committed offsets, of all runs."""
+    first = done(pipeline(eosfw_identity=identity), plugins)
+    second = done(pipeline(eosfw_identity=identity, records="25"), plugins)
+
+    assert (first.records, first.transactions, first.duplicates, first.missing) == (10, 4, 0, 0)
+    assert (second.records, second.duplicates, second.missing) == (15, 0, 0)
+
+
+def test_a_duplicate_is_found(pipeline: Make, plugins: Plugins) -> None:
+    flow = pipeline(eosfw_identity="value")
+    done(flow, plugins)
+    write(flow, plugins, b'{"n":3}')
+
+    summary = done(flow, plugins)
+    assert (summary.duplicates, summary.missing, summary.passed, int(summary.exit_code)) == (1, 0, False, 1)
+    assert '{"n":3}' in summary.examples[0]
+
+
+def test_a_source_that_changed_cannot_be_verified(pipeline: Make, plugins: Plugins) -> None:
+    """Ruling 7: null, and why; never 0."""
+    done(pipeline(eosfw_identity="value"), plugins)
+
+    summary = done(pipeline(eosfw_identity="value", records="4"), plugins)
+    assert (summary.duplicates, summary.missing) == (None, None)
+    assert "could not be replayed" in summary.unverified[0]
+
+
+def test_records_are_counted_both_ways() -> None:
+    verdict = count([b"a", b"a", b"b"], [[b"a", b"b"], [b"c"]])
+
+    assert verdict == Verdict(1, 1, ["twice: a", "missing: c"])
+
+
+def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugins) -> None:
+    """Ruling 14: topic, partition, offset, transactional id."""
+    runtime = ThreadRuntime()
+    flow = replace(pipeline(), cluster=replace(pipeline().cluster, properties={}))
+    with LocalRun(flow, plugins, runtime) as local:
+        admin = local.backend.admin()
+        admin.create_topics([NewTopic("held")])
+        writer = local.backend.producer("somebody-else-0", transaction_timeout=60.0)
+        writer.init_transactions(10)
+        writer.begin_transaction()
+        writer.send(ProducerRecord("held", b"open"))
+        writer.flush(10)
+
+        with pytest.raises(ReadStalledError) as told:
+            committed_ranges(local, ["held"], Control(runtime), patience=0.5)
+        writer.close()
+        admin.close()
+
+    assert "topic 'held', partition 0: held back at offset 0 of 1" in str(told.value)
+    assert "transactional id 'somebody-else-0'" in str(told.value)
+
+
+def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plugins: Plugins) -> None:
+    """Ruling 14."""
+    runtime = ThreadRuntime()
+    with LocalRun(pipeline(), plugins, runtime) as local:
+        topic = pipeline().connectors["c"]["topic"]
+        admin = local.backend.admin()
+        admin.create_topics([NewTopic(topic)])
+        writer = local.backend.producer(f"{topic}-writer")
+        writer.init_transactions(10)
+        writer.begin_transaction()
+        writer.send(ProducerRecord(topic, b"open"))
+        writer.flush(10)
+        control = Control(runtime)
+
+        def end() -> None:
+            runtime.sleep(0.5)
+            writer.commit_transaction(10)
+
+        ending = runtime.spawn("ending", end)
+        ranges = committed_ranges(local, [topic], control, patience=20)
+        assert ending.join(10)
+        writer.close()
+        admin.close()
+
+    assert ranges[TopicPartition(topic, 0)].end == 2

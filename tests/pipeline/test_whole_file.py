@@ -1,0 +1,97 @@
+"""The whole of a pipeline is checked before its first task starts (ruling 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from eosfw.errors import ConfigError
+from eosfw.pipeline import ClusterChoice, Options, Pipeline, check
+from eosfw.protocols import Step, StepInput
+from eosfw.registry import Plugins
+from eosfw.registry.lookup import Found, Source
+from eosfw.waiting import ThreadRuntime
+
+Make = Callable[..., Pipeline]
+EMBEDDED = ClusterChoice("confluent", {})
+
+
+class NoJava:
+    """A step engine that cannot start here."""
+
+    name = "nojava"
+
+    @classmethod
+    def problems(cls, steps: Any, folder: str) -> Any:
+        from eosfw.errors import Problem
+
+        return [Problem("", "no Java 17 was found")]
+
+
+def step(topic: str) -> Step:
+    return Step("s", [StepInput("t", topic)], "out", sql="x")
+
+
+def told(pipeline: Pipeline, plugins: Plugins, **options: Any) -> str:
+    with pytest.raises(ConfigError) as problems:
+        check(pipeline, plugins, ThreadRuntime(), Options(**options))
+    return str(problems.value)
+
+
+def test_a_good_pipeline_passes(pipeline: Make, plugins: Plugins) -> None:
+    check(pipeline(), plugins, ThreadRuntime())
+    check(replace(pipeline(), cluster=EMBEDDED), plugins, ThreadRuntime())
+
+
+def test_steps_that_cannot_run_here_are_told_before_anything_starts(pipeline: Make, plugins: Plugins) -> None:
+    engines = Plugins((*plugins._found, Found("step engine", NoJava, Source("x", "1", "x"))), ())  # type: ignore[arg-type]
+    flow = pipeline()
+    flow = replace(flow, steps=[step(flow.connectors["c"]["topic"])], engine="nojava")
+
+    assert "no Java 17 was found" in told(flow, engines)
+
+
+def test_a_topic_nobody_writes_is_answered_with_the_nearest(pipeline: Make, plugins: Plugins) -> None:
+    flow = replace(pipeline(topic="orders"), cluster=EMBEDDED, steps=[step("ordres")])
+
+    assert "step 's': reads topic 'ordres', which does not exist" in told(flow, plugins)
+    assert "did you mean 'orders'?" in told(flow, plugins)
+
+
+def test_an_external_cluster_is_asked_for_its_topics(pipeline: Make, plugins: Plugins) -> None:
+    assert "reads topic 'nowhere', which does not exist" in told(replace(pipeline(), steps=[step("nowhere")]), plugins)
+
+
+def test_a_pipeline_without_connectors_is_told(pipeline: Make, plugins: Plugins) -> None:
+    assert "has no connectors" in told(replace(pipeline(), connectors={}), plugins)
+
+
+def test_steps_alone_need_steps_and_a_cluster_that_kept_something(pipeline: Make, plugins: Plugins) -> None:
+    problem = told(replace(pipeline(), cluster=EMBEDDED), plugins, steps_only=True)
+
+    assert "has no steps to run alone" in problem
+    assert "set bootstrap.servers" in problem
+
+
+def test_the_properties_of_an_embedded_broker_are_for_runs_that_start_one(pipeline: Make, plugins: Plugins) -> None:
+    assert "remove it" in told(replace(pipeline(), broker={"a": "b"}), plugins)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        (ClusterChoice("conflunt", {}), "Did you mean 'confluent'?"),
+        (ClusterChoice("confluent", {"bootstrap.servers": "h:1", "sasl.mechansm": "x"}), "sasl.mechansm"),
+    ],
+)
+def test_a_client_that_cannot_be_made_is_told(
+    pipeline: Make, plugins: Plugins, cluster: ClusterChoice, words: str
+) -> None:
+    assert words in told(replace(pipeline(), cluster=cluster), plugins)
+
+
+def test_an_embedded_cluster_that_is_not_installed_is_told(pipeline: Make, plugins: Plugins) -> None:
+    assert "no cluster 'other'" in told(replace(pipeline(), cluster=EMBEDDED, broker={"name": "other"}), plugins)
