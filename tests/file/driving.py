@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eosfw_file import FileSourceConnector, FileSourceTask
-
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceBatch
+from eosfw_file import FileSourceConnector, FileSourceTask
 
 TASK_ID = ConnectorTaskId("files", 0)
 Offsets = Mapping[str, Mapping[str, Any]]

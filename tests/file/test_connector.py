@@ -6,11 +6,11 @@ import json
 import os
 
 import pytest
-from eosfw_file import FileSourceConnector
 
 from eosfw.config import Config
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport
 from eosfw.errors import ConfigError
+from eosfw_file import FileSourceConnector
 
 from .driving import start, task_properties
 

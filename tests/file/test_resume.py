@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from eosfw_file import reader
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from eosfw_file import reader
 
 from .driving import start
 

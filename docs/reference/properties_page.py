@@ -1,0 +1,53 @@
+"""Write docs/reference/properties.md from the definitions themselves; a test finds the page out of date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from eosfw.config import ConfigDef, Key
+from eosfw.config.connector import SOURCE_CONNECTOR
+from eosfw.config.definition import REQUIRED
+from eosfw.config.worker import WORKER
+from eosfw_file.properties import CONNECTOR
+
+PAGE = Path(__file__).with_name("properties.md")
+HEAD = """# Properties
+
+Names, types and meanings are Kafka Connect's wherever it has them. In a pipeline file they are quoted TOML keys:
+`"transaction.boundary" = "interval"`. An unknown name is an error that suggests the nearest one. This page is made by
+`python docs/reference/properties_page.py`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(
+        [
+            HEAD,
+            *_section("Worker: section `[worker]`", WORKER),
+            "Beside these, `producer.*`, `consumer.*` and `admin.*` go to the clients of that kind.\n",
+            *_section("Every source connector: section `[connectors.NAME]`", SOURCE_CONNECTOR),
+            "Beside these, `producer.override.*`, `consumer.override.*` and `admin.override.*` go to its own clients.",
+            "`name` is the name of the section.\n",
+            *_section("Connector `file`", CONNECTOR),
+        ]
+    )
+
+
+def _section(title: str, definition: ConfigDef) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield "| property | takes | default | meaning |"
+    yield "|---|---|---|---|"
+    yield from (_row(key) for key in definition.keys.values())
+    yield ""
+
+
+def _row(key: Key) -> str:
+    takes = ", ".join(f"`{word}`" for word in getattr(key, "among", ())) or type(key).__name__
+    default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{key.default}`"
+    return f"| `{key.name}` | {takes} | {default} | {key.doc} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,63 @@
+"""Check what the framework says where nothing else is installed; run by the Python of such an environment."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PIPELINE = """
+[cluster]
+backend = "confluent"
+
+[worker]
+"group.id" = "bare"
+
+[connectors.lines]
+"connector.class" = "file"
+file = "lines.txt"
+topic = "lines"
+"""
+
+
+def eosfw(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / "eosfw"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def expect(what: str, holds: bool, got: object) -> None:  # noqa: FBT001 - reads as a sentence
+    if not holds:
+        sys.exit(f"bare: expected {what}; got: {got}")
+    print(f"bare: {what}")
+
+
+def main() -> None:
+    """Run every check; end with status 1 at the first that fails."""
+    for module in ("confluent_kafka", "pyspark", "kio", "kafka", "pytest"):
+        probe = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, check=False)
+        expect(f"{module} is absent here", probe.returncode != 0, "it can be imported")
+
+    version = eosfw("--version")
+    expect("`eosfw --version` answers", version.returncode == 0 and version.stdout.startswith("eosfw "), version)
+
+    plugins = eosfw("plugins", "--json")
+    rows = json.loads(plugins.stdout)
+    own = {row["distribution"] for row in rows["plugins"]}
+    expect("`eosfw plugins` lists the framework's own parts alone", own == {"eosfw"} and not rows["failures"], plugins)
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "lines.txt").write_text("1\n")
+        Path(folder, "pipeline.toml").write_text(PIPELINE)
+        run = eosfw("run", str(Path(folder, "pipeline.toml")))
+    expect("`eosfw run` ends with status 3, a wrong configuration", run.returncode == 3, run)
+    for needed in ("confluent", "file"):
+        expect(f"it tells how to get {needed}", f"pip install 'eosfw[{needed}]'" in run.stderr, run.stderr)
+
+    demo = eosfw("demo")
+    expect("`eosfw demo` tells how to get it", "pip install 'eosfw[demo]'" in demo.stderr, demo.stderr)
+
+
+if __name__ == "__main__":
+    main()

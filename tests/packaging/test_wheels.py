@@ -1,0 +1,105 @@
+"""Each distribution can be built, installed alone, found."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BARE = Path(__file__).with_name("bare.py")
+PACKAGES = {
+    "eosfw": ["eosfw"],
+    "eosfw-memory": ["eosfw_memory"],
+    "eosfw-confluent": ["eosfw_confluent"],
+    "eosfw-file": ["eosfw_file"],
+    "eosfw-spark": ["eosfw_spark", "pyspark_eosfw"],
+    "eosfw-demo": ["eosfw_demo"],
+}
+SHOWS = {
+    "eosfw-memory": ("cluster", "memory"),
+    "eosfw-confluent": ("backend", "confluent"),
+    "eosfw-file": ("connector", "file"),
+    "eosfw-spark": ("step engine", "spark"),
+}
+
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(shutil.which("uv") is None, reason="needs uv to build and install; try: pip install uv"),
+]
+
+
+def uv(*arguments: str | Path) -> None:
+    # From the root, so that the workspace's exact pins bind what is installed here as well.
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    done = subprocess.run(
+        ["uv", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, f"uv {' '.join(map(str, arguments))}\n{done.stderr}"
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """A folder with one wheel of each distribution."""
+    folder = tmp_path_factory.mktemp("wheels")
+    uv("build", "--wheel", "--all-packages", "--out-dir", folder)
+    return folder
+
+
+@pytest.fixture
+def python(wheels, tmp_path, distribution):
+    """The Python of a fresh environment that holds one distribution with what it needs."""
+    python = tmp_path / "venv" / "bin" / "python"
+    uv("venv", "--python", sys.executable, tmp_path / "venv")
+    uv("pip", "install", "--python", python, "--no-sources", "--find-links", wheels, f"{distribution}==0.1.0")
+    return python
+
+
+def test_the_list_here_is_the_workspace(wheels):
+    """A new distribution is tested as soon as it exists."""
+    built = {wheel.name.split("-")[0].replace("_", "-") for wheel in wheels.glob("*.whl")}
+
+    assert built == set(PACKAGES)
+
+
+@pytest.mark.parametrize("distribution", PACKAGES)
+def test_a_wheel_holds_its_packages_and_their_types(wheels, distribution):
+    """Tests, benchmarks and caches stay out; `py.typed` goes in."""
+    (wheel,) = wheels.glob(f"{distribution.replace('-', '_')}-0.1.0-*.whl")
+
+    names = zipfile.ZipFile(wheel).namelist()
+
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES[distribution])
+    assert {f"{package}/py.typed" for package in PACKAGES[distribution]} <= set(names)
+    assert not [name for name in names if "__pycache__" in name]
+
+
+@pytest.mark.parametrize("distribution", PACKAGES)
+def test_a_distribution_works_installed_alone(python, distribution):
+    """It imports, its entry points load, `eosfw plugins` names no failure."""
+    code = f"import {', '.join(PACKAGES[distribution])}"
+    subprocess.run([python, "-c", code], check=True, cwd=python.parent)
+
+    listed = subprocess.run(
+        [python.with_name("eosfw"), "plugins", "--json"], capture_output=True, text=True, check=True, cwd=python.parent
+    )
+
+    found = json.loads(listed.stdout)
+    assert found["failures"] == []
+    rows = {(row["role"], row["name"]): row["distribution"] for row in found["plugins"]}
+    if distribution in SHOWS:
+        assert rows[SHOWS[distribution]] == distribution
+
+
+@pytest.mark.parametrize("distribution", ["eosfw"])
+def test_the_framework_alone_explains_what_is_missing(python):
+    """Whoever names a part that is not installed is told its pip line."""
+    done = subprocess.run([python, BARE], capture_output=True, text=True, check=False, cwd=python.parent)
+
+    assert done.returncode == 0, done.stdout + done.stderr
