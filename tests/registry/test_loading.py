@@ -95,7 +95,7 @@ def test_ctrl_c_while_plugins_load_is_not_swallowed() -> None:
 
 
 def test_a_misspelt_hook_is_answered_with_the_nearest_one_and_its_neighbours_work() -> None:
-    plugins = load_plugins([door("mine", eosfw_conectors=list, eosfw_observers=lambda: [Watcher])])
+    plugins = load_plugins([door("mine", eosfw_conectors=lambda: [Counter], eosfw_observers=lambda: [Watcher])])
 
     assert only_failure(plugins) == ("mine", "there is no hook 'eosfw_conectors'; did you mean 'eosfw_connectors'?")
     assert [observer.name for observer in plugins.observers()] == ["watcher"]
