@@ -5,6 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from crc32c import crc32c
+from hypothesis import settings
+
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.coordinators.states import Outcome
@@ -20,11 +23,12 @@ UNCOMMITTED = IsolationLevel.READ_UNCOMMITTED
 CRC_AT, COVERED_FROM = 17, 21
 PLENTY = 1 << 30
 
+unhurried = settings(deadline=None)
+"""For properties: a busy machine is no failure."""
+
 
 def patched(batch: bytes, at: int, layout: str, *values: int, sealed: bool = True) -> bytes:
     """The batch with a field replaced, with a checksum that fits unless told otherwise."""
-    from crc32c import crc32c
-
     changed = bytearray(batch)
     struct.pack_into(layout, changed, at, *values)
     if sealed:

@@ -64,13 +64,16 @@ class TestEpoch:
         assert log.producers()[7].last_sequence == 0
 
     def test_a_newer_epoch_does_not_take_the_old_ones_batches_for_its_own(self, log, writer):
-        """BRK-01: same sequence numbers, another producer."""
+        """BRK-01: same sequence numbers, another producer, before its first batch as well as behind it."""
         writer.send(b"a")
+        writer.send(b"b")
+        successor = Writer(log, 7, epoch=1)
 
-        again = Writer(log, 7, epoch=1).send(b"A")
-
-        assert not again.duplicate
-        assert again.base_offset == 1
+        with pytest.raises(OutOfOrderSequenceNumberError):
+            successor.send(b"B", sequence=1)
+        assert not successor.send(b"A", b"AA", b"AAA").duplicate
+        with pytest.raises(OutOfOrderSequenceNumberError):
+            successor.send(b"B", sequence=1)
 
 
 class TestSequence:

@@ -167,7 +167,7 @@ class TestByTime:
         for timestamp in (50, 10, 60):
             log.append(encode_batch(None, [b""], timestamp), NOW)
 
-        assert log.offset_for_timestamp(10) == (50, 0)
+        assert [log.offset_for_timestamp(at) for at in (10, 40, 50)] == [(50, 0)] * 3
         assert log.offset_for_timestamp(51) == (60, 2)
 
     def test_ends_depend_on_what_a_reader_may_see(self, log):

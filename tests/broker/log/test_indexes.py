@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from eosfw_memory.log.aborted import AbortedTransactions
 from eosfw_memory.log.open_transactions import OpenTransactions
 
+from .shelf import unhurried
+
 
 @dataclass(frozen=True)
 class Aborted:
@@ -36,6 +38,7 @@ def played(turns: list[tuple[int, bool]]) -> tuple[AbortedTransactions, list[Abo
 
 
 class TestAborted:
+    @unhurried
     @given(steps, st.data())
     def test_bisection_finds_what_a_scan_finds(self, turns, data):
         """BRK-07: however transactions overlap."""
@@ -61,6 +64,7 @@ class TestAborted:
 
 
 class TestOpen:
+    @unhurried
     @given(st.lists(st.tuples(st.booleans(), st.integers(0, 1000)), max_size=300))
     def test_the_first_undecided_offset_is_the_least_of_all(self, turns):
         """BRK-06."""
