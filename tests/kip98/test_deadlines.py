@@ -15,7 +15,7 @@ from eosfw.waiting import Runtime
 from eosfw_confluent.backend import ConfluentBackend
 from kip98.lab import WAIT, record
 
-BOUND = 1.0
+BOUND = 0.5
 SLACK = 2.0
 ONE = TopicPartition("topic", 0)
 

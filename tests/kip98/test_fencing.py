@@ -31,8 +31,8 @@ def test_ids_with_and_without_open_transactions_are_fenced_together(lab: Lab, fe
             producer.commit_transaction(WAIT)
     for producer in idle:
         producer.begin_transaction()
+        producer.send(record(topic, b"zombie"))
         with pytest.raises(ProducerFencedError):
-            producer.send(record(topic, b"zombie"))
             producer.commit_transaction(WAIT)
     assert lab.values(topic) == []
     assert lab.values(topic, UNCOMMITTED) == [b"zombie"] * 3

@@ -13,11 +13,11 @@ from eosfw.waiting import ThreadRuntime
 from kip98.lab import WAIT, Lab, record
 
 CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
-    "init": lambda producer, topic: producer.init_transactions(WAIT),
-    "begin": lambda producer, topic: producer.begin_transaction(),
+    "init": lambda producer, _: producer.init_transactions(WAIT),
+    "begin": lambda producer, _: producer.begin_transaction(),
     "send": lambda producer, topic: producer.send(record(topic, b"early")),
-    "commit": lambda producer, topic: producer.commit_transaction(WAIT),
-    "abort": lambda producer, topic: producer.abort_transaction(WAIT),
+    "commit": lambda producer, _: producer.commit_transaction(WAIT),
+    "abort": lambda producer, _: producer.abort_transaction(WAIT),
 }
 
 

@@ -21,7 +21,7 @@ def test_many_senders_share_one_transaction_and_each_keeps_its_order(lab: Lab) -
         for turn in range(EACH):
             producer.send(record(topic, b"%d %d" % (number, turn), partition=number % 2))
 
-    lab.together(*[lambda n=n: sender(n) for n in range(SENDERS)])  # type: ignore[misc]
+    lab.together(*[lambda n=n: sender(n) for n in range(SENDERS)])
     producer.commit_transaction(WAIT)
 
     rows = lab.values(topic)
@@ -72,7 +72,7 @@ def test_a_delivery_callback_hears_of_every_record_before_the_commit_returns(lab
     producer.begin_transaction()
     for number in range(100):
         producer.send(
-            record(topic, b"%d" % number), lambda where, why: heard.append(-1 if where is None else where.offset)
+            record(topic, b"%d" % number), lambda where, _: heard.append(-1 if where is None else where.offset)
         )
     producer.commit_transaction(WAIT)
 

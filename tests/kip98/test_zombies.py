@@ -31,8 +31,8 @@ def test_zombie_send_after_successor_starts_reaches_no_reader(lab: Lab) -> None:
     zombie = lab.open_transaction(topic, b"before", transactional_id=shared)
     lab.producer(shared)
 
+    zombie.send_batch(ProducerBatch(topic, [b"after"] * 10, partition=0))
     with pytest.raises(ProducerFencedError):
-        zombie.send_batch(ProducerBatch(topic, [b"after"] * 10, partition=0))
         zombie.flush(WAIT)
 
     assert lab.values(topic) == []
@@ -46,8 +46,8 @@ def test_zombie_that_begins_after_its_successor_started_cannot_write(lab: Lab) -
     lab.producer(shared)
 
     zombie.begin_transaction()
+    zombie.send(record(topic, b"zombie"))
     with pytest.raises(ProducerFencedError):
-        zombie.send(record(topic, b"zombie"))
         zombie.commit_transaction(WAIT)
 
     assert lab.values(topic, UNCOMMITTED) == []
@@ -69,13 +69,13 @@ def test_successor_never_waits_for_the_transaction_timeout_of_its_predecessor(la
 
 
 AFTER_FENCING: dict[str, Callable[[TransactionalProducer, str], None]] = {
-    "begin": lambda producer, topic: producer.begin_transaction(),
+    "begin": lambda producer, _: producer.begin_transaction(),
     "send": lambda producer, topic: producer.send(record(topic, b"late")),
     "send_batch": lambda producer, topic: producer.send_batch(ProducerBatch(topic, [b"late"])),
-    "flush": lambda producer, topic: producer.flush(WAIT),
-    "commit": lambda producer, topic: producer.commit_transaction(WAIT),
-    "abort": lambda producer, topic: producer.abort_transaction(WAIT),
-    "init": lambda producer, topic: producer.init_transactions(WAIT),
+    "flush": lambda producer, _: producer.flush(WAIT),
+    "commit": lambda producer, _: producer.commit_transaction(WAIT),
+    "abort": lambda producer, _: producer.abort_transaction(WAIT),
+    "init": lambda producer, _: producer.init_transactions(WAIT),
 }
 
 

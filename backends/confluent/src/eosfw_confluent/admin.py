@@ -17,7 +17,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from confluent_kafka.admin import NewTopic as KafkaTopic  # type: ignore[attr-defined]
 
-from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
+from eosfw.errors import (
+    ClusterUnavailableError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    UnknownTopicOrPartitionError,
+)
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
 from eosfw.waiting import Runtime
@@ -78,17 +84,18 @@ class ConfluentAdmin:
         if failures:
             raise failures[0]
         self._await_leaders({topic.name: topic.partitions for topic in topics})
+        self._await_answers([TopicPartition(t.name, number) for t in topics for number in range(t.partitions)])
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(ConfigResource(ResourceType.TOPIC, topic), f"describe topic {topic!r}")
 
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED)
+        return self._patiently(lambda: self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED))
 
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
-        return self._offsets(partitions, _LATEST, isolation)
+        return self._patiently(lambda: self._offsets(partitions, _LATEST, isolation))
 
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
         raise IllegalStateError(
@@ -140,7 +147,28 @@ class ConfluentAdmin:
                 raise ClusterUnavailableError(f"{self._what('create topics')}: no leader for {', '.join(lacking)}")
             self._runtime.sleep(_LEADER_POLL)
 
+    def _await_answers(self, partitions: Sequence[TopicPartition]) -> None:
+        # A broker may lead a partition by the metadata before it answers for it.
+        def ask() -> object:
+            return self._offsets(partitions, _LATEST, IsolationLevel.READ_UNCOMMITTED)
+
+        self._patiently(ask, UnknownTopicOrPartitionError)
+
     # --- errors
+
+    def _patiently(self, call: Callable[[], T], *also: type[EosfwError]) -> T:
+        """Ask again while leaders move; at the deadline the last answer counts."""
+        deadline = self._runtime.now() + self._settings.timeout
+        while True:
+            try:
+                return call()
+            except EosfwError as why:
+                if (
+                    not isinstance(why, (ClusterUnavailableError, *also))
+                    or self._runtime.now() + _LEADER_POLL >= deadline
+                ):
+                    raise
+            self._runtime.sleep(_LEADER_POLL)
 
     def _call(self, call: Callable[[AdminClient, float], T], what: str) -> T:
         if self._client is None:

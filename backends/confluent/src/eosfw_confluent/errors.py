@@ -120,6 +120,11 @@ ADMIN = Fates(
         KafkaError.POLICY_VIOLATION: ConfigError,
         KafkaError.TOPIC_EXCEPTION: ConfigError,
         codes.INVALID_ARGUMENT: ConfigError,
+        # "No leaders found": what list_offsets says of topics that do not exist.
+        codes.NO_ENTRY: UnknownTopicOrPartitionError,
+        KafkaError.NOT_LEADER_FOR_PARTITION: ClusterUnavailableError,
+        KafkaError.LEADER_NOT_AVAILABLE: ClusterUnavailableError,
+        KafkaError.OFFSET_NOT_AVAILABLE: ClusterUnavailableError,
         codes.TIMED_OUT: ClusterUnavailableError,
         codes.TRANSPORT: ClusterUnavailableError,
         codes.ALL_BROKERS_DOWN: ClusterUnavailableError,

@@ -6,8 +6,10 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, Message
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from eosfw.errors import (
@@ -136,24 +138,25 @@ class ConfluentReader:
         return max(position, offset if offset is not None and offset != OFFSET_INVALID else -1)
 
     def _batch(self, one: TopicPartition, found: Sequence[Message], end: int) -> LogBatch | None:
-        records = [message for message in found if message.error() is None]
-        if len(records) < len(found):
-            self._refuse_errors(one, found)
-        offsets: list[int] = [message.offset() for message in records]  # type: ignore[misc]
+        errors = list(map(Message.error, found))
+        if any(errors):
+            self._refuse_errors(one, errors)
+            found = [message for message, error in zip(found, errors, strict=True) if error is None]
+        offsets: list[int] = list(map(Message.offset, found))  # type: ignore[arg-type]
         if offsets and offsets[-1] >= end:
             keep = bisect_left(offsets, end)
-            records, offsets = records[:keep], offsets[:keep]
-        if not records:
+            found, offsets = found[:keep], offsets[:keep]
+        if not offsets:
             return None
-        stamps = [message.timestamp() for message in records]
+        stamps = list(map(Message.timestamp, found))
         return LogBatch(
             one.topic,
             one.partition,
             offsets,
-            [message.key() for message in records],
-            [message.value() for message in records],
-            [stamp[1] for stamp in stamps],
-            [_headers(message) for message in records] if self._settings.headers else None,
+            list(map(Message.key, found)),
+            list(map(Message.value, found)),
+            list(map(itemgetter(1), stamps)),
+            list(map(_headers, found)) if self._settings.headers else None,
             int(stamps[0][0] == _LOG_APPEND_TIME),
         )
 
@@ -164,9 +167,8 @@ class ConfluentReader:
             raise IllegalStateError("this reader is closed")
         return self._client
 
-    def _refuse_errors(self, one: TopicPartition, found: Sequence[Message]) -> None:
-        for message in found:
-            error = message.error()
+    def _refuse_errors(self, one: TopicPartition, errors: Sequence[KafkaError | None]) -> None:
+        for error in errors:
             if error is not None and error.code() != codes.END_OF_PARTITION:
                 raise ours(error, READ, self._what(f"read {one}"))
 
@@ -203,10 +205,12 @@ def _learn_leaders(client: Consumer, topics: Collection[str], timeout: float) ->
 
 
 def _by_partition(messages: Sequence[Message]) -> dict[TopicPartition, list[Message]]:
+    # They come in long runs of one partition, so most of the work is done by the iterators.
     grouped: dict[TopicPartition, list[Message]] = {}
-    for message in messages:
-        grouped.setdefault((message.topic(), message.partition()), []).append(message)  # type: ignore[arg-type]
-    return {TopicPartition(*one): found for one, found in grouped.items()}
+    for topic, of_topic in groupby(messages, Message.topic):
+        for partition, run in groupby(of_topic, Message.partition):
+            grouped.setdefault(TopicPartition(str(topic), int(partition or 0)), []).extend(run)
+    return grouped
 
 
 def _headers(message: Message) -> Headers:

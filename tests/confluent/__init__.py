@@ -1,0 +1,1 @@
+"""What is the confluent backend's own, beside the guarantees of KIP-98."""

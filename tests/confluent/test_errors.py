@@ -1,0 +1,96 @@
+"""Each error of librdkafka has one fate per call."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from eosfw.errors import (
+    AbortableError,
+    ClusterUnavailableError,
+    ConfigError,
+    DamagedDataError,
+    EosfwError,
+    FatalError,
+    IndefiniteOutcomeError,
+    InvalidProducerEpochError,
+    InvalidTransactionTimeoutError,
+    ProducerFencedError,
+    RecordTooLargeError,
+    TopicExistsError,
+)
+from eosfw_confluent import codes
+from eosfw_confluent.errors import (
+    ABORT,
+    ADMIN,
+    COMMIT,
+    DELIVERY,
+    FLUSH,
+    INIT,
+    READ,
+    SEND,
+    Fates,
+    cause,
+    ours,
+    translated,
+)
+
+FATES: list[tuple[Fates, int, type[EosfwError]]] = [
+    (INIT, codes.TIMED_OUT, IndefiniteOutcomeError),
+    (INIT, KafkaError.INVALID_TRANSACTION_TIMEOUT, InvalidTransactionTimeoutError),
+    (INIT, codes.FENCED, ProducerFencedError),
+    (SEND, KafkaError.MSG_SIZE_TOO_LARGE, RecordTooLargeError),
+    (SEND, codes.INVALID_ARGUMENT, AbortableError),
+    (DELIVERY, KafkaError.INVALID_PRODUCER_EPOCH, InvalidProducerEpochError),
+    (DELIVERY, codes.MESSAGE_TIMED_OUT, IndefiniteOutcomeError),
+    (FLUSH, codes.FENCED, ProducerFencedError),
+    (COMMIT, codes.TIMED_OUT, IndefiniteOutcomeError),
+    (COMMIT, KafkaError.PRODUCER_FENCED, ProducerFencedError),
+    (COMMIT, KafkaError.INVALID_PRODUCER_EPOCH, ProducerFencedError),
+    (COMMIT, KafkaError.UNKNOWN, FatalError),
+    (ABORT, codes.TIMED_OUT, IndefiniteOutcomeError),
+    (READ, codes.AUTO_OFFSET_RESET, DamagedDataError),
+    (READ, codes.TIMED_OUT, ClusterUnavailableError),
+    (ADMIN, codes.TRANSPORT, ClusterUnavailableError),
+    (ADMIN, KafkaError.TOPIC_ALREADY_EXISTS, TopicExistsError),
+    (ADMIN, KafkaError.INVALID_CONFIG, ConfigError),
+]
+
+
+@pytest.mark.parametrize(("fates", "code", "expected"), FATES)
+def test_the_fate_of_an_error_hangs_on_the_call(fates: Fates, code: int, expected: type[EosfwError]) -> None:
+    """PRD-08: retry, abort, or close."""
+    assert type(ours(KafkaError(code, "why"), fates, "a call")) is expected
+
+
+def test_a_fatal_error_is_never_taken_for_one_that_an_abort_cures() -> None:
+    """PRD-08: the flag outweighs the table."""
+    error = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "why", fatal=True)
+
+    assert type(ours(error, COMMIT, "a call")) is FatalError
+
+
+def test_an_unknown_error_falls_by_its_flags() -> None:
+    """PRD-08: abort what asks for it, close the rest."""
+    abortable = KafkaError(KafkaError.UNKNOWN, "why", txn_requires_abort=True)
+
+    assert type(ours(abortable, COMMIT, "a call")) is AbortableError
+    assert type(ours(KafkaError(KafkaError.UNKNOWN, "why", retriable=True), COMMIT, "x")) is IndefiniteOutcomeError
+
+
+def test_an_error_inside_a_system_error_is_found() -> None:
+    """The library wraps what it raises while a callback runs."""
+    wrapped = SystemError("returned a result with an exception set")
+    wrapped.__cause__ = KafkaException(KafkaError(codes.FENCED, "why"))
+
+    error = cause(wrapped)
+
+    assert error is not None
+    assert error.code() == codes.FENCED
+    assert cause(SystemError("something else")) is None
+
+
+def test_no_exception_of_the_library_leaves_a_call() -> None:
+    """Protocols: the text says what was tried."""
+    with pytest.raises(ProducerFencedError, match="commit of x: why"), translated(COMMIT, "commit of x"):
+        raise KafkaException(KafkaError(codes.FENCED, "why"))
