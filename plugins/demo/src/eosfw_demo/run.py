@@ -32,12 +32,20 @@ class Places:
     output: Path
     keep: bool = False
 
+    def prepare(self) -> None:
+        """Make the output folder, or say why there cannot be one."""
+        try:
+            self.output.mkdir(parents=True, exist_ok=True)
+        except OSError as why:
+            what = f"cannot make the folder {self.output}: {why.strerror}; name another one with --output"
+            raise ConfigError(Problem("--output", what)) from why
+
     @contextmanager
     def sources(self) -> Iterator[Path]:
         """A folder for the split CSV files; it goes away unless the user wants to keep it."""
         if self.keep:
             folder = self.output / "csv"
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
             yield folder
             return
         with TemporaryDirectory(prefix="eosfw-demo-") as scratch:
@@ -60,11 +68,11 @@ def run(
 ) -> tuple[Report, History]:
     """Play the scenario, judge what it left, draw it."""
     begun = runtime.now()
+    places.prepare()
     header, lines = read_flights()
     with make_progress(len(lines)) as progress, places.sources() as folder:
         files = split(header, lines, folder, TASKS)
         progress.say(f"{len(lines):,} flights split over {TASKS} files")
-        places.output.mkdir(parents=True, exist_ok=True)
         with stage(wishes, plugins, runtime, progress) as on:
             progress.say(f"{_cluster(on)} and a worker group are up")
             drama = play(on, files, len(lines), progress)
