@@ -182,6 +182,10 @@ def test_identity_headers_tell_records_apart():
         ([record(0, topic="")], "names no topic"),
         ([SourceRecord(None, b"")], "names no topic"),
         ([record(0, topic="g-offsets")], "its own offsets topic"),
+        ([record(0), SourceRecord("t", "text")], "SourceRecord at index 1 holds a str"),
+        ([SourceRecord("t", b"", 5)], "holds a int as key or value"),
+        (SourceBatch("t", [b"a", 1], {}, {}), "SourceBatch at index 0 holds a int"),
+        (SourceBatch("t", [b"a"], {}, {}, keys=[b"k", b"l"]), "has 1 values, yet 2 keys"),
     ],
 )
 def test_what_is_no_record_fails_the_task_and_nothing_of_it_is_visible(polled, said):

@@ -62,7 +62,8 @@ class TaskBoard:
     def notice(self, kind: str, text: str, count: int = 1) -> None:
         """Keep something to tell the user; the first text of a kind stays, counts add up."""
         known = self._notices.get(kind)
-        self._notices[kind] = Notice(kind, text if known is None else known.text, (known.count if known else 0) + count)
+        told = Notice(kind, text if known is None else known.text, (0 if known is None else known.count) + count)
+        self._notices = {**self._notices, kind: told}  # a new mapping: somebody may be reading the old one
 
     def failed(self, error: BaseException) -> None:
         """End as failed, with the trace."""

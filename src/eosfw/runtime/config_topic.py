@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -26,9 +27,17 @@ class ConfigTopic:
     may number them differently.
     """
 
-    def __init__(self, backend: Backend, topic: str, isolation: IsolationLevel, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        topic: str,
+        isolation: IsolationLevel,
+        runtime: Runtime,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
         self.partition = TopicPartition(topic, 0)
         self.isolation = isolation
+        self.properties = properties
         self._backend = backend
         self._lock = runtime.lock()
         self._log = ConfigLog()
@@ -92,7 +101,7 @@ class ConfigReader:
     def __init__(self, topic: ConfigTopic, backend: Backend) -> None:
         self._topic = topic
         self._admin = backend.admin()
-        self._reader = backend.reader(topic.isolation, headers=True)
+        self._reader = backend.reader(topic.isolation, headers=True, properties=topic.properties)
         self._closed = False
 
     def read_to_end(self) -> None:

@@ -10,7 +10,7 @@ from eosfw.config import Config, clients
 from eosfw.config.clients import ClientSettings
 from eosfw.config.connector import BOUNDARY
 from eosfw.connectors import SourceConnector
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import ConfigError, EosfwError, Problem
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins
 from eosfw.runtime.plan import ClientProperties, OffsetsTopic, TaskPlan
@@ -28,6 +28,7 @@ class Planned:
     config: Config
     properties: Mapping[str, str]
     tasks: Sequence[Mapping[str, str]]
+    parsed: Sequence[Config]
 
 
 class Planner:
@@ -45,14 +46,15 @@ class Planner:
         connector = self._plugins.connector(full["connector.class"])
         config = connector_config(connector, name, properties)
         most = config["tasks.max"]
-        tasks = [dict(task) for task in connector.task_configs(config, most)]
+        tasks = _split(connector, config, most)
         if len(tasks) > most:
             raise ConfigError(
                 Problem(
                     f"connector {name}", f"the connector split its work into {len(tasks)} tasks; tasks.max is {most}"
                 )
             )
-        return Planned(connector, config, full, tasks)
+        parsed = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
+        return Planned(connector, config, full, tasks, parsed)
 
     def plans(self, planned: Planned, generation: int) -> list[TaskPlan]:
         """One plan per task of a generation."""
@@ -66,12 +68,12 @@ class Planner:
         consumer = clients.offsets_consumer(worker, config)
         admin = clients.connector_admin(worker, config)
         if number == 0:
-            _warn(producer, consumer, admin)
+            warn(producer, consumer, admin)
         return TaskPlan(
             task,
             generation,
             planned.connector.task,
-            task_config(planned.connector, planned.tasks[number], f"task {task}"),
+            planned.parsed[number],
             self._boundary(config),
             offsets_topic(worker),
             transactional_id if clients.exactly_once(worker) else None,
@@ -90,6 +92,16 @@ class Planner:
         return RequestedBoundary if config[BOUNDARY] == "connector" else PollBoundary
 
 
+def _split(connector: SourceConnector, config: Config, most: int) -> list[dict[str, str]]:
+    try:
+        return [dict(task) for task in connector.task_configs(config, most)]
+    except EosfwError:
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ConfigError(Problem(f"connector {config['name']}", f"it could not split its work: {said}")) from error
+
+
 def task_config(connector: SourceConnector, properties: Mapping[str, str], where: str) -> Config:
     """A task's properties, parsed if its class says how."""
     definition = connector.task.config
@@ -105,6 +117,7 @@ def offsets_topic(worker: Config) -> OffsetsTopic:
     )
 
 
-def _warn(*settings: ClientSettings) -> None:
+def warn(*settings: ClientSettings) -> None:
+    """Log what was replaced on the way to a client's properties."""
     for warning in (text for one in settings for text in one.warnings):
         logger.warning(warning)

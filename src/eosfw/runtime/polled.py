@@ -39,8 +39,25 @@ def _check(polled: Sequence[Any], kind: type, task: object) -> None:
             raise TaskFailedError(
                 f"poll of task {task} returned records beside batches (index {index}); return one kind at a time"
             )
-        if not isinstance(item.topic, str) or not item.topic:
-            raise TaskFailedError(f"poll of task {task}: the record at index {index} names no topic ({item.topic!r})")
+        wrong = _wrong(item)
+        if wrong:
+            raise TaskFailedError(f"poll of task {task}: the {type(item).__name__} at index {index} {wrong}")
+
+
+def _wrong(item: SourceRecord | SourceBatch) -> str | None:
+    if not isinstance(item.topic, str) or not item.topic:
+        return f"names no topic ({item.topic!r})"
+    columns = ((item.value,), (item.key,)) if isinstance(item, SourceRecord) else (item.values, item.keys or ())
+    odd = {*map(type, columns[0]), *map(type, columns[1])} - {bytes, type(None)}
+    odd = {kind for kind in odd if not issubclass(kind, bytes)}
+    if odd:
+        return f"holds a {odd.pop().__name__} as key or value; only bytes and None can be sent"
+    if isinstance(item, SourceBatch):
+        for name in ("keys", "timestamps", "source_offsets"):
+            column = getattr(item, name)
+            if column is not None and len(column) != len(item):
+                return f"has {len(item)} values, yet {len(column)} {name}"
+    return None
 
 
 def records_of(batch: SourceBatch, task: object) -> Iterator[SourceRecord]:

@@ -10,7 +10,6 @@ from eosfw.errors import (
     IndefiniteOutcomeError,
     InvalidProducerEpochError,
     ProducerFencedError,
-    RetriableError,
     SupersededError,
 )
 from eosfw.runtime.belongings import Belongings
@@ -90,11 +89,11 @@ class Task:
 
     def _run_once(self) -> None:
         started = Startup(self.plan, self._around, self._board).run(self._stop, self._belongings)
+        self._board.step(TaskStep.START_TASK)
+        if self._stop.is_set():
+            return
         source = self.plan.make()
         try:
-            self._board.step(TaskStep.START_TASK)
-            if self._stop.is_set():
-                return
             self._go(source, started)
         finally:
             self._stop_source(source)
@@ -132,7 +131,7 @@ class Task:
     def _abort(self, transaction: Transaction) -> None:
         try:
             transaction.abort()
-        except (FatalError, RetriableError) as error:  # the coordinator aborts it when its timeout is over
+        except Exception as error:  # noqa: BLE001 what failed before says more; the coordinator aborts in time
             logger.warning("task %s could not abort its open transaction: %s", self.plan.id, error)
 
     def _stop_source(self, source: SourceTask) -> None:

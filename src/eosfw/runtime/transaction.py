@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from eosfw.connectors import SourceTask
 from eosfw.errors import EosfwError, RetriableError, TaskFailedError
@@ -155,7 +155,7 @@ class Transaction:
             self._finish(self._outlet.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, offsets))
         self._call_back()
 
-    def _finish(self, offset_records: Any) -> None:
+    def _finish(self, offset_records: Sequence[ProducerRecord]) -> None:
         outlet, board, records = self._outlet, self._board, self._board.open_records
         if not self.open:
             self._begin()
@@ -163,7 +163,7 @@ class Transaction:
         outlet.delivery.settle()
         board.step(TaskStep.SEND_OFFSETS, number, records=len(offset_records))
         for record in offset_records:
-            self._retried(lambda record=record: outlet.producer.send(record))  # type: ignore[misc]
+            self._retried(partial(outlet.producer.send, record))
         board.step(TaskStep.COMMIT, number, records=records)
         outlet.delivery.end()
         self.open = False
@@ -197,7 +197,7 @@ class Transaction:
         sent, self._sent = self._sent, []
         if self._commit_record is not None:
             for one in sent:
-                self._logged(lambda one=one: self._commit_record(one.record, one.metadata))  # type: ignore[misc]
+                self._logged(partial(self._commit_record, one.record, one.metadata))
         self._logged(self._source.commit)
 
     def _logged(self, call: Callable[[], None]) -> None:

@@ -20,7 +20,7 @@ from eosfw.runtime.fencing import ROUND_TIMEOUT
 from eosfw.runtime.leader import Leader, LeaderTies
 from eosfw.runtime.membership import SoleMember
 from eosfw.runtime.plan import Announce, Surroundings
-from eosfw.runtime.planning import Planned, Planner, offsets_topic
+from eosfw.runtime.planning import Planned, Planner, offsets_topic, warn
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.topics import ensure_config_topic, ensure_offsets_topic
 from eosfw.waiting import Runtime
@@ -76,7 +76,6 @@ class Worker:
         """
         planner = Planner(self._config, self._plugins, self._broker_max)
         planned = planner.check(name, properties)
-        planner.plans(planned, 0)  # a task's share that does not parse is found before anything is written
         self._planned[name] = planned
         generation = self._leader.put_connector(name, planned.properties, planned.tasks)
         self._crew.retire(name, self._graceful_timeout)
@@ -129,14 +128,18 @@ class Worker:
         config = self._config
         committed = clients.exactly_once(config)  # LDR-05
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        return ConfigTopic(self._backend, config["config.storage.topic"], isolation, self._runtime)
+        consumer = clients.config_consumer(config)
+        warn(consumer)
+        return ConfigTopic(self._backend, config["config.storage.topic"], isolation, self._runtime, consumer.properties)
 
     def _config_writer(self, topic: ConfigTopic) -> ConfigWriter:
         config = self._config
         group = None if config[SUPPORT] == "disabled" else config["group.id"]
-        properties = clients.leader_producer(config, leader_transactional_id(config["group.id"])).properties
+        producer = clients.leader_producer(config, leader_transactional_id(config["group.id"]))
+        if group is not None:
+            warn(producer)
         return ConfigWriter(
-            self._backend, topic, self._runtime, group_id=group, worker=self.name, properties=properties
+            self._backend, topic, self._runtime, group_id=group, worker=self.name, properties=producer.properties
         )
 
     def _fence(self, connector: str, transactional_ids: Sequence[str]) -> None:
