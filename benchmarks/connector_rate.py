@@ -1,0 +1,241 @@
+"""Measure one exactly-once file source task beside Kafka Connect's, and beside a bare loop of the same client.
+
+All write the same lines to the same real Kafka in turn. A rate is the number of lines over the time from the first
+record in the log to the last one visible at read_committed, seen from outside by asking for both ends of the log; so
+neither start-up nor a reader's own cost counts. Prints one JSON object per run, then one with the best rates and their
+ratios (the JVM warms up over its runs, so the best of several is compared).
+
+    python benchmarks/connector_rate.py                        starts a real Kafka and Kafka Connect for the purpose
+    python benchmarks/connector_rate.py --bootstrap-servers HOST:PORT --only eosfw --modes poll
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from connect_peer import Connect, connect
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+INTERVALS = {"poll": None, "interval-1000": 1000, "interval-100": 100}
+BATCH = 2000
+QUERY = 5.0
+PERIOD = 0.01
+PATIENCE = 120.0
+
+RAW = """
+import sys, time
+from confluent_kafka import Producer
+servers, topic, file, interval = sys.argv[1:]
+lines = open(file, "rb").read().split(b"\\n")[:-1]
+settings = {"bootstrap.servers": servers, "transactional.id": "raw-" + topic}
+producer = Producer(settings | {"queue.buffering.max.messages": 10_000_000})
+producer.init_transactions()
+producer.begin_transaction()
+due = time.monotonic() + (float(interval) / 1000 if interval else 0)
+for start in range(0, len(lines), 2000):
+    producer.produce_batch(topic, [{"value": line} for line in lines[start : start + 2000]])
+    if time.monotonic() >= due:
+        producer.commit_transaction()
+        producer.begin_transaction()
+        due = time.monotonic() + (float(interval) / 1000 if interval else 0)
+producer.commit_transaction()
+"""
+
+PIPELINE = """
+[cluster]
+backend = "confluent"
+"bootstrap.servers" = "{servers}"
+
+[worker]
+"group.id" = "{topic}"
+
+[connectors.lines]
+"connector.class" = "file"
+file = "{file}"
+topic = "{topic}"
+"batch.size" = {batch}
+"transaction.boundary" = "{boundary}"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is written, and where to."""
+
+    servers: str
+    file: Path
+    lines: int
+
+
+class Ends:
+    """Both ends of a log, asked from outside: what was appended, what is visible at read_committed."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self._partition = TopicPartition(topic, 0)
+        settings = {"bootstrap.servers": servers, "group.id": "rate"}
+        self._committed = Consumer(settings | {"isolation.level": "read_committed"})
+        self._appended = Consumer(settings | {"isolation.level": "read_uncommitted"})
+
+    def committed(self) -> int:
+        return self._committed.get_watermark_offsets(self._partition, timeout=QUERY)[1]
+
+    def appended(self) -> int:
+        return self._appended.get_watermark_offsets(self._partition, timeout=QUERY)[1]
+
+    def close(self) -> None:
+        self._committed.close()
+        self._appended.close()
+
+
+def seconds(source: Source, topic: str) -> float:
+    """Time from the first record in the log to the last one visible."""
+    ends, deadline = Ends(source.servers, topic), time.monotonic() + PATIENCE
+    began = None
+    seen: list[tuple[float, int]] = []
+    while True:
+        if began is None and ends.appended() > 0:
+            began = time.monotonic()
+        committed = ends.committed()
+        if not seen or committed != seen[-1][1]:
+            seen.append((time.monotonic(), committed))
+        settled = committed >= source.lines and time.monotonic() - seen[-1][0] > 1.5
+        if began is not None and settled:
+            ends.close()
+            return seen[-1][0] - began
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{topic}: only {committed} of {source.lines} offsets are visible after {PATIENCE:g} s")
+        time.sleep(PERIOD)
+
+
+@contextmanager
+def with_eosfw(source: Source, topic: str, interval: int | None) -> Iterator[None]:
+    """Run a pipeline of one file connector."""
+    text = PIPELINE.format(
+        servers=source.servers, topic=topic, file=source.file, batch=BATCH, boundary="interval" if interval else "poll"
+    )
+    text += f'"transaction.boundary.interval.ms" = {interval}\n' if interval else ""
+    with tempfile.TemporaryDirectory() as folder:
+        pipeline = Path(folder, "pipeline.toml")
+        pipeline.write_text(text)
+        command = [str(Path(sys.executable).with_name("eosfw")), "run", "--no-verify", "--quiet", "--json"]
+        with _process([*command, str(pipeline)]):
+            yield
+
+
+@contextmanager
+def with_raw(source: Source, topic: str, interval: int | None) -> Iterator[None]:
+    """Run a bare loop of begin, produce_batch, commit over lines that are in memory already."""
+    with _process([sys.executable, "-c", RAW, source.servers, topic, str(source.file), str(interval or "")]):
+        yield
+
+
+@contextmanager
+def _process(command: list[str]) -> Iterator[None]:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        yield
+        if process.wait(60):
+            raise RuntimeError(f"{command} ended with {process.returncode}")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def with_connect(peer: Connect) -> Callable[[Source, str, int | None], object]:
+    """Run Kafka Connect's own file source."""
+
+    @contextmanager
+    def running(source: Source, topic: str, interval: int | None) -> Iterator[None]:
+        properties = {"transaction.boundary": "poll"}
+        if interval:
+            properties = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": str(interval)}
+        peer.put_file_source(topic, str(source.file), topic, properties)
+        try:
+            yield
+        finally:
+            peer.delete(topic)
+
+    return running
+
+
+def measure(source: Source, who: str, mode: str, runner: Callable[[Source, str, int | None], object]) -> float:
+    """One run into a topic of its own; lines per second."""
+    topic = f"rate-{who}-{mode}-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": source.servers})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
+    with runner(source, topic, INTERVALS[mode]):  # type: ignore[attr-defined]
+        took = seconds(source, topic)
+    admin.delete_topics([topic])[topic].result()
+    rate = source.lines / took
+    print(
+        json.dumps({"who": who, "mode": mode, "seconds": round(took, 3), "lines_per_second": round(rate)}), flush=True
+    )
+    return rate
+
+
+def write_lines(folder: Path, lines: int) -> Path:
+    """Lines of 100 bytes, newline included, all different."""
+    file = folder / "lines.txt"
+    with file.open("wb") as out:
+        for start in range(0, lines, 10_000):
+            out.write(b"".join(b"%099d\n" % number for number in range(start, min(lines, start + 10_000))))
+    return file
+
+
+def main() -> None:
+    """Measure every contender in every mode, in turn."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bootstrap-servers", help="a running Kafka; without it one is started")
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--modes", default=",".join(INTERVALS))
+    parser.add_argument("--only", default="connect,eosfw,raw", help="contenders, comma-separated")
+    asked = parser.parse_args()
+    best: dict[str, dict[str, float]] = {mode: {} for mode in asked.modes.split(",")}
+    with ExitStack() as stack:
+        servers = asked.bootstrap_servers or stack.enter_context(_kafka())
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        source = Source(servers, write_lines(folder, asked.lines), asked.lines)
+        runners: dict[str, Callable[[Source, str, int | None], object]] = {"eosfw": with_eosfw, "raw": with_raw}
+        if "connect" in asked.only:
+            runners["connect"] = with_connect(stack.enter_context(connect(servers)))
+        for _ in range(asked.rounds):
+            for mode, rates in best.items():
+                for who in asked.only.split(","):
+                    rates[who] = max(rates.get(who, 0.0), measure(source, who, mode, runners[who]))
+    print(json.dumps({"best": best, "ratios": {mode: ratios(rates) for mode, rates in best.items()}}))
+
+
+def ratios(rates: dict[str, float]) -> dict[str, float]:
+    """How eosfw compares with each other contender."""
+    ours = rates.get("eosfw")
+    return {f"eosfw/{who}": round(ours / rate, 2) for who, rate in rates.items() if ours and who != "eosfw"}
+
+
+@contextmanager
+def _kafka() -> Iterator[str]:
+    from real_kafka import RealKafka
+
+    node = RealKafka.start()
+    try:
+        yield node.bootstrap_servers
+    finally:
+        node.stop()
+
+
+if __name__ == "__main__":
+    main()
