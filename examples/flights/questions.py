@@ -8,7 +8,7 @@ from pyspark.sql import functions as f
 
 def late_destinations(flights: DataFrame) -> DataFrame:
     """The ten destinations whose flights arrive latest."""
-    delay = f.col("arr_delay").cast("double")
+    delay = f.col("arr_delay").try_cast("double")  # NA where it is not known
     return (
         flights.where(delay.isNotNull())
         .groupBy("dest")
