@@ -336,6 +336,7 @@ def test_an_owner_that_is_fenced_for_ever_fails_in_the_end():
 
     (task,) = stage.worker.status().tasks
     assert (task.state, type(task.error)) == (TaskState.FAILED, ProducerFencedError)
+    assert "4 times within generation 0" in str(task.error)
     assert stage.steps().count(TaskStep.FENCED) == 4
     assert cluster.committed("t") == []
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
+from eosfw.config.clients import ProducerSettings
 from eosfw.errors import EosfwError, IllegalStateError, PrivilegedWriteError
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, TransactionalProducer
@@ -28,13 +29,13 @@ class ConfigWriter:
         *,
         group_id: str | None,
         worker: str,
-        properties: Mapping[str, str],
+        settings: ProducerSettings,
     ) -> None:
         self.transactional_id = None if group_id is None else leader_transactional_id(group_id)
         self._backend = backend
         self._topic = topic
         self._worker = worker
-        self._properties = properties
+        self._settings = settings
         self._producer: TransactionalProducer | None = None
         self._turn = Turn(f"the writer of config topic {topic.partition.topic}", runtime)
 
@@ -42,7 +43,11 @@ class ConfigWriter:
         """Take the privilege from whoever holds it, then learn everything that was written with it."""
         with self._turn.taken(READ_TIMEOUT):
             self._drop()
-            producer = self._backend.producer(self.transactional_id, properties=self._properties)
+            producer = self._backend.producer(
+                self.transactional_id,
+                transaction_timeout=self._settings.transaction_timeout,
+                properties=self._settings.properties,
+            )
             try:
                 if self.transactional_id is not None:
                     producer.init_transactions(READ_TIMEOUT)

@@ -23,8 +23,8 @@ class Recovery:
         self._plan, self._around, self._board = plan, around, board
         self._losses = 0
 
-    def decide(self, error: EosfwError) -> AfterLoss:
-        """Start over or fail, as the log says; SupersededError when a newer generation owns the task."""
+    def check(self, error: EosfwError) -> None:
+        """Return if the task may start over; SupersededError when a newer generation owns it, else the last straw."""
         plan, around = self._plan, self._around
         indefinite = isinstance(error, IndefiniteOutcomeError)
         if not indefinite:
@@ -37,10 +37,13 @@ class Recovery:
         verdict = after_loss(standing(seen, plan.generation, assigned=assigned), self._losses)
         if verdict is AfterLoss.STOP_SUPERSEDED:
             raise superseded(plan, seen) from error
-        if verdict is AfterLoss.START_OVER:
-            self._tell(error, indefinite=indefinite)
+        if verdict is AfterLoss.FAIL:
+            raise type(error)(
+                f"task {plan.id} lost its producer {self._losses} times within generation {plan.generation}: {error}. "
+                f"{REMEDIES}"
+            ) from error
+        self._tell(error, indefinite=indefinite)
         self._board.open_records = 0
-        return verdict
 
     def _tell(self, error: EosfwError, *, indefinite: bool) -> None:
         kind = "indefinite outcome" if indefinite else "fenced while owner"

@@ -22,7 +22,6 @@ from eosfw.runtime.startup import Started, Startup, StopAskedError
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.topics import RecordTopics
 from eosfw.runtime.transaction import Outlet, Transaction
-from eosfw.state.loss import AfterLoss
 from eosfw.state.offsets import OffsetLedger
 from eosfw.state.steps import TaskStep
 
@@ -82,8 +81,7 @@ class Task:
                 self._belongings.let_go()  # never used again, whatever the outcome was (design decision 7)
                 if self._belongings.taken_away:
                     return None
-                if self._recovery.decide(error) is AfterLoss.FAIL:
-                    raise
+                self._recovery.check(error)
             if self._stop.is_set():
                 return None
 

@@ -138,9 +138,7 @@ class Worker:
         producer = clients.leader_producer(config, leader_transactional_id(config["group.id"]))
         if group is not None:
             warn(producer)
-        return ConfigWriter(
-            self._backend, topic, self._runtime, group_id=group, worker=self.name, properties=producer.properties
-        )
+        return ConfigWriter(self._backend, topic, self._runtime, group_id=group, worker=self.name, settings=producer)
 
     def _fence(self, connector: str, transactional_ids: Sequence[str]) -> None:
         planned = self._planned.get(connector)
