@@ -53,10 +53,10 @@ class AbortedTransactions:
         low = bisect_left(self._markers, start)
         high = min(bisect_left(self._stable, end, low) + 1, len(self._markers))
         return tuple(
-            AbortedTransaction(self._producers[at], self._firsts[at])
+            AbortedTransaction._make(entry)
             for first, last in self._spans(low, high, end)
-            for at in range(first, last)
-            if self._firsts[at] < end
+            for entry in zip(self._producers[first:last], self._firsts[first:last], strict=True)
+            if entry[1] < end
         )
 
     def _spans(self, low: int, high: int, end: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, islice, repeat
+from itertools import repeat
 from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch
@@ -33,7 +33,9 @@ _NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
 _NULL: Final = encoded(-1)
 _NO_HEADERS: Final = encoded(0)
 _ATTRIBUTES: Final = b"\0"
-_STARTS: Final = [_ATTRIBUTES + encoded(0) + encoded(offset) for offset in range(1000)]
+_TABLE: Final = 1024
+_TIMES: Final = [_ATTRIBUTES + VARINT[delta] for delta in range(_TABLE)]
+_STARTS: Final = [_TIMES[0] + VARINT[offset] for offset in range(_TABLE)]
 """How a record begins that has its batch's first timestamp."""
 
 
@@ -70,18 +72,23 @@ def encode_batch(
     return assemble(records, len(values), bounds, producer, base_sequence=base_sequence, transactional=transactional)
 
 
-def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Iterable[bytes], tuple[int, int]]:
+def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[bytes], tuple[int, int]]:
     """What comes first in each record, with the first timestamp and the largest."""
     if isinstance(timestamps, int):
-        beyond = (b"\0\0" + VARINT[offset] for offset in count(len(_STARTS)))
-        return islice(chain(_STARTS, beyond), records), (timestamps, timestamps)
+        beyond = [_TIMES[0] + VARINT[offset] for offset in range(_TABLE, records)]
+        return _STARTS[:records] + beyond, (timestamps, timestamps)
     first = timestamps[0]
-    starts = (_ATTRIBUTES + VARINT[time - first] + VARINT[offset] for offset, time in enumerate(timestamps))
-    return starts, (first, max(timestamps))
+    deltas = [time - first for time in timestamps]
+    largest = max(deltas)
+    if min(deltas) >= 0 and largest < _TABLE:
+        starts = [_TIMES[delta] + VARINT[offset] for offset, delta in enumerate(deltas)]
+    else:
+        starts = [_ATTRIBUTES + VARINT[delta] + VARINT[offset] for offset, delta in enumerate(deltas)]
+    return starts, (first, first + largest)
 
 
 def _encoded_records(
-    starts: Iterable[bytes],
+    starts: Sequence[bytes],
     keys: Sequence[bytes | None] | None,
     values: Sequence[bytes | None],
     headers: Sequence[Headers] | None,

@@ -45,5 +45,7 @@ def read_unsigned(data: bytes, position: int) -> tuple[int, int]:
     raise CorruptMessageError(f"a number in a record takes more than {_LONGEST} bytes")
 
 
-VARINT: Final = _Varints({number: encoded(number) for number in range(-1, 8192)})
-"""Lengths and deltas: every number of one or two bytes that counts something, with -1 for null."""
+_ONE_BYTE: Final = {number: bytes((number << 1,)) for number in range(64)}
+_TWO_BYTES: Final = {number: bytes((number << 1 & 0x7F | 0x80, number >> 6)) for number in range(64, 8192)}
+VARINT: Final = _Varints(_ONE_BYTE | _TWO_BYTES)
+"""Any number; those of one or two bytes that count something come from a table."""
