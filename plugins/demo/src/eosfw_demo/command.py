@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 
 from eosfw.errors import ExitCode
-from eosfw.registry import load_plugins
-from eosfw.waiting import ThreadRuntime
 
 
 def command(
@@ -34,6 +32,8 @@ def command(
     from rich.console import Console
 
     from eosfw.cli.stdout import reserved
+    from eosfw.registry import load_plugins
+    from eosfw.waiting import ThreadRuntime
     from eosfw_demo.progress import Progress
     from eosfw_demo.report import as_json, show
     from eosfw_demo.run import Places, check_spark, run
