@@ -9,7 +9,15 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.aborted import AbortedTransaction, AbortedTransactions
-from eosfw_memory.log.batch import NO_PRODUCER_ID, NO_TIMESTAMP, BatchHeader, TimestampType, read_header, restamped
+from eosfw_memory.log.batch import (
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    BatchHeader,
+    TimestampType,
+    header_at,
+    read_header,
+    restamped,
+)
 from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.errors import OffsetOutOfRangeError
 from eosfw_memory.log.markers import marker
@@ -116,7 +124,7 @@ class PartitionLog:
         kept = bytes(batch)
         if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME:
             kept = restamped(batch, header, now_ms)
-            header = read_header(kept)
+            header = header_at(kept, 0)
         base_offset = self._segment.append(kept, header)
         if has_producer and self._producers.saw(header, base_offset):
             self._open.begin(header.producer_id, base_offset)
@@ -130,7 +138,7 @@ class PartitionLog:
         """
         self._producers.check_marker(producer, coordinator_epoch)
         kept = marker(producer, outcome, coordinator_epoch, now_ms)
-        offset = self._segment.append(kept, read_header(kept))
+        offset = self._segment.append(kept, header_at(kept, 0))
         first_offset = self._producers.saw_marker(producer, coordinator_epoch, now_ms)
         if first_offset != NOT_OPEN:
             self._open.end(first_offset)

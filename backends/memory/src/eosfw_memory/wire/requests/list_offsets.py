@@ -16,6 +16,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.broker import LEADER_EPOCH, Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
+from eosfw_memory.log.errors import LogError
 from eosfw_memory.wire.leader_epoch import epoch_error
 
 NOT_FOUND = -1
@@ -43,7 +44,10 @@ def _partition(broker: Broker, topic: str, wanted: Any, isolation: IsolationLeve
     code = epoch_error(getattr(wanted, "current_leader_epoch", -1))
     if code is not Code.NONE:
         return {"partition_index": wanted.partition_index, "error_code": code}
-    found = partition.log.offset_for_timestamp(wanted.timestamp, isolation)
+    try:
+        found = partition.log.offset_for_timestamp(wanted.timestamp, isolation)
+    except LogError as refused:  # records compressed in a way that cannot be read here
+        return {"partition_index": wanted.partition_index, "error_code": refused.code}
     return {
         "partition_index": wanted.partition_index,
         "error_code": Code.NONE,
