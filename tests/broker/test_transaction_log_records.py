@@ -74,7 +74,7 @@ def test_keys_are_written_in_kafkas_version_0():
 def test_a_key_of_an_unknown_kind_is_ignored_but_a_value_from_the_future_is_damage():
     """COR-13."""
     assert decode_key(b"\0\1\0\1t") is None
-    with pytest.raises(DamagedDataError, match="version 2.*newer broker"):
+    with pytest.raises(DamagedDataError, match=r"version 2.*newer broker"):
         decode_value("t", b"\0\2" + EMPTY_BYTES[2:])
 
 

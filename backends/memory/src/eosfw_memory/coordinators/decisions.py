@@ -37,7 +37,7 @@ def initialise(
     now_ms: int,
     fresh_producer_id: Callable[[], int],
 ) -> Decision:
-    """Take over a transactional id (COR-02 to 05); metadata in PrepareEpochFence means: abort first, then come again."""
+    """Take over a transactional id (COR-02 to 05); PrepareEpochFence next means: abort, come again."""
     if expected is not None and not _may_continue(known, expected):
         return Code.PRODUCER_FENCED
     if known.state in _PREPARING:
@@ -60,7 +60,7 @@ def _may_continue(known: TransactionMetadata, expected: ProducerIdAndEpoch) -> b
 def _bumped(known: TransactionMetadata, expected: ProducerIdAndEpoch | None, timeout_ms: int, now_ms: int) -> Decision:
     if expected is None:
         return _emptied(known, known.epoch + 1, NO_EPOCH, timeout_ms, now_ms)
-    if known.epoch == NO_EPOCH or expected.epoch == known.epoch:
+    if known.epoch in (NO_EPOCH, expected.epoch):
         return _emptied(known, known.epoch + 1, known.epoch, timeout_ms, now_ms)
     if expected.epoch == known.last_epoch:
         return _emptied(known, known.epoch, known.last_epoch, timeout_ms, now_ms)

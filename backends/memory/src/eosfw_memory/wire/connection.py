@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
             answer = self._broker.serve(incoming.codec.handler, incoming.body, context)
         except RequestError as wrong:
             self._refuse(wrong)
-        except Exception:
+        except Exception:  # noqa: BLE001 a mistake of ours ends one connection, not the broker
             _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
             self._transport.abort()
         else:

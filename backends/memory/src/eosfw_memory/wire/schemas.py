@@ -7,7 +7,7 @@ fields it has, so no handler needs to know which version names what.
 from __future__ import annotations
 
 import dataclasses
-import datetime
+import datetime as dt
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, get_args
@@ -17,18 +17,18 @@ from kio.schema.errors import ErrorCode
 Builder = Callable[[Mapping[str, Any]], Any]
 _Convert = Callable[[Any], Any]
 
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MISSING = object()
 _ERRORS = {int(code): code for code in ErrorCode}
-_ZERO = datetime.timedelta(0)
+_ZERO = dt.timedelta(0)
 
 
-def _milliseconds(value: int) -> datetime.timedelta:
-    return datetime.timedelta(milliseconds=value) if value else _ZERO
+def _milliseconds(value: int) -> dt.timedelta:
+    return dt.timedelta(milliseconds=value) if value else _ZERO
 
 
-def _moment(value: int | None) -> datetime.datetime | None:
-    return None if value is None else _EPOCH + datetime.timedelta(milliseconds=value)
+def _moment(value: int | None) -> dt.datetime | None:
+    return None if value is None else _EPOCH + dt.timedelta(milliseconds=value)
 
 
 _CONVERT: Mapping[str, _Convert] = {

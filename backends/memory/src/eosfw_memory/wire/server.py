@@ -39,7 +39,7 @@ class WireServer:
     def _run(self) -> None:
         try:
             self._loop.run_until_complete(self._serve())
-        except Exception:
+        except Exception:  # noqa: BLE001 the end of the thread, where nobody else would hear of it
             _LOG.exception("the embedded broker stopped")
         finally:
             self._listening.close()
@@ -50,6 +50,10 @@ class WireServer:
         sweeper = self._loop.create_task(self._sweep_regularly())
         await self._stop.wait()
         sweeper.cancel()
+        # Accept no more, but let those be known here that are accepted just now: a closed server would lose them.
+        self._loop.remove_reader(self._listening)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*others, return_exceptions=True)
         server.close()
         for connection in tuple(self._connections):
             connection.abort()
@@ -64,7 +68,7 @@ class WireServer:
             await asyncio.sleep(self._broker.settings.sweep_interval_ms / 1000)
             try:
                 late = self._broker.sweep()
-            except Exception:
+            except Exception:  # noqa: BLE001 the next sweep must come
                 _LOG.exception("looking for transactions beyond their timeout failed")
             else:
                 for name in late:

@@ -31,9 +31,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
 
 def _topic(broker: Broker, wanted: Any, times: int, validate_only: bool) -> Answer:  # noqa: FBT001
     try:
-        if times > 1:
-            raise KafkaError(Code.INVALID_REQUEST, "Duplicate topic name.")
-        partitions = _partitions(broker, wanted)
+        partitions = _partitions(broker, wanted, times)
         config = {config.name: config.value for config in wanted.configs if config.value is not None}
         broker.topics.check(wanted.name, partitions, config)
         made = None if validate_only else broker.topics.create(wanted.name, partitions, config)
@@ -42,7 +40,9 @@ def _topic(broker: Broker, wanted: Any, times: int, validate_only: bool) -> Answ
     return _created(wanted.name, partitions, config, made)
 
 
-def _partitions(broker: Broker, wanted: Any) -> int:
+def _partitions(broker: Broker, wanted: Any, times: int) -> int:
+    if times > 1:
+        raise KafkaError(Code.INVALID_REQUEST, "Duplicate topic name.")
     if wanted.assignments:
         return _assigned(wanted)
     if wanted.replication_factor not in (_DEFAULT, 1):

@@ -1,4 +1,4 @@
-"""DescribeProducers (61): show who writes to a partition, and what transaction holds its last stable offset (KIP-664)."""
+"""DescribeProducers (61): show who writes to a partition, with the transactions that are open there (KIP-664)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,111 @@
+"""An embedded cluster starts, stops, and says what keeps it from starting."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from eosfw.errors import ConfigError
+from eosfw.protocols import LocalCluster
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.hooks import eosfw_clusters
+
+
+def start(**properties: str) -> EmbeddedCluster:
+    return EmbeddedCluster.start({name.replace("_", "."): value for name, value in properties.items()}, ThreadRuntime())
+
+
+def test_it_is_offered_under_the_name_memory():
+    (offered,) = eosfw_clusters()
+
+    assert offered is EmbeddedCluster
+    assert offered.name == "memory"
+    cluster = start()
+    cluster.close()
+    assert isinstance(cluster, LocalCluster)
+
+
+def test_its_port_is_open_on_return_and_free_after_close_with_no_thread_left():
+    threads = set(threading.enumerate())
+    cluster = start()
+    host, port = cluster.bootstrap_servers.split(":")
+    socket.create_connection((host, int(port))).close()
+
+    cluster.close()
+
+    assert set(threading.enumerate()) == threads
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port)))
+    again = start(listeners=cluster.bootstrap_servers)
+    again.close()
+
+
+def test_closing_twice_is_harmless():
+    cluster = start()
+    cluster.close()
+    cluster.close()
+
+
+def test_a_port_in_use_is_named_with_what_to_do():
+    cluster = start()
+
+    with pytest.raises(ConfigError, match=f"{cluster.bootstrap_servers}: the port is in use; .*another"):
+        start(listeners=cluster.bootstrap_servers)
+    cluster.close()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", ""])
+def test_other_machines_are_let_in_only_with_an_advertised_address(host):
+    """Ruling of the project: an open broker without authentication is never an accident."""
+    with pytest.raises(ConfigError, match="advertised.listeners"):
+        start(listeners=f"{host}:0")
+
+
+def test_clients_are_told_the_advertised_address():
+    cluster = start(listeners="0.0.0.0:0", advertised_listeners="PLAINTEXT://localhost:0")
+    port = cluster.broker.endpoint.port
+    cluster.close()
+
+    assert cluster.bootstrap_servers == f"localhost:{port}"
+    assert port > 0
+
+
+@pytest.mark.parametrize(
+    ("properties", "said"),
+    [
+        ({"listeners": "127.0.0.1"}, "not HOST:PORT"),
+        ({"listeners": "127.0.0.1:70000"}, "not HOST:PORT"),
+        ({"listeners": "SSL://127.0.0.1:0"}, "only PLAINTEXT"),
+        ({"num.partitons": "3"}, "did you mean 'num.partitions'"),
+        ({"num.partitions": "0"}, "at least 1"),
+    ],
+)
+def test_a_wrong_property_is_named(properties, said):
+    with pytest.raises(ConfigError, match=said):
+        EmbeddedCluster.start(properties, ThreadRuntime())
+
+
+def test_it_serves_as_a_process_until_told_to_stop():
+    command = [sys.executable, "-m", "eosfw_memory", "--listen", "127.0.0.1:0", "num.partitions=3"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        said = process.stdout.readline()
+        host, port = said.removeprefix("listening on ").strip().split(":")
+        socket.create_connection((host, int(port))).close()
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(20) == 0
+
+
+def test_as_a_process_it_says_in_one_line_why_it_cannot_start():
+    command = [sys.executable, "-m", "eosfw_memory", "--listen", "0.0.0.0:0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "advertised.listeners" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,128 @@
+"""Whatever bytes a stranger sends cost the stranger a connection, nobody else anything."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import struct
+
+import pytest
+
+API_VERSIONS = struct.pack(">hhih", 18, 0, 7, -1)
+
+
+def framed(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+def header(key: int, version: int) -> bytes:
+    return struct.pack(">hhih", key, version, 1, -1)
+
+
+@pytest.fixture
+def connect(served):
+    opened = []
+
+    def opener() -> socket.socket:
+        host, port = served.bootstrap_servers.split(":")
+        opened.append(socket.create_connection((host, int(port)), timeout=20))
+        return opened[-1]
+
+    yield opener
+    for each in opened:
+        each.close()
+
+
+def received(connection: socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        chunk = connection.recv(count - len(data))
+        if not chunk:
+            raise EOFError
+        data += chunk
+    return data
+
+
+def answer(connection: socket.socket) -> bytes:
+    return received(connection, struct.unpack(">i", received(connection, 4))[0])
+
+
+def closed_by_peer(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+HOSTILE = {
+    "length 0": struct.pack(">i", 0),
+    "length -1": struct.pack(">i", -1),
+    "length 2^31-1": struct.pack(">i", 2**31 - 1),
+    "smallest": framed(b"\0"),
+    "request unknown to Kafka": framed(header(999, 0)),
+    "request not served": framed(header(11, 0) + bytes(50)),
+    "version from the future": framed(header(3, 99)),
+    "negative version": framed(header(3, -1)),
+    "header cut off": framed(struct.pack(">hhih", 3, 1, 1, 100)),
+    "array larger than the request": framed(header(3, 1) + struct.pack(">i", 2**31 - 1)),
+    "negative array": framed(header(0, 3) + struct.pack(">hhii", -1, -1, 1000, -7)),
+    "text that is no UTF-8": framed(header(3, 1) + struct.pack(">ih2s", 1, 2, b"\xff\xfe")),
+    "20 million tagged fields": framed(struct.pack(">hhihB", 3, 12, 1, -1, 0) + b"\x00" + b"\x80\xda\xc4\x09"),
+    "noise": framed(bytes(range(256)) * 4),
+    "HTTP": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("sent", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_frame_closes_its_own_connection_without_a_traceback(connect, sent, caplog):
+    stranger, neighbour = connect(), connect()
+    caplog.set_level(logging.DEBUG)
+
+    stranger.sendall(sent)
+
+    assert closed_by_peer(stranger)
+    neighbour.sendall(framed(API_VERSIONS))
+    assert struct.unpack_from(">ih", answer(neighbour)) == (7, 0)
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+def test_half_a_frame_then_silence_leaves_others_served(connect):
+    stranger, neighbour = connect(), connect()
+    stranger.sendall(framed(API_VERSIONS)[:7])
+    stranger.close()
+
+    neighbour.sendall(framed(API_VERSIONS))
+    assert struct.unpack_from(">ih", answer(neighbour)) == (7, 0)
+
+
+def test_a_frame_may_come_byte_by_byte(connect):
+    patient = connect()
+
+    for byte in framed(API_VERSIONS):
+        patient.sendall(bytes([byte]))
+
+    assert struct.unpack_from(">ih", answer(patient)) == (7, 0)
+
+
+def test_a_client_that_asks_for_versions_in_a_newer_way_is_told_in_the_oldest(connect):
+    """KIP-511."""
+    newer = connect()
+
+    newer.sendall(framed(struct.pack(">hhih", 18, 99, 42, -1) + b"\0whatever"))
+
+    correlation_id, code, count = struct.unpack_from(">ihi", answer(newer))
+    assert (correlation_id, code) == (42, 35)
+    assert count > 0
+
+
+def test_requests_sent_ahead_are_answered_in_order_even_behind_one_that_waits(connect, clients):
+    topic = clients.topic().encode()
+    waiting = struct.pack(">iiiiBi", -1, 300, 1, 1_000_000, 0, 1) + struct.pack(">h", len(topic)) + topic
+    waiting += struct.pack(">iiqi", 1, 0, 0, 1_000_000)
+    ahead = connect()
+
+    ahead.sendall(framed(struct.pack(">hhih", 1, 4, 100, -1) + waiting))
+    for number in range(101, 301):
+        ahead.sendall(framed(struct.pack(">hhih", 18, 0, number, -1)))
+
+    assert [struct.unpack_from(">i", answer(ahead))[0] for _ in range(201)] == list(range(100, 301))
