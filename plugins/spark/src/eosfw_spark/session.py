@@ -76,8 +76,8 @@ def settings(folder: Path, cores: int) -> Mapping[str, str]:
     }
 
 
-def start(cores: int | None = None) -> Session:
-    """Start Spark, or borrow the session that runs in this process already."""
+def start(cores: int | None = None, more: Mapping[str, str] | None = None) -> Session:
+    """Start Spark with our settings, then `more`; or borrow the session that runs in this process already."""
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -87,7 +87,8 @@ def start(cores: int | None = None) -> Session:
         raise StepFailedError(problem)
     folder = Path(tempfile.mkdtemp(prefix="eosfw-spark-"))
     try:
-        return _launch(folder, settings(folder, cores or max(2, os.cpu_count() or 2)))
+        ours = settings(folder, cores or max(2, os.cpu_count() or 2))
+        return _launch(folder, {**ours, **(more or {})})
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
