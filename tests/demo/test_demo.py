@@ -19,7 +19,7 @@ import pytest
 
 MARK = "EOSFW_DEMO_TEST"
 FLIGHTS = 336_776
-WITHIN = 150
+WITHIN = 300
 MAIN = "from eosfw.cli import main; main()"
 
 
