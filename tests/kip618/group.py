@@ -82,11 +82,11 @@ class Group:
         given = {key.replace("_", "."): value for key, value in properties.items()}
         return self.worker.put_connector("c", {"connector.class": "counting", "topic": self.topic, **given})
 
-    def committed(self) -> list[bytes]:
+    def committed(self, topic: str | None = None) -> list[bytes]:
         """What a reader of committed records sees, sorted."""
         reader = PLUGINS.isolation_reader().over(self.backend, RUNTIME)
         try:
-            found = reader.read(reader.bounds([self.topic]), 30.0)
+            found = reader.read(reader.bounds([topic or self.topic]), 30.0)
             return sorted(value for batch in found if not isinstance(batch, Gap) for value in batch.values)
         finally:
             reader.close()

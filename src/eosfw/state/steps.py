@@ -46,6 +46,7 @@ class TaskStep(Enum):
     CHECK_GENERATION = "check-generation"
     WRITE_TASK_COUNT = "write-task-count"
 
+
 STARTUP = tuple(TaskStep)[:8]
 TRANSACTION = tuple(TaskStep)[8:13]
 
