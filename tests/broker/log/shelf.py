@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 
 from crc32c import crc32c
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
@@ -23,7 +23,7 @@ UNCOMMITTED = IsolationLevel.READ_UNCOMMITTED
 CRC_AT, COVERED_FROM = 17, 21
 PLENTY = 1 << 30
 
-unhurried = settings(deadline=None)
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """For properties: a busy machine is no failure."""
 
 
