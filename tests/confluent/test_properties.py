@@ -39,11 +39,14 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, entry in TABLE.items() if entry.name is not None])
+def _checkable(name: str) -> bool:
+    """Whether a value can be made up: those of certificates and tickets need files."""
+    return TABLE[name].name is not None and (name in VALUES or not name.startswith(("ssl.", "sasl.kerberos")))
+
+
+@pytest.mark.parametrize("name", filter(_checkable, TABLE))
 def test_every_translated_name_is_one_that_librdkafka_knows(name: str) -> None:
     """CFG-07: the table holds no name that the library would refuse."""
-    if name.startswith(("ssl.", "sasl.kerberos")) and name not in VALUES:
-        pytest.skip("needs files or a build of its own")
     own = {**SERVERS, name: VALUES.get(name, "100")}
 
     if TABLE[name].clients & Client.PRODUCER:

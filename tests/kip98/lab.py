@@ -119,11 +119,11 @@ class Lab:
             self._readers[isolation] = self.backend.reader(isolation)
         return self._readers[isolation]
 
-    def together(self, *calls: Callable[[], None]) -> None:
+    def together(self, *calls: Callable[[], object]) -> None:
         """Run calls side by side; raise the first error."""
         errors: list[BaseException] = []
 
-        def guarded(call: Callable[[], None]) -> Callable[[], None]:
+        def guarded(call: Callable[[], object]) -> Callable[[], None]:
             def run() -> None:
                 try:
                     call()

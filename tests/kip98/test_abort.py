@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from eosfw.errors import RecordTooLargeError, UnknownTopicOrPartitionError
@@ -41,11 +43,12 @@ def test_the_same_producer_goes_on_after_an_abort(lab: Lab) -> None:
 def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: Lab) -> None:
     """PRD-04: an abort that overtook the first AddPartitionsToTxn would end in a fatal error (librdkafka#4849)."""
     topic = lab.topic(partitions=3)
-    producer = lab.producer()
-    for turn in range(20):
-        producer.begin_transaction()
-        producer.send(record(topic, b"never", partition=turn % 3))
-        producer.abort_transaction(WAIT)
+    for _ in range(4):
+        producer = lab.producer()
+        for turn in range(5):
+            producer.begin_transaction()
+            producer.send(record(topic, b"never", partition=turn % 3))
+            producer.abort_transaction(WAIT)
 
     producer.begin_transaction()
     producer.send(record(topic, b"kept"))
@@ -104,19 +107,27 @@ def test_a_record_larger_than_any_request_fails_its_send_and_no_other_transactio
 
 def send_and_commit(producer: TransactionalProducer, topic: str, partition: int) -> None:
     # Which of the two notices hangs on what the client knew of the topic before.
-    producer.send(record(topic, b"lost", partition=partition))
+    producer.send_batch(ProducerBatch(topic, [b"lost"] * 3, partition=partition))
     producer.commit_transaction(WAIT)
 
 
+def send_and_flush(producer: TransactionalProducer, topic: str, partition: int) -> None:
+    producer.send(record(topic, b"lost", partition=partition))
+    producer.flush(WAIT)
+
+
+@pytest.mark.parametrize("attempt", [send_and_commit, send_and_flush])
 @pytest.mark.parametrize("partition", [0, 7])
-def test_a_place_that_does_not_exist_fails_the_transaction_not_the_producer(lab: Lab, partition: int) -> None:
+def test_a_place_that_does_not_exist_fails_the_transaction_not_the_producer(
+    lab: Lab, partition: int, attempt: Callable[[TransactionalProducer, str, int], None]
+) -> None:
     """PRD-04: a missing topic, a missing partition."""
     topic = lab.topic()
     missing = lab.name() if partition == 0 else topic
     producer = lab.producer()
     producer.begin_transaction()
     with pytest.raises(UnknownTopicOrPartitionError):
-        send_and_commit(producer, missing, partition)
+        attempt(producer, missing, partition)
 
     producer.abort_transaction(WAIT)
 
