@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -76,8 +76,10 @@ class SparkStepEngine:
         return self._session.spark.sql(step.sql or "")
 
     def _forget(self, step: Step) -> None:
-        for each in step.inputs:
-            self._session.spark.catalog.dropTempView(each.table)
+        # A Spark that was stopped under a running step has forgotten already.
+        with suppress(Exception):
+            for each in step.inputs:
+                self._session.spark.catalog.dropTempView(each.table)
 
     def verdict(
         self, ranges: Mapping[TopicPartition, OffsetRange], identity: str, expected: Iterable[Sequence[bytes]]
