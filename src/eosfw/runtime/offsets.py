@@ -11,16 +11,23 @@ from eosfw.runtime.config_topic import READ_TIMEOUT
 
 
 def read_offsets(
-    connector: str, topic: str, store: OffsetStore, admin: Admin, reader: LogReader
+    connector: str,
+    topic: str,
+    store: OffsetStore,
+    admin: Admin,
+    reader: LogReader,
+    *,
+    stall_timeout: float = READ_TIMEOUT,
 ) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
     """The committed offsets of a connector.
 
     The end is asked for at read_uncommitted, so that open transactions are waited for: what they will have committed
-    when this task polls must not be missed (OFF-02).
+    when this task polls must not be missed (OFF-02). One that hangs ends with its own timeout: `stall_timeout` should
+    be longer.
     """
     count = admin.partitions([topic]).get(topic, 0)
     partitions = [TopicPartition(topic, number) for number in range(count)]
     starts = admin.log_start_offsets(partitions)
     ends = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
     ranges = {one: OffsetRange(starts[one], ends[one]) for one in partitions if starts[one] < ends[one]}
-    return store.decode(connector, reader.read(ranges, READ_TIMEOUT) if ranges else ())
+    return store.decode(connector, reader.read(ranges, stall_timeout) if ranges else ())

@@ -10,6 +10,7 @@ from eosfw.records import ProducerBatch, SourceBatch, SourceRecord
 
 Batches = Sequence[SourceBatch]
 Records = Sequence[SourceRecord]
+_SENDABLE = frozenset((bytes, type(None)))
 
 
 def read_polled(polled: Any, task: object) -> Batches | Records:
@@ -47,16 +48,19 @@ def _check(polled: Sequence[Any], kind: type, task: object) -> None:
 def _wrong(item: SourceRecord | SourceBatch) -> str | None:
     if not isinstance(item.topic, str) or not item.topic:
         return f"names no topic ({item.topic!r})"
-    columns = ((item.value,), (item.key,)) if isinstance(item, SourceRecord) else (item.values, item.keys or ())
-    odd = {*map(type, columns[0]), *map(type, columns[1])} - {bytes, type(None)}
-    odd = {kind for kind in odd if not issubclass(kind, bytes)}
-    if odd:
-        return f"holds a {odd.pop().__name__} as key or value; only bytes and None can be sent"
-    if isinstance(item, SourceBatch):
-        for name in ("keys", "timestamps", "source_offsets"):
-            column = getattr(item, name)
-            if column is not None and len(column) != len(item):
-                return f"has {len(item)} values, yet {len(column)} {name}"
+    if isinstance(item, SourceRecord):
+        return _odd({type(item.value), type(item.key)} - _SENDABLE)
+    for name in ("keys", "timestamps", "source_offsets"):
+        column = getattr(item, name)
+        if column is not None and len(column) != len(item):
+            return f"has {len(item)} values, yet {len(column)} {name}"
+    return _odd({*map(type, item.values), *map(type, item.keys or ())} - _SENDABLE)
+
+
+def _odd(kinds: set[type]) -> str | None:
+    for kind in kinds:
+        if not issubclass(kind, bytes):
+            return f"holds a {kind.__name__} as key or value; only bytes and None can be sent"
     return None
 
 

@@ -10,6 +10,7 @@ from eosfw.protocols import Admin, IsolationLevel, TransactionalProducer
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.belongings import Belongings
 from eosfw.runtime.board import TaskBoard
+from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.offsets import read_offsets
 from eosfw.runtime.plan import Surroundings, TaskPlan
 from eosfw.runtime.topics import ensure_offsets_topic
@@ -100,7 +101,14 @@ class Startup:
         isolation = IsolationLevel.READ_COMMITTED if plan.exactly_once else IsolationLevel.READ_UNCOMMITTED
         reader = belongings.add(backend.reader(isolation, properties=plan.clients.consumer))
         try:
-            return read_offsets(plan.id.connector, plan.offsets_topic.name, self._around.store, admin, reader)
+            return read_offsets(
+                plan.id.connector,
+                plan.offsets_topic.name,
+                self._around.store,
+                admin,
+                reader,
+                stall_timeout=plan.transaction_timeout + READ_TIMEOUT,
+            )
         finally:
             reader.close()
 
