@@ -44,7 +44,7 @@ def _checkable(name: str) -> bool:
     return TABLE[name].name is not None and (name in VALUES or not name.startswith(("ssl.", "sasl.kerberos")))
 
 
-@pytest.mark.parametrize("name", filter(_checkable, TABLE))
+@pytest.mark.parametrize("name", [name for name in TABLE if _checkable(name)])
 def test_every_translated_name_is_one_that_librdkafka_knows(name: str) -> None:
     """CFG-07: the table holds no name that the library would refuse."""
     own = {**SERVERS, name: VALUES.get(name, "100")}

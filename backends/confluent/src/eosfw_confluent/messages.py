@@ -10,22 +10,19 @@ from confluent_kafka import KafkaError, Message
 
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 
+ANY_PARTITION = -1
 Told = Callable[[KafkaError | None, Message], None]
 """What librdkafka calls once a message was delivered, or failed."""
+Arguments = tuple[
+    str, bytes | None, bytes | None, int, Told | None, None, int, list[tuple[str, str | bytes | None]] | None
+]
 
 
-def arguments(record: ProducerRecord, told: Told | None) -> dict[str, Any]:
-    """The keywords of produce() for one record."""
-    said: dict[str, Any] = {"value": record.value, "key": record.key}
-    if record.partition is not None:
-        said["partition"] = record.partition
-    if record.timestamp is not None:
-        said["timestamp"] = record.timestamp
-    if record.headers:
-        said["headers"] = list(record.headers)
-    if told is not None:
-        said["on_delivery"] = told
-    return said
+def arguments(record: ProducerRecord, told: Told | None) -> Arguments:
+    """What produce() takes for one record, in its order."""
+    partition = ANY_PARTITION if record.partition is None else record.partition
+    headers: list[tuple[str, str | bytes | None]] | None = [*record.headers] if record.headers else None
+    return record.topic, record.value, record.key, partition, told, None, record.timestamp or 0, headers
 
 
 def records(batch: ProducerBatch) -> list[ProducerRecord]:

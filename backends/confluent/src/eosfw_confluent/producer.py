@@ -25,13 +25,12 @@ from eosfw.waiting import Runtime
 from eosfw_confluent import codes
 from eosfw_confluent.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, Fates, cause, ours, translated
 from eosfw_confluent.events import Events
-from eosfw_confluent.messages import Told, arguments, messages, records, where
+from eosfw_confluent.messages import ANY_PARTITION, Told, arguments, messages, records, where
 
 _LOG = logging.getLogger(__name__)
 _SLICE = 0.5
 """Seconds one call into librdkafka may block, so that close() soon frees whoever waits."""
 _POLL_EVERY = 512
-_ANY_PARTITION = -1
 _PROBE = 0.001
 
 
@@ -73,10 +72,16 @@ class ConfluentProducer:
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         client = self._open()
-        self._progress.check(Call.SEND)
+        if self._progress.state is not ProducerState.IN_TRANSACTION:
+            self._progress.check(Call.SEND)
         self._accepted += 1
         told = self._told(on_delivery) if on_delivery is not None else self._told_of_new(record)
-        self._enqueue(client, partial(client.produce, record.topic, **arguments(record, told)))
+        said = arguments(record, told)
+        try:
+            client.produce(*said)
+        except (BufferError, KafkaException, SystemError):
+            # Nothing was accepted, so it is tried again, this time by who can wait and who can tell.
+            self._enqueue(client, partial(client.produce, *said))
         if not self._accepted % _POLL_EVERY:
             self._poll(client, 0)
 
@@ -90,7 +95,7 @@ class ConfluentProducer:
         self._progress.check(Call.SEND)
         left = messages(batch, self._events.on_delivery)
         self._accepted += len(left)
-        partition = _ANY_PARTITION if batch.partition is None else batch.partition
+        partition = ANY_PARTITION if batch.partition is None else batch.partition
         deadline: float | None = None
         while left:
             accepted = self._enqueue(client, partial(client.produce_batch, batch.topic, left, partition=partition)) or 0
