@@ -91,7 +91,15 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def pipeline(tmp_path: Path) -> Callable[..., Path]:
     """Write a pipeline file: one connector of the test kit unless told otherwise."""
 
-    def write(kind: str = "counting", *, cluster: str = "", more: str = "", steps: str = "", group: str = "g") -> Path:
+    def write(
+        kind: str = "counting",
+        *,
+        cluster: str = "",
+        more: str = "",
+        steps: str = "",
+        group: str = "g",
+        topic: str = "t",
+    ) -> Path:
         path = tmp_path / "pipeline.toml"
         path.write_text(
             f"""engine = "plain"
@@ -103,7 +111,7 @@ backend = "confluent"
 "task.shutdown.graceful.timeout.ms" = 2000
 [connectors.c]
 "connector.class" = "{kind}"
-topic = "t"
+topic = "{topic}"
 {more}
 {steps}
 """

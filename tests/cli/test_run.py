@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+from uuid import uuid4
 
 import pytest
 
@@ -164,17 +165,74 @@ def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline
     assert address in run.err()
 
 
-def test_a_newer_run_of_a_file_supersedes_the_older(start, pipeline, embedded) -> None:
+def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster) -> None:
     """Ruling 1."""
-    file = pipeline("endless", cluster=f'"bootstrap.servers" = "{embedded}"', group="two-runs")
+    name = f"two-{uuid4().hex}"
+    more = 'records = 120\n"tasks.max" = 2\n"eosfw.identity" = "headers"'
+    file = pipeline("slow", cluster=external(cluster), group=name, topic=name, more=more)
     older = start("run", file)
     older.until(lambda: "running c against" in older.err())
-    newer = start("run", file)
+    newer = start("run", "--json", file)
 
-    assert older.end(60) == ExitCode.FENCED
+    assert older.end(90) == ExitCode.FENCED
     assert "a newer run of this worker group took over" in older.err()
-    newer.send(signal.SIGINT)
-    assert newer.end() == ExitCode.INTERRUPTED
+    assert newer.end(90) == 0, newer.err()
+    assert verdict(newer) == (0, 0)
+
+
+@pytest.mark.parametrize("how", [[signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGKILL]], ids=len)
+def test_the_run_after_an_interrupted_one_continues_without_loss_or_repeat(start, pipeline, cluster, how) -> None:
+    """Ruling 16."""
+    name = f"on-{uuid4().hex}"
+    more = 'records = 60\n"tasks.max" = 2\n"eosfw.identity" = "headers"'
+    file = pipeline("slow", cluster=external(cluster), group=name, topic=name, more=more)
+    first = start("run", file)
+    first.until(lambda: first.err().count("a record was polled") > 10)
+    for number in how:
+        first.send(number)
+    first.end(60)
+
+    second = start("run", "--json", file)
+    assert second.end(90) == 0, second.err()
+    assert verdict(second) == (0, 0)
+    assert 0 < json.loads(second.out())["records"] < 120
+
+
+def external(cluster) -> str:
+    return f'"bootstrap.servers" = "{cluster.bootstrap_servers}"'
+
+
+def verdict(run) -> tuple[int | None, int | None]:
+    summary = json.loads(run.out())
+    return summary["duplicates"], summary["missing"]
+
+
+def test_without_java_a_step_is_refused_before_anything_starts(start, pipeline) -> None:
+    """Ruling 15."""
+    pytest.importorskip("eosfw_spark")
+    file = pipeline(steps=step())
+    file.write_text(file.read_text().replace('engine = "plain"', 'engine = "spark"'))
+    run = start("run", file, env={"PATH": "/nowhere", "JAVA_HOME": ""})
+
+    assert run.end() == ExitCode.CONFIGURATION
+    assert "Java" in run.err()
+    assert "running c against" not in run.err()
+
+
+def test_a_malformed_line_of_a_file_ends_with_its_place_and_the_code_of_damaged_data(start, pipeline, tmp_path) -> None:
+    (tmp_path / "bad.csv").write_text('a,b\n1,2\n3,"4\n5,6,7,8\n')
+    run = start("run", "--quiet", pipeline("file", more=f'file = "{tmp_path / "bad.csv"}"\nformat = "csv"'))
+
+    assert run.end() == ExitCode.DAMAGED_DATA, run.err()
+    assert "bad.csv" in run.err()
+    assert "line 3" in run.err()
+
+
+def test_a_missing_file_is_told_by_the_check(start, pipeline) -> None:
+    run = start("run", "--check", pipeline("file", more='file = "nowhere.csv"'))
+
+    assert run.end() == ExitCode.CONFIGURATION
+    assert "nowhere.csv" in run.err()
 
 
 def test_checking_reports_every_problem_and_starts_nothing(start, tmp_path) -> None:

@@ -35,6 +35,13 @@ class CountingTask(_Task):
         return self.next >= self.left
 
 
+class SlowTask(CountingTask):
+    def poll(self) -> Any:
+        time.sleep(0.05)
+        print("a record was polled", flush=True)  # noqa: T201 (so that a test knows)
+        return super().poll()
+
+
 class EndlessTask(_Task):
     def poll(self) -> Any:
         time.sleep(0.01)
@@ -83,7 +90,7 @@ def _connector(kind: type[SourceTask]) -> type[SourceConnector]:
 
 @hookimpl
 def eosfw_connectors() -> Iterable[type[SourceConnector]]:
-    kinds = (CountingTask, EndlessTask, RaisingTask, StrangeTask, UnserialisableTask, BlockedTask)
+    kinds = (CountingTask, SlowTask, EndlessTask, RaisingTask, StrangeTask, UnserialisableTask, BlockedTask)
     return [_connector(kind) for kind in kinds]
 
 
