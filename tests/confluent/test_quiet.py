@@ -13,6 +13,7 @@ from eosfw_confluent.backend import ConfluentBackend
 WAIT = 20.0
 
 
+@pytest.mark.smoke
 def test_fencing_and_a_dead_address_print_nothing(embedded: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Ruling on output: stderr is for the user, what librdkafka says goes through a logger."""
     backend = ConfluentBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
