@@ -1,0 +1,168 @@
+"""Handlers answer callers inside the process by the same door as the wire."""
+
+from __future__ import annotations
+
+import datetime as dt
+from types import SimpleNamespace as Request
+
+import pytest
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.deferred import Deferred
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.wire.framing import FrameError, Framer
+from eosfw_memory.wire.requests import fetch, produce
+
+T0 = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def broker():
+    made = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime())
+    made.topics.create("t", 1, {})
+    return made
+
+
+@pytest.fixture
+def producer(broker):
+    return broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
+
+
+def written(broker, producer, *, transactional_id="x", version=9, acks=-1, partition=0):
+    batch = encode_batch(None, [b"v"], broker.now_ms(), producer=producer, base_sequence=0, transactional=True)
+    data = Request(index=partition, records=batch)
+    request = Request(
+        transactional_id=transactional_id, acks=acks, topic_data=[Request(name="t", partition_data=[data])]
+    )
+    answer = broker.serve(produce.handle, request, Context(version))
+    return answer["responses"][0]["partition_responses"][0]["error_code"]
+
+
+def add(broker, producer):
+    broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
+
+
+class TestVerification:
+    @pytest.mark.parametrize(("version", "code"), [(9, Code.INVALID_TXN_STATE), (11, Code.TRANSACTION_ABORTABLE)])
+    def test_a_write_to_a_partition_outside_the_transaction_is_refused(self, broker, producer, version, code):
+        """COR-19: in words the client's version knows."""
+        assert written(broker, producer, version=version) is code
+        assert broker.topics.partition(*T0).log.high_watermark == 0
+
+    def test_a_write_inside_the_transaction_is_taken(self, broker, producer):
+        """COR-19."""
+        add(broker, producer)
+
+        assert written(broker, producer) is Code.NONE
+
+    def test_a_transactional_write_without_its_id_is_refused(self, broker, producer):
+        add(broker, producer)
+
+        assert written(broker, producer, transactional_id=None) is Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+    def test_an_older_epoch_is_refused_before_anything_was_written(self, broker, producer):
+        """BRK-01."""
+        heir = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
+        add(broker, heir)
+
+        assert written(broker, producer) is Code.INVALID_PRODUCER_EPOCH
+
+    def test_a_write_while_markers_are_under_way_comes_again_later(self, broker, producer):
+        add(broker, producer)
+        broker.coordinator.end("x", producer, Outcome.COMMIT, broker.now_ms())
+
+        assert written(broker, producer) is Code.NOT_ENOUGH_REPLICAS
+
+    def test_a_late_write_of_an_aborted_transaction_is_refused(self, broker, producer):
+        """COR-19: it would hang for ever."""
+        add(broker, producer)
+        broker.coordinator.end("x", producer, Outcome.ABORT, broker.now_ms())
+        broker.settle()
+
+        assert written(broker, producer) is Code.INVALID_TXN_STATE
+
+    @pytest.mark.parametrize(
+        ("wrong", "code"),
+        [({"acks": 2}, Code.INVALID_REQUIRED_ACKS), ({"partition": 1}, Code.UNKNOWN_TOPIC_OR_PARTITION)],
+    )
+    def test_what_cannot_be_done_is_named(self, broker, producer, wrong, code):
+        add(broker, producer)
+
+        assert written(broker, producer, **wrong) is code
+
+
+class TestLongPoll:
+    def poll(self, broker, *, committed, max_wait_ms=60_000):
+        wanted = Request(partition=0, fetch_offset=0, partition_max_bytes=1_000_000)
+        request = Request(
+            max_wait=dt.timedelta(milliseconds=max_wait_ms),
+            min_bytes=1,
+            isolation_level=committed,
+            topics=[Request(topic="t", partitions=[wanted])],
+        )
+        return broker.serve(fetch.handle, request, Context(4))
+
+    def test_an_empty_log_puts_the_answer_off_until_something_is_appended(self, broker, producer):
+        deferred, woken = self.poll(broker, committed=0), []
+        assert isinstance(deferred, Deferred)
+        broker.await_answer(deferred, lambda: woken.append(True))
+        assert broker.attempt(deferred, expired=False) is None
+
+        add(broker, producer)
+        written(broker, producer)
+
+        assert woken
+        assert broker.attempt(deferred, expired=False)["responses"][0]["partitions"][0]["records"]
+
+    def test_at_read_committed_only_the_marker_brings_an_answer(self, broker, producer):
+        """BRK-06."""
+        deferred = self.poll(broker, committed=1)
+        add(broker, producer)
+        written(broker, producer)
+        assert broker.attempt(deferred, expired=False) is None
+
+        broker.coordinator.end("x", producer, Outcome.COMMIT, broker.now_ms())
+        assert broker.attempt(deferred, expired=False) is None
+        broker.settle()
+
+        assert broker.attempt(deferred, expired=False)["responses"][0]["partitions"][0]["last_stable_offset"] == 2
+
+    def test_when_the_time_is_over_the_answer_is_empty(self, broker):
+        deferred = self.poll(broker, committed=0)
+
+        assert broker.attempt(deferred, expired=True)["responses"][0]["partitions"][0]["records"] == b""
+
+    def test_who_gave_up_is_not_woken(self, broker, producer):
+        deferred, woken = self.poll(broker, committed=0), []
+        broker.await_answer(deferred, lambda: woken.append(True))
+        broker.give_up(deferred)
+        add(broker, producer)
+        written(broker, producer)
+
+        assert woken == []
+
+
+@pytest.mark.parametrize("length", [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\x0b"])
+def test_a_frame_outside_the_bounds_is_refused_by_its_length_alone(length):
+    with pytest.raises(FrameError):
+        Framer(max_bytes=10).feed(length)
+
+
+def test_the_transaction_log_rebuilds_the_coordinator_from_its_topic(broker, producer):
+    """COR-13, COR-14: through the real log, over all its partitions."""
+    add(broker, producer)
+    written(broker, producer)
+    broker.coordinator.end("x", producer, Outcome.COMMIT, broker.now_ms())
+    before = broker.coordinator.transactions()
+
+    broker.coordinator.load()
+
+    assert broker.coordinator.transactions() == before
+    broker.settle()
+    assert broker.topics.partition(*T0).log.last_stable_offset == 2
+    assert broker.coordinator.verify("x", ProducerIdAndEpoch(producer.producer_id, 0), T0) is not Code.NONE
