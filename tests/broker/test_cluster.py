@@ -55,7 +55,7 @@ def test_closing_twice_is_harmless():
 def test_a_port_in_use_is_named_with_what_to_do():
     cluster = start()
 
-    with pytest.raises(ConfigError, match="the port is in use; .*another"):
+    with pytest.raises(ConfigError, match=r"the port is in use; .*another"):
         start(listeners=cluster.bootstrap_servers)
     cluster.close()
 
@@ -63,7 +63,7 @@ def test_a_port_in_use_is_named_with_what_to_do():
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", ""])
 def test_other_machines_are_let_in_only_with_an_advertised_address(host):
     """Ruling of the project: an open broker without authentication is never an accident."""
-    with pytest.raises(ConfigError, match="advertised.listeners"):
+    with pytest.raises(ConfigError, match=r"advertised\.listeners"):
         start(listeners=f"{host}:0")
 
 
