@@ -1,7 +1,8 @@
-"""Name every test that was skipped wherever it was collected, from the JUnit files of all tox environments."""
+"""Name every test that ran in no tox environment: skipped wherever it was collected, or chosen by none."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -13,7 +14,7 @@ def outcomes(folder: Path) -> tuple[set[str], dict[str, str]]:
     skipped: dict[str, str] = {}
     for file in sorted(folder.glob("*.xml")):
         for case in ET.parse(file).iter("testcase"):
-            name = f"{case.get('classname')}::{case.get('name')}"
+            name = f"{case.get('classname')}.{case.get('name')}"
             skip = case.find("skipped")
             if skip is None:
                 ran.add(name)
@@ -22,10 +23,20 @@ def outcomes(folder: Path) -> tuple[set[str], dict[str, str]]:
     return ran, skipped
 
 
+def functions() -> set[str]:
+    """Every test function of the repository, by the name that JUnit files give it."""
+    command = ["uv", "run", "--quiet", "pytest", "--collect-only", "-q"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    ids = [line.split("[")[0] for line in listed.splitlines() if "::" in line]
+    return {name.replace(".py::", ".").replace("::", ".").replace("/", ".") for name in ids}
+
+
 def main() -> None:
     """End with status 1 if some test ran nowhere."""
     ran, skipped = outcomes(Path(sys.argv[1]))
-    never = {name: why for name, why in skipped.items() if name not in ran}
+    never = {name: f"skipped: {why}" for name, why in skipped.items() if name not in ran}
+    known = {name.split("[")[0] for name in [*ran, *skipped]}
+    never |= dict.fromkeys(functions() - known, "no environment chose it")
     for name, why in sorted(never.items()):
         print(f"never run: {name} ({why})")
     print(f"{len(ran)} tests ran in some environment, {len(never)} in none")

@@ -123,6 +123,7 @@ def test_a_second_run_replaces_the_first_ones_output_and_reports_for_people(demo
     assert_nothing_is_left(again)
 
 
+@pytest.mark.spark
 def test_without_java_the_demo_offers_to_go_without_spark(demo: Demo) -> None:
     ended = demo("--json", PATH="/nonexistent", JAVA_HOME="/nonexistent")
 

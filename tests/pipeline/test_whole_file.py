@@ -54,6 +54,7 @@ def test_steps_that_cannot_run_here_are_told_before_anything_starts(pipeline: Ma
     assert "no Java 17 was found" in told(flow, engines)
 
 
+@pytest.mark.spark
 def test_a_topic_nobody_writes_is_answered_with_the_nearest(pipeline: Make, plugins: Plugins) -> None:
     flow = replace(pipeline(topic="orders"), cluster=EMBEDDED, steps=[step("ordres")])
 
@@ -61,6 +62,7 @@ def test_a_topic_nobody_writes_is_answered_with_the_nearest(pipeline: Make, plug
     assert "did you mean 'orders'?" in told(flow, plugins)
 
 
+@pytest.mark.spark
 def test_an_external_cluster_is_asked_for_its_topics(pipeline: Make, plugins: Plugins) -> None:
     assert "reads topic 'nowhere', which does not exist" in told(replace(pipeline(), steps=[step("nowhere")]), plugins)
 
