@@ -15,7 +15,7 @@ from eosfw.records import Headers, SourceOffset, SourcePartition
 CONNECTOR: Final = "eosfw.connector"
 SOURCE_PARTITION: Final = "eosfw.source.partition"
 SOURCE_OFFSET: Final = "eosfw.source.offset"
-_NAMES: Final = (CONNECTOR, SOURCE_PARTITION, SOURCE_OFFSET)
+HEADER_NAMES: Final = (CONNECTOR, SOURCE_PARTITION, SOURCE_OFFSET)
 _FIELD: Final = "field:"
 KINDS: Final = "`value`, `headers` or `field:NAME`"
 
@@ -49,9 +49,9 @@ def identity_of(value: bytes | None, headers: Headers | None, kind: str) -> byte
 def _from_headers(headers: Headers) -> bytes:
     # As Kafka's lastHeader does: a header that is repeated counts with its last value.
     found = dict(headers)
-    parts = [found.get(name) for name in _NAMES]
+    parts = [found.get(name) for name in HEADER_NAMES]
     if None in parts:
-        missing = ", ".join(name for name, part in zip(_NAMES, parts, strict=True) if part is None)
+        missing = ", ".join(name for name, part in zip(HEADER_NAMES, parts, strict=True) if part is None)
         raise DamagedDataError(f"a record has no identity: it lacks the headers {missing}")
     # JSON escapes NUL, so it can stand between the parts.
     return b"\0".join(part for part in parts if part is not None)

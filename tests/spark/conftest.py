@@ -23,6 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.spark)
+            # PySpark 4.0 leaves the sockets of its results to the garbage collector, wherever a test happens to be.
+            item.add_marker(pytest.mark.filterwarnings("ignore:Exception ignored in. <socket"))
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ EARLIEST: Final = -2
 LATEST: Final = -1
 KAFKA: Final = "kafka."
 ISOLATION: Final = "isolation.level"
+API_TIMEOUT: Final = "kafka.default.api.timeout.ms"
 KNOWN: Final = (
     "kafka.bootstrap.servers",
     "kafka.isolation.level",
@@ -90,7 +91,7 @@ class _Parser:
             ends=self._offsets("endingOffsets", "latest", EARLIEST),
             headers=self._boolean("includeHeaders"),
             min_partitions=self._number("minPartitions", 0),
-            stall_timeout=self._number("kafkaConsumer.pollTimeoutMs", 60_000) / 1000,
+            stall_timeout=self._number("kafkaConsumer.pollTimeoutMs", self._number(API_TIMEOUT, 60_000)) / 1000,
             backend=self._text("backend") or "confluent",
             isolation=self._isolation(isolation),
         )

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosfw.errors import DamagedDataError
-from eosfw.identity import identity_of
+from eosfw.identity import HEADER_NAMES, identity_of
 from eosfw.protocols import Verdict
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import Column, DataFrame, Row
 
 EXAMPLES: Final = 10
 PLACES: Final = 5
 _SHOWN: Final = 120
-SCHEMA: Final = "identity binary, topic string, partition int, offset long"
 
 
 def write_expected(expected: Iterable[Sequence[bytes]], file: Path) -> None:
@@ -32,36 +30,40 @@ def write_expected(expected: Iterable[Sequence[bytes]], file: Path) -> None:
 
 
 def seen_identities(frame: DataFrame, kind: str) -> DataFrame:
-    """The identity of every record of a frame with Kafka's columns, with the place where it lies."""
+    """The identity of every record of a frame with Kafka's columns, with the place where it lies.
+
+    A record without identity counts as one that nobody expected: the empty identity, which no expected record has.
+    """
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-    place = ("topic", "partition", "offset")
-    if kind == "value":
-        return frame.select(F.coalesce("value", F.lit(b"")).alias("identity"), *place)
-
-    def identify(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (_identified(batch, kind) for batch in batches)
-
-    needed = "headers" if kind == "headers" else "value"
-    return frame.select(needed, *place).mapInArrow(identify, SCHEMA)
+    found = {"value": lambda: F.col("value"), "headers": _from_headers}.get(kind, lambda: _from_field(kind))()
+    return frame.select(F.coalesce(found, F.lit(b"")).alias("identity"), "topic", "partition", "offset")
 
 
-def _identified(batch: pa.RecordBatch, kind: str) -> pa.RecordBatch:
-    import pyarrow as pa
+def _from_headers() -> Column:
+    """What `identity_of` says of headers, inside the JVM; null when one of them is missing."""
+    from pyspark.sql import functions as F  # noqa: N812
 
-    found = pa.array([_identity(row, kind) for row in batch.column(0).to_pylist()], pa.binary())
-    names = ["identity", "topic", "partition", "offset"]
-    return pa.RecordBatch.from_arrays([found, *batch.columns[1:]], names=names)
+    def last(name: str) -> Column:
+        named = F.filter("headers", lambda header: header["key"] == name)
+        return F.when(F.size(named) > 0, F.element_at(named, -1)["value"])
+
+    first, *others = (last(name) for name in HEADER_NAMES)
+    return F.concat(first, *(part for other in others for part in (F.lit(b"\0"), other)))
 
 
-def _identity(cell: object, kind: str) -> bytes:
-    """A record without identity counts as one that nobody expected: the empty identity, which no record can have."""
-    try:
-        if isinstance(cell, list):
-            return identity_of(None, tuple((each["key"], each["value"]) for each in cell), kind)
-        return identity_of(cell if isinstance(cell, bytes) else None, None, kind)
-    except DamagedDataError:
-        return b""
+def _from_field(kind: str) -> Column:
+    """A plain function in Spark's workers: the Arrow kinds of 4.0 would need pandas."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import BinaryType
+
+    def identify(value: bytes | None) -> bytes | None:
+        try:
+            return identity_of(None if value is None else bytes(value), None, kind)
+        except DamagedDataError:
+            return None
+
+    return F.udf(identify, BinaryType(), useArrow=False)("value")
 
 
 def count(seen: DataFrame, expected: DataFrame) -> Verdict:
