@@ -1,6 +1,6 @@
 """Write the flights of New York in 2013 as four CSV files: the source of this example's pipeline.
 
-    pip install eosfw-demo && python examples/flights/prepare.py
+pip install eosfw-demo && python examples/flights/prepare.py
 
 """
 

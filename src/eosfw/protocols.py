@@ -231,7 +231,7 @@ class Fencer(Protocol):
 
 @runtime_checkable
 class OffsetStore(Protocol):
-    """Turns source offsets into records and back. Pure: it holds no client, so it cannot write outside a transaction."""
+    """Turns source offsets into records and back. Pure: without a client it cannot write outside a transaction."""
 
     name: ClassVar[str]
 
@@ -284,9 +284,7 @@ class IsolationReader(Protocol):
     def bounds(self, topics: Collection[str]) -> Mapping[TopicPartition, OffsetRange]:
         """From the log start to the last offset visible now, taken once, for every partition of the topics."""
 
-    def read(
-        self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float
-    ) -> Iterator[LogBatch | Gap]:
+    def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch | Gap]:
         """Yield the visible records of the ranges, and a gap wherever offsets are not shown."""
 
     def close(self) -> None:
