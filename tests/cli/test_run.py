@@ -105,7 +105,7 @@ def test_the_first_signal_stops_cleanly(start, pipeline, number) -> None:
 
     assert run.end() == ExitCode.INTERRUPTED
     assert "stopping cleanly" in run.err()
-    assert "interrupted: what was polled is committed" in run.err()
+    assert "interrupted: what was polled is committed; the next run" in run.err()
     assert "Traceback" not in run.err()
 
 
@@ -119,6 +119,7 @@ def test_the_second_signal_does_not_wait(start, pipeline) -> None:
     run.send(signal.SIGINT)
 
     assert run.end(20) == ExitCode.INTERRUPTED
+    assert "interrupted at once: open transactions abort" in run.err()
 
 
 def test_a_signal_during_a_step_ends_the_step(start, pipeline) -> None:

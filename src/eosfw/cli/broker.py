@@ -36,7 +36,7 @@ def command(
     if advertised is not None:
         settings["advertised.listeners"] = f"PLAINTEXT://{_address('--advertised', advertised)}"
     try:
-        supervised(lambda control: _serve(control, cluster, settings), ThreadRuntime(), timeout=None, stuck=lambda: "")
+        supervised(lambda control: _serve(control, cluster, settings), ThreadRuntime())
     except InterruptedRunError:
         return  # how a server ends
 

@@ -35,7 +35,7 @@ class Progress:
     def phase(self, text: str) -> None:
         self.current = text
         if not self._quiet:
-            self._line(f"eosfw: {text}")
+            self._line(f"eosfw: {text} ({self._now() - self._begun:.1f} s)")
 
     def warning(self, text: str) -> None:
         self._line(f"eosfw: warning: {text}")

@@ -58,18 +58,14 @@ def _check(pipeline: Pipeline, options: Options) -> None:
 
 def _run(pipeline: Pipeline, options: Options, timeout: float | None, *, quiet: bool) -> Summary:
     from eosfw.cli.progress import Progress
-    from eosfw.cli.supervising import supervised
+    from eosfw.cli.supervising import Limits, supervised
     from eosfw.waiting import ThreadRuntime
 
     runtime = ThreadRuntime()
     progress = Progress(runtime.now, quiet=quiet)
+    limits = Limits(timeout, lambda: _stuck(progress), lambda: _clean_end(progress))
     try:
-        return supervised(
-            lambda control: _work(pipeline, options, control, progress),
-            runtime,
-            timeout=timeout,
-            stuck=lambda: _stuck(progress),
-        )
+        return supervised(lambda control: _work(pipeline, options, control, progress), runtime, limits)
     finally:
         progress.close()
 
@@ -86,6 +82,12 @@ def _stuck(progress: Progress) -> str:
 
     state = "no task was started" if progress.run is None else described(progress.run.history)
     return f"it was {progress.current}\n{state}"
+
+
+def _clean_end(progress: Progress) -> float:
+    # The worker itself closes producers when its tasks' time to stop is over; steps and checks end sooner.
+    graceful_ms = 5_000 if progress.run is None else int(progress.run.config["task.shutdown.graceful.timeout.ms"])
+    return 10.0 + graceful_ms / 1000
 
 
 def _enter_folder(pipeline: Pipeline) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from eosfw.errors import EosfwError, ExitCode, InterruptedRunError
 from eosfw.pipeline.control import Control
@@ -17,16 +17,27 @@ from eosfw.waiting import Event, Runtime
 
 T = TypeVar("T")
 _LOOK = 0.1
-_CLEAN = 15.0
-"""How long a clean end may take before producers are closed; the worker's own time to stop lies within."""
 _CLOSE = 3.0
 """How long closing may take before the process ends as it is."""
+_CLEANLY = "interrupted: what was polled is committed; the next run continues from there"
+_AT_ONCE = "interrupted at once: open transactions abort; the next run continues without loss or repeat"
 
 
 class OvertimeError(EosfwError):
     """A run was not done in the time it was given."""
 
     exit_code = ExitCode.UNAVAILABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long something supervised may take."""
+
+    timeout: float | None = None
+    stuck: Callable[[], str] = str
+    """Says what was going on when the timeout was over."""
+    clean_end: Callable[[], float] = lambda: 15.0
+    """Seconds that a clean end may take before everything is closed."""
 
 
 @dataclass(slots=True)
@@ -45,18 +56,17 @@ class _Signals:
         self.seen.append(number)
 
 
-def supervised(work: Callable[[Control], T], runtime: Runtime, *, timeout: float | None, stuck: Callable[[], str]) -> T:
+def supervised(work: Callable[[Control], T], runtime: Runtime, limits: Limits | None = None) -> T:
     """Do `work` on a thread of its own, so that no blocking call keeps a signal waiting.
 
-    The first signal asks for a clean end, the second closes everything; `timeout` acts like both in turn, and `stuck`
-    says what was going on then.
+    The first signal asks for a clean end, the second closes everything; a timeout acts like both in turn.
     """
     control = Control(runtime)
     outcome: _Outcome[T] = _Outcome(runtime.event())
     with _listening() as signals:
         runtime.spawn("eosfw-run", lambda: _do(work, control, outcome))
-        _watch(outcome, control, signals, timeout, stuck)
-        control.check()
+        _watch(outcome, control, signals, limits or Limits())
+    control.check()
     if outcome.error is not None:
         raise outcome.error
     return outcome.value  # type: ignore[return-value]  # set, since there was no error
@@ -71,45 +81,42 @@ def _do(work: Callable[[Control], T], control: Control, outcome: _Outcome[T]) ->
         outcome.done.set()
 
 
-def _watch(
-    outcome: _Outcome[T], control: Control, signals: _Signals, timeout: float | None, stuck: Callable[[], str]
-) -> None:
+def _watch(outcome: _Outcome[T], control: Control, signals: _Signals, limits: Limits) -> None:
     now = control.runtime.now
     begun, asked, heard = now(), None, 0
     while not outcome.done.wait(_LOOK):
         if len(signals.seen) > heard:
             heard = len(signals.seen)
             if control.stopping:
-                return _close(outcome, control)
+                return _close(outcome, control, InterruptedRunError(_AT_ONCE))
             asked = now()
-            _ask(control, InterruptedRunError("interrupted: what was polled is committed, the rest was left alone"))
-        elif asked is not None and now() - asked > _CLEAN:
+            print("eosfw: stopping cleanly; once more to stop at once", file=sys.stderr)
+            control.stop(InterruptedRunError(_CLEANLY))
+        elif asked is not None and now() - asked > limits.clean_end():
             return _close(outcome, control)
-        elif asked is None and timeout is not None and now() - begun > timeout:
+        elif asked is None and limits.timeout is not None and now() - begun > limits.timeout:
             asked = now()
-            control.stop(OvertimeError(f"not done within {timeout:g} s\n{stuck()}"))
-    if signals.seen and not control.stopping:
-        control.stop(InterruptedRunError("interrupted"))
+            control.stop(OvertimeError(f"not done within {limits.timeout:g} s\n{limits.stuck()}"))
+    if signals.seen:
+        control.stop(InterruptedRunError("interrupted, just as the run was done"))
     return None
 
 
-def _ask(control: Control, reason: EosfwError) -> None:
-    print("eosfw: stopping cleanly; once more to stop at once", file=sys.stderr)
-    control.stop(reason)
+def _close(outcome: _Outcome[T], control: Control, reason: EosfwError | None = None) -> None:
+    print("eosfw: closing everything", file=sys.stderr)
+    control.runtime.spawn("eosfw-close", lambda: control.kill(reason))
+    if not outcome.done.wait(_CLOSE):
+        _leave(control)
 
 
-def _close(outcome: _Outcome[T], control: Control) -> None:
-    print("eosfw: closing producers; open transactions abort", file=sys.stderr)
-    control.runtime.spawn("eosfw-close", control.kill)
-    if outcome.done.wait(_CLOSE):
-        return
+def _leave(control: Control) -> NoReturn:
     # Somebody blocks in a call that closing does not end. Its thread cannot be ended, so the process is.
+    code = ExitCode.INTERRUPTED
     try:
         control.check()
-        code = int(ExitCode.INTERRUPTED)
     except EosfwError as reason:
         print(f"eosfw: {reason}", file=sys.stderr)
-        code = int(reason.exit_code)
+        code = reason.exit_code
     sys.stderr.flush()
     os._exit(code)
 

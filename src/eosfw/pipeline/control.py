@@ -41,9 +41,10 @@ class Control:
             self._stopping.set()
         _call(hooks)
 
-    def kill(self) -> None:
-        """Close everything that may block, so that open transactions abort."""
+    def kill(self, reason: EosfwError | None = None) -> None:
+        """Close everything that may block, so that open transactions abort; a reason replaces the earlier one."""
         with self._lock:
+            self._reason = reason or self._reason
             hooks = list(self._on_kill)
         _call(hooks)
 
