@@ -68,6 +68,7 @@ def settings(folder: Path, cores: int) -> Mapping[str, str]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": str(max(2, cores)),
+        "spark.python.daemon.module": "eosfw_spark.daemon",
         # The same rows on every machine: no local clock, no silent null for what cannot be cast.
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",

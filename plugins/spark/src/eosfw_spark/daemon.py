@@ -1,0 +1,31 @@
+"""Spark's worker daemon with our modules loaded before it forks, so that no worker of ours loads them again."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+PRELOADED: Final = (
+    "pyspark.worker",
+    "pyspark.sql.worker.create_data_source",
+    "pyspark.sql.worker.lookup_data_sources",
+    "pyspark.sql.worker.plan_data_source_read",
+    "eosfw_spark.columns",
+    "eosfw_spark.source",
+)
+
+
+def main() -> None:
+    """Load, then serve as Spark's own daemon does; no thread may run yet, for the workers are forks."""
+    from pyspark.daemon import manager
+
+    from eosfw.registry import load_plugins
+
+    for name in PRELOADED:
+        import_module(name)
+    load_plugins()
+    manager()
+
+
+if __name__ == "__main__":
+    main()
