@@ -11,7 +11,6 @@ PRELOADED: Final = (
     "pyspark.sql.worker.lookup_data_sources",
     "pyspark.sql.worker.plan_data_source_read",
     "eosfw_spark.columns",
-    "eosfw_spark.source",
 )
 
 
@@ -19,11 +18,11 @@ def main() -> None:
     """Load, then serve as Spark's own daemon does; no thread may run yet, for the workers are forks."""
     from pyspark.daemon import manager
 
-    from eosfw.registry import load_plugins
+    from eosfw_spark.source import plugins
 
     for name in PRELOADED:
         import_module(name)
-    load_plugins()
+    plugins()
     manager()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -12,7 +13,7 @@ from pyspark.sql.types import StructType
 from eosfw.errors import DamagedDataError
 from eosfw.protocols import Gap, GapReason, IsolationReader
 from eosfw.records import LogBatch
-from eosfw.registry import load_plugins
+from eosfw.registry import Plugins, load_plugins
 from eosfw.waiting import ThreadRuntime
 from eosfw_spark.options import ReadOptions, parse
 from eosfw_spark.planning import Ranges, Split, chosen, explicit, splits
@@ -76,14 +77,20 @@ class EosfwReader(DataSourceReader):
             yield from arrow_batches(_batches(shown), headers=self._options.headers)
 
 
+@cache
+def plugins() -> Plugins:
+    """What is installed, looked up once per process: finding it takes as long as connecting."""
+    return load_plugins()
+
+
 @contextmanager
 def opened(options: ReadOptions) -> Iterator[IsolationReader]:
     """Connect to the cluster from whatever process this is; the plugins are looked up here, nothing is pickled."""
-    plugins = load_plugins()
+    installed = plugins()
     runtime = ThreadRuntime()
-    backend = plugins.backend(options.backend).connect(options.properties, runtime)
+    backend = installed.backend(options.backend).connect(options.properties, runtime)
     try:
-        reader = plugins.isolation_reader(options.isolation.value).over(backend, runtime, headers=options.headers)
+        reader = installed.isolation_reader(options.isolation.value).over(backend, runtime, headers=options.headers)
         try:
             yield reader
         finally:
