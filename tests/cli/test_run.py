@@ -166,16 +166,19 @@ def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline
     assert address in run.err()
 
 
-def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster) -> None:
-    """Ruling 1."""
-    name = f"two-{uuid4().hex}"
-    more = 'records = 120\n"tasks.max" = 2\n"eosfw.identity" = "headers"'
-    file = pipeline("slow", cluster=external(cluster), group=name, topic=name, more=more)
+@pytest.mark.parametrize("kind", ["slow", "held"])
+def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster, kind, tmp_path) -> None:
+    """Ruling 1: the older gives way while it sends (its producer is fenced), and while it has nothing to send."""
+    name, release = f"two-{uuid4().hex}", tmp_path / "release"
+    records = 400 if kind == "slow" else 10
+    more = f'records = {records}\n"tasks.max" = 2\n"eosfw.identity" = "headers"\nrelease = "{release}"'
+    file = pipeline(kind, cluster=external(cluster), group=name, topic=name, more=more)
     older = start("run", file)
-    older.until(lambda: "running c against" in older.err())
+    older.until(lambda: "a connector that prints" in older.err())
     newer = start("run", "--json", file)
 
     assert older.end(90) == ExitCode.FENCED
+    release.touch()
     assert "a newer run of this worker group took over" in older.err()
     assert newer.end(90) == 0, newer.err()
     assert verdict(newer) == (0, 0)
@@ -208,6 +211,7 @@ def verdict(run) -> tuple[int | None, int | None]:
     return summary["duplicates"], summary["missing"]
 
 
+@pytest.mark.spark
 def test_without_java_a_step_is_refused_before_anything_starts(start, pipeline) -> None:
     """Ruling 15."""
     pytest.importorskip("eosfw_spark")
