@@ -62,16 +62,11 @@ def _from_java(text: str) -> str:
     text = _TASK.sub("", _PY4J.sub("", text.strip()))
     while stripped := _JAVA_CLASS.match(text):
         text = text[stripped.end() :]
-    kept: list[str] = []
-    for line in text.splitlines():
-        if _JAVA_STACK.match(line):
-            break
-        kept.append(line)
-    said = _CONDITION.sub("", "\n".join(kept).strip())
-    # What follows the state or an empty line is a plan, a picture of the query, general advice.
+    said = _CONDITION.sub("", text.strip())
+    # What follows the state or the first line is a stack, a plan, a picture of the query, general advice.
     first, state, rest = said.partition("SQLSTATE:")
     place = re.match(r" \w+[;.]?\s*(\(?line \d+, pos \d+\)?|line \d+ pos \d+)", rest) if state else None
-    sentence = first.split("\n\n")[0].splitlines()[0].strip() if first.strip() else ""
+    sentence = first.splitlines()[0].strip() if first.strip() else ""
     return f"{sentence} ({place[1].strip('()')})" if place else sentence
 
 
