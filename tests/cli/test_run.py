@@ -170,7 +170,7 @@ def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline
 def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster, kind, tmp_path) -> None:
     """Ruling 1: the older gives way while it sends (its producer is fenced), and while it has nothing to send."""
     name, release = f"two-{uuid4().hex}", tmp_path / "release"
-    records = 400 if kind == "slow" else 10
+    records = 300 if kind == "slow" else 10
     more = f'records = {records}\n"tasks.max" = 2\n"eosfw.identity" = "headers"\nrelease = "{release}"'
     file = pipeline(kind, cluster=external(cluster), group=name, topic=name, more=more)
     older = start("run", file)

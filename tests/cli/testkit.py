@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from eosfw import ConfigDef, ExactlyOnceSupport, Int, SourceConnector, SourceRecord, SourceTask, String, hookimpl
@@ -42,6 +43,17 @@ class SlowTask(CountingTask):
         return super().poll()
 
 
+class HeldTask(CountingTask):
+    """Has nothing more to say, yet is at no end until a file is there."""
+
+    def start(self, config: Any, context: Any) -> None:
+        super().start(config, context)
+        self.release = Path(config["release"])
+
+    def at_end(self) -> bool:
+        return super().at_end() and self.release.exists()
+
+
 class EndlessTask(_Task):
     def poll(self) -> Any:
         time.sleep(0.01)
@@ -71,11 +83,16 @@ class BlockedTask(_Task):
 
 
 class _Connector(SourceConnector):
-    config = ConfigDef(String("topic"), Int("records", default=10, at_least=0))
+    config = ConfigDef(String("topic"), Int("records", default=10, at_least=0), String("release", default="-"))
 
     def task_configs(self, config: Any, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [
-            {"topic": config["topic"], "records": str(config["records"]), "task": str(task)}
+            {
+                "topic": config["topic"],
+                "records": str(config["records"]),
+                "task": str(task),
+                "release": config["release"],
+            }
             for task in range(max_tasks)
         ]
 
@@ -90,7 +107,16 @@ def _connector(kind: type[SourceTask]) -> type[SourceConnector]:
 
 @hookimpl
 def eosfw_connectors() -> Iterable[type[SourceConnector]]:
-    kinds = (CountingTask, SlowTask, EndlessTask, RaisingTask, StrangeTask, UnserialisableTask, BlockedTask)
+    kinds = (
+        CountingTask,
+        SlowTask,
+        HeldTask,
+        EndlessTask,
+        RaisingTask,
+        StrangeTask,
+        UnserialisableTask,
+        BlockedTask,
+    )
     return [_connector(kind) for kind in kinds]
 
 

@@ -21,7 +21,7 @@ def test_a_zombie_that_sleeps_at_any_step_adds_nothing_and_takes_nothing(cluster
 
         group.put(streams="3", until="40", batch="4", tasks_max="1")
         group.until_drained()
-        assert [zombie.id.task for zombie in group.worker.status().zombies] == [0]
+        assert 0 in [zombie.id.task for zombie in group.worker.status().zombies]
         gate.open()
         group.until_zombies_ended()
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from eosfw.errors import EosfwError, SupersededError, TaskFailedError
+import logging
+
+from eosfw.errors import EosfwError, RetriableError, SupersededError, TaskFailedError
 from eosfw.pipeline.control import Control
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.reporting import Reporter
 from eosfw.runtime import TaskStatus, Worker
 
+logger = logging.getLogger(__name__)
+
 _LOOK = 0.05
 """Seconds between two looks at the worker."""
+_CONFIRM = 2.0
+"""Seconds between two looks at the config log, where a newer run of the group would show."""
 
 
 def drain(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> None:
@@ -29,26 +35,40 @@ def drain(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> N
 
 
 def _until_drained(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> None:
-    worker = run.worker
+    worker, now = run.worker, control.runtime.now
+    confirmed = now()
     while not control.stopping:
         _fail_if_failed(worker)
         reporter.working(run.history.records, run.history.transactions)
-        if worker.drained(idle):
+        drained = worker.drained(idle)
+        if drained or now() >= confirmed + _CONFIRM:
+            _confirm(worker)
+            confirmed = now()
+        if drained:
             return
         control.pause(_LOOK)
     control.check()
 
 
+def _confirm(worker: Worker) -> None:
+    try:
+        worker.confirm()
+    except SupersededError as error:
+        raise SupersededError(_superseded(str(error))) from error
+    except RetriableError as error:  # the tasks will say if the cluster is gone
+        logger.warning("could not look for a newer run of this worker group: %s", error)
+
+
 def _fail_if_failed(worker: Worker) -> None:
     status = worker.status()
     if status.superseded:
-        raise SupersededError(_superseded([task for task in status.tasks if task.superseded]))
+        said = next((str(task.error) for task in status.tasks if task.superseded and task.error is not None), None)
+        raise SupersededError(_superseded(said or "a newer generation owns its tasks"))
     for task in status.failures:
         raise _failure(task)
 
 
-def _superseded(tasks: list[TaskStatus]) -> str:
-    said = next((str(task.error) for task in tasks if task.error is not None), "a newer generation owns its tasks")
+def _superseded(said: str) -> str:
     return f"a newer run of this worker group took over ({said}); nothing is lost, and nothing is left to do here"
 
 

@@ -68,6 +68,11 @@ class Leader:
         self._own[name] = entry.generation
         return entry.generation
 
+    def confirm(self) -> None:
+        """Look whether the group still follows this leader; SupersededError if another one wrote since (ruling 1)."""
+        self._read_to_end()
+        self._refuse_if_any_taken()
+
     def remove_connector(self, name: str) -> None:
         """Delete a connector; its task count record stays."""
         self._rounds.cancel(name)
@@ -133,11 +138,12 @@ class Leader:
         each other for ever.
         """
         for pause in PATIENCE:
-            self._read_to_end()
-            for name, generation in tuple(self._own.items()):
-                self._refuse_if_taken(name, self._topic.entry(name), own=generation)
+            self.confirm()
             self._ties.runtime.sleep(pause)
         self.start()
+        self._refuse_if_any_taken()
+
+    def _refuse_if_any_taken(self) -> None:
         for name, generation in tuple(self._own.items()):
             self._refuse_if_taken(name, self._topic.entry(name), own=generation)
 

@@ -107,6 +107,13 @@ class Worker:
         now = self._runtime.now()
         return all(_is_drained(task, now, idle) for task in self.status().tasks)
 
+    def confirm(self) -> None:
+        """Raise SupersededError if a newer run of the group took over, even where no task has noticed yet (ruling 1).
+
+        A task learns it from its producer; one that has nothing to send would never ask.
+        """
+        self._leader.confirm()
+
     def stop(self, timeout: float | None = None) -> None:
         """Stop cleanly: each task finishes its batch and commits (TXN-11); after `timeout` seconds (default
         `task.shutdown.graceful.timeout.ms`) producers are closed, so what is still open aborts (ruling 16)."""

@@ -124,6 +124,9 @@ ADMIN = Fates(
         codes.NO_ENTRY: UnknownTopicOrPartitionError,
         KafkaError.NOT_LEADER_FOR_PARTITION: ClusterUnavailableError,
         KafkaError.LEADER_NOT_AVAILABLE: ClusterUnavailableError,
+        # A new partition's leader may not have caught up with the metadata that another broker thread gave out.
+        KafkaError.FENCED_LEADER_EPOCH: ClusterUnavailableError,
+        KafkaError.UNKNOWN_LEADER_EPOCH: ClusterUnavailableError,
         KafkaError.OFFSET_NOT_AVAILABLE: ClusterUnavailableError,
         codes.TIMED_OUT: ClusterUnavailableError,
         codes.TRANSPORT: ClusterUnavailableError,
