@@ -9,6 +9,7 @@ import pytest
 
 from eosfw.errors import ConfigError
 from eosfw.pipeline import Pipeline, load
+from eosfw.pipeline.sections import read
 from eosfw.protocols import StepInput
 
 Load = Callable[[str], Pipeline]
@@ -173,3 +174,15 @@ def test_two_steps_cannot_share_a_name_or_an_output(loaded: Load) -> None:
 )
 def test_a_section_that_is_misplaced_is_told_how_to_stand(loaded: Load, text: str, told: str) -> None:
     assert told in refused(loaded, text)
+
+
+def test_what_is_badly_written_is_kept_beside_what_could_be_read(tmp_path: Path) -> None:
+    """Ruling 15: whoever checks the file tells both; steps are judged further once all of them can be read."""
+    path = tmp_path / "flow.toml"
+    path.write_text(f"[clster]\n[connectors.a]\ntopic = 't'\n{STEP}")
+    pipeline = read(path)
+
+    assert "did you mean 'cluster'?" in str(pipeline.problems[0])
+    assert "step 's'" in str(pipeline.problems[1])
+    assert pipeline.connectors == {"a": {"topic": "t"}}
+    assert pipeline.steps == ()

@@ -29,6 +29,25 @@ def test_good_properties_have_no_problem(told: Told) -> None:
     assert told({"exactly.once.support": "required", "transaction.boundary": "interval"}) == ""
 
 
+def test_a_misspelt_property_hides_no_other_problem(told: Told) -> None:
+    """Ruling 15: every problem at once."""
+    given = {"tasks.mx": "2", "producer.override.acks": "1", "topic": "g-offsets", "exactly.once.support": "required"}
+    problems = told(given | {"support": "no"})
+
+    assert "did you mean 'tasks.max'?" in problems
+    assert "producer.override.acks=1" in problems
+    assert "the worker's own offset.storage.topic" in problems
+    assert "the connector says it cannot be exactly once" in problems
+
+
+def test_a_connector_is_not_asked_about_properties_that_cannot_be_read(told: Told) -> None:
+    """Ruling 15: it would answer for values nobody gave."""
+    problems = told({"records": "many", "transaction.boundary": "connector"})
+
+    assert "Invalid value many for configuration records" in problems
+    assert "the connector" not in problems
+
+
 @pytest.mark.parametrize("worker", ["disabled", "preparing"])
 def test_required_is_refused_by_a_worker_that_is_not_enabled(told: Told, worker: str) -> None:
     """CFG-04."""

@@ -33,11 +33,12 @@ def command(
 ) -> None:
     """Run a pipeline file: its connectors until drained, its steps over what they committed, then a summary."""
     from eosfw.cli.stdout import reserved
-    from eosfw.pipeline import Options, load
+    from eosfw.pipeline import Options
+    from eosfw.pipeline.sections import read
 
     options = Options(idle=idle, steps_only=steps_only, verify=verify)
     with reserved() as write:
-        pipeline = load(file)
+        pipeline = read(file)
         _enter_folder(pipeline)
         if check:
             _check(pipeline, options)

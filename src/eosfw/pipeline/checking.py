@@ -38,19 +38,19 @@ def backend_of(pipeline: Pipeline, plugins: Plugins) -> type[Backend]:
 
 def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *, steps_only: bool) -> list[Problem]:
     """Everything wrong with a pipeline that can be seen without a cluster; starts nothing."""
-    problems = [*_cluster_problems(pipeline, plugins, runtime), *_step_problems(pipeline, plugins)]
+    problems = [*pipeline.problems, *_cluster_problems(pipeline, plugins, runtime), *_step_problems(pipeline, plugins)]
     worker, wrong = _worker(pipeline)
     problems += wrong
     if steps_only:
         return problems + _steps_only_problems(pipeline)
-    if not pipeline.connectors:
+    if not pipeline.connectors and not pipeline.problems:
         problems.append(Problem(pipeline.path.name, "has no connectors: add [connectors.NAME]"))
     for name, properties in pipeline.connectors.items():
         problems += [
             Problem(f"{pipeline.path.name} [connectors.{name}]", problem.what)
             for problem in connector_problems(plugins, worker, name, properties)
         ]
-    return problems + ([] if problems or pipeline.cluster.external else _unwritten(pipeline, {}))
+    return problems + ([] if pipeline.cluster.external else _unwritten(pipeline, {}))
 
 
 def topic_problems(pipeline: Pipeline, admin: Admin) -> list[Problem]:
@@ -97,7 +97,8 @@ def _step_problems(pipeline: Pipeline, plugins: Plugins) -> list[Problem]:
 
 
 def _steps_only_problems(pipeline: Pipeline) -> list[Problem]:
-    problems = [] if pipeline.steps else [Problem(pipeline.path.name, "has no steps to run alone")]
+    none = not pipeline.steps and not pipeline.problems
+    problems = [Problem(pipeline.path.name, "has no steps to run alone")] if none else []
     if not pipeline.cluster.external:
         what = "steps alone have nothing to read on an embedded broker: set bootstrap.servers"
         problems.append(Problem(f"{pipeline.path.name} [cluster]", what))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from eosfw.errors import Problem
 from eosfw.protocols import Step
 
 
@@ -37,6 +38,8 @@ class Pipeline:
     """What runs the steps; None takes the only engine installed."""
     broker: Mapping[str, str] = field(default_factory=dict)
     """Properties of the cluster this machine serves; `name` chooses among those installed."""
+    problems: Sequence[Problem] = ()
+    """What is wrong with how the file is written; what it concerns is left out or guessed."""
 
     @property
     def folder(self) -> Path:

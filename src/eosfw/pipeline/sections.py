@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +22,29 @@ _OUTPUT = ("path", "format")
 
 
 def load(path: str | Path) -> Pipeline:
-    """Read a pipeline file; ConfigError lists everything that cannot be understood at once."""
-    path = Path(path).resolve()
-    problems: list[Problem] = []
-    pipeline = parse(read_toml(path), path, problems)
-    if problems:
-        raise ConfigError(*problems)
+    """Read a pipeline file; ConfigError with everything that is wrong with how it is written."""
+    pipeline = read(path)
+    if pipeline.problems:
+        raise ConfigError(*pipeline.problems)
     return pipeline
 
 
-def parse(document: Mapping[str, Any], path: Path, problems: list[Problem]) -> Pipeline:
-    """Read a document as a pipeline; problems found on the way are appended."""
-    file = _Section(path.name, problems)
+def read(path: str | Path) -> Pipeline:
+    """The same, for whoever goes on to check what could be read: the pipeline holds what is wrong."""
+    path = Path(path).resolve()
+    return parse(read_toml(path), path)
+
+
+def parse(document: Mapping[str, Any], path: Path) -> Pipeline:
+    """Read a document as a pipeline, which holds the problems found on the way."""
+    file = _Section(path.name, [])
     file.only(document, SECTIONS)
     cluster = file.properties(document, "cluster")
     worker = file.properties(document, "worker")
     _move_address(file, worker, cluster)
     if SUPPORT not in worker and ALIAS not in worker:
         worker[SUPPORT] = "enabled"  # ruling 5: a pipeline file that does not say runs exactly once
-    return Pipeline(
+    pipeline = Pipeline(
         path=path,
         cluster=ClusterChoice(cluster.pop("backend", None), cluster),
         broker=file.properties(document, "broker"),
@@ -48,6 +53,7 @@ def parse(document: Mapping[str, Any], path: Path, problems: list[Problem]) -> P
         steps=_steps(file, document),
         engine=file.text(document, "engine"),
     )
+    return replace(pipeline, problems=tuple(file.problems))
 
 
 def _move_address(file: _Section, worker: dict[str, str], cluster: dict[str, str]) -> None:
@@ -111,12 +117,13 @@ def _steps(file: _Section, document: Mapping[str, Any]) -> tuple[Step, ...]:
     if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
         file.problem("steps are an array of tables, each beginning with [[steps]]")
         return ()
+    before = len(file.problems)
     steps = tuple(_step(file, number, one) for number, one in enumerate(tables, 1))
     for attribute in ("name", "output"):
         said = [getattr(one, attribute) for one in steps]
         for twice in sorted({one for one in said if one and said.count(one) > 1}):
             file.problem(f"two steps have the {attribute} {twice!r}")
-    return steps
+    return steps if len(file.problems) == before else ()
 
 
 def _step(file: _Section, number: int, table: Mapping[str, Any]) -> Step:

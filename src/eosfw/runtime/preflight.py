@@ -45,11 +45,13 @@ def _property_problems(connector: SourceConnector | None, worker: Config, given:
         # Without the connector nobody knows its own properties: only the framework's are judged.
         known = {name: text for name, text in given.items() if name in SOURCE_CONNECTOR.keys}
         return SOURCE_CONNECTOR.read(known)[1]
-    values, problems = (SOURCE_CONNECTOR + connector.config).read(given)
-    if problems:
-        return problems
-    config = Config(values, given)
-    problems = override_problems(worker, config) + _topic_problems(worker, config)
+    definition = SOURCE_CONNECTOR + connector.config
+    values, problems = definition.read(given)
+    fallback = {name: key.default for name, key in definition.keys.items()}
+    config = Config({**fallback, **values}, given)
+    problems += override_problems(worker, config) + _topic_problems(worker, config)
+    if len(values) < len(definition.keys):
+        return problems  # something could not be read: the connector would answer for values nobody gave
     problems += [Problem("", what) for what in _support_problem(connector, worker, config)]
     problems += [Problem("", what) for what in _boundary_problem(connector, config)]
     return problems + _own_problems(connector, config)
