@@ -29,6 +29,19 @@ class EosfwError(Exception):
     exit_code: ExitCode = ExitCode.VERDICT_FAILED
 
 
+def described(error: BaseException) -> str:
+    """Put an error in a sentence; one that nobody raised for a user is given with its kind and its place."""
+    text = " ".join(str(error).split())
+    if isinstance(error, EosfwError) and text:
+        return str(error)
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        place = f" (in {code.co_name}, {code.co_filename}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
+
+
 # --- fates: what the caller must do -----------------------------------------------------------------------------------
 
 

@@ -74,7 +74,7 @@ def test_the_summary_for_people_says_what_is_kept(start, pipeline) -> None:
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("raising", "task c-0 failed: "),
+        ("raising", "eosfw: task c-0 failed: RuntimeError: the source fell over (in poll, "),
         ("strange", "int at index 0"),
         ("unserialisable", "task c-0 failed: "),
     ],
@@ -84,8 +84,15 @@ def test_a_connector_that_fails_is_one_sentence(start, pipeline, kind, told) -> 
 
     assert run.end() == 1
     assert told in run.err()
-    assert "Traceback" not in run.err()
+    assert len(sentences(run.err())) == 1
     assert run.out() == ""
+
+
+def test_the_traceback_of_a_connector_is_there_for_those_who_ask(start, pipeline) -> None:
+    run = start("--debug", "run", pipeline("raising", more="records = 3"))
+
+    assert run.end() == 1
+    assert 'raise RuntimeError("the source fell over")' in run.err()
 
 
 def test_a_failing_step_is_named_and_fails_the_run(start, pipeline) -> None:

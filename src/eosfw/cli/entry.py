@@ -68,8 +68,14 @@ def _debug() -> None:
 
 
 def _log_warnings() -> None:
-    logging.basicConfig(
-        level=logging.INFO if os.environ.get(DEBUG) else logging.WARNING,
-        format="eosfw: %(levelname)s: %(message)s",
-        stream=sys.stderr,
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Brief("eosfw: %(levelname)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if os.environ.get(DEBUG) else logging.WARNING, handlers=[handler])
+
+
+class _Brief(logging.Formatter):
+    """Shows a logged exception's traceback only to those who asked for tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        return text if os.environ.get(DEBUG) else text.partition("\nTraceback ")[0]

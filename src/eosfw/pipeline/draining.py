@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
-from eosfw.errors import EosfwError, RetriableError, SupersededError, TaskFailedError
+from eosfw.errors import EosfwError, RetriableError, SupersededError, TaskFailedError, described
 from eosfw.pipeline.control import Control
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.reporting import Reporter
@@ -64,19 +65,22 @@ def _fail_if_failed(worker: Worker) -> None:
     if status.superseded:
         said = next((str(task.error) for task in status.tasks if task.superseded and task.error is not None), None)
         raise SupersededError(_superseded(said or "a newer generation owns its tasks"))
-    for task in status.failures:
-        raise _failure(task)
+    if status.failures:
+        raise _failure(status.failures)
 
 
 def _superseded(said: str) -> str:
     return f"a newer run of this worker group took over ({said}); nothing is lost, and nothing is left to do here"
 
 
-def _failure(task: TaskStatus) -> EosfwError:
-    error = task.error
-    text = f"task {task.id} failed: {error}" if error is not None else f"task {task.id} failed"
-    failure = TaskFailedError(text)
+def _failure(tasks: Sequence[TaskStatus]) -> EosfwError:
+    failure = TaskFailedError("\n".join(_told(task) for task in tasks))
+    error = tasks[0].error
     if isinstance(error, EosfwError):
         failure.exit_code = error.exit_code
     failure.__cause__ = error
     return failure
+
+
+def _told(task: TaskStatus) -> str:
+    return f"task {task.id} failed" + ("" if task.error is None else f": {described(task.error)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 
+from eosfw.errors import described
 from eosfw.runtime.plan import Announce, TaskPlan
 from eosfw.runtime.status import Notice, TaskState, TaskStatus
 from eosfw.state.steps import StepEvent, TaskStep
@@ -70,7 +71,7 @@ class TaskBoard:
         self.error = error
         self._trace = "".join(traceback.format_exception(error))
         self.state = TaskState.FAILED
-        self.step(TaskStep.FAILED, error=str(error) or type(error).__name__)
+        self.step(TaskStep.FAILED, error=described(error))
 
     def gave_way(self, error: BaseException) -> None:
         """End because a newer generation owns the task."""

@@ -11,6 +11,7 @@ from eosfw.errors import (
     InvalidProducerEpochError,
     ProducerFencedError,
     SupersededError,
+    described,
 )
 from eosfw.runtime.belongings import Belongings
 from eosfw.runtime.board import TaskBoard
@@ -62,11 +63,12 @@ class Task:
             self._live()
         except SupersededError as error:
             board.gave_way(error)
-        except BaseException as error:  # noqa: BLE001 also SystemExit: a connector must not end the worker
+        except BaseException as error:  # also SystemExit: a connector must not end the worker
             if self._belongings.taken_away or isinstance(error, StopAskedError):
                 board.stopped()
             else:
-                logger.error("task %s failed: %s", self.plan.id, error)  # noqa: TRY400 the trace is in its status
+                # Whoever runs the worker finds it in the status, tells it once, ends: what is left is the trace.
+                logger.info("task %s failed", self.plan.id, exc_info=True)
                 board.failed(error)
         else:
             board.stopped()
@@ -135,5 +137,5 @@ class Task:
     def _stop_source(self, source: SourceTask) -> None:
         try:
             source.stop()
-        except BaseException:
-            logger.exception("task %s: stop failed", self.plan.id)
+        except BaseException as error:
+            logger.error("task %s failed when it was stopped: %s", self.plan.id, described(error), exc_info=True)
