@@ -138,4 +138,4 @@ class Task:
         try:
             source.stop()
         except BaseException as error:
-            logger.error("task %s failed when it was stopped: %s", self.plan.id, described(error), exc_info=True)
+            logger.exception("task %s failed when it was stopped: %s", self.plan.id, described(error))  # noqa: TRY401 a log without traces must tell it too
