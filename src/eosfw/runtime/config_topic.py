@@ -104,8 +104,8 @@ class ConfigReader:
         self._reader = backend.reader(topic.isolation, headers=True, properties=topic.properties)
         self._closed = False
 
-    def read_to_end(self) -> None:
-        """Return once everything that was in the topic when called is known.
+    def read_to_end(self, timeout: float = READ_TIMEOUT) -> None:
+        """Return once everything that was in the topic when called is known; `timeout` bounds a stall.
 
         The end is asked for at read_uncommitted, so an open transaction of the leader is waited for (OFF-02).
         """
@@ -113,7 +113,7 @@ class ConfigReader:
         end = self._admin.end_offsets([partition], IsolationLevel.READ_UNCOMMITTED)[partition]
         start = max(self._topic.position, self._admin.log_start_offsets([partition])[partition])
         if start < end:
-            for batch in self._reader.read({partition: OffsetRange(start, end)}, READ_TIMEOUT):
+            for batch in self._reader.read({partition: OffsetRange(start, end)}, timeout):
                 self._topic.take(batch)
             self._topic.passed(end)
 

@@ -37,6 +37,7 @@ class ConfigWriter:
         self._worker = worker
         self._settings = settings
         self._producer: TransactionalProducer | None = None
+        self._now = runtime.now
         self._turn = Turn(f"the writer of config topic {topic.partition.topic}", runtime)
 
     def claim(self) -> None:
@@ -66,9 +67,10 @@ class ConfigWriter:
             if self._producer is None:
                 raise IllegalStateError("no privilege to write to the config topic: claim leadership first")
             check()
+            deadline = self._now() + READ_TIMEOUT  # for acknowledgement and reading together (LOG-07)
             try:
                 self._deliver(self._producer, records)
-                self._read_back()
+                self._read_back(max(0.0, deadline - self._now()))
             except EosfwError as error:
                 self._drop()
                 raise PrivilegedWriteError(
@@ -86,9 +88,9 @@ class ConfigWriter:
         else:
             producer.flush(READ_TIMEOUT)
 
-    def _read_back(self) -> None:
+    def _read_back(self, timeout: float = READ_TIMEOUT) -> None:
         with self._topic.reader() as reader:
-            reader.read_to_end()
+            reader.read_to_end(timeout)
 
     def _drop(self) -> None:
         if self._producer is not None:
