@@ -19,7 +19,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,7 @@ PATIENCE = 120.0
 RAW = """
 import sys, time
 from confluent_kafka import Producer
-servers, topic, file, interval = sys.argv[1:]
+servers, topic, file, interval, offsets = sys.argv[1:]
 lines = open(file, "rb").read().split(b"\\n")[:-1]
 settings = {"bootstrap.servers": servers, "transactional.id": "raw-" + topic}
 producer = Producer(settings | {"queue.buffering.max.messages": 10_000_000})
@@ -49,6 +49,8 @@ due = time.monotonic() + (float(interval) / 1000 if interval else 0)
 for start in range(0, len(lines), 2000):
     producer.produce_batch(topic, [{"value": line} for line in lines[start : start + 2000]])
     if time.monotonic() >= due:
+        if offsets:
+            producer.produce(offsets, key=b"file", value=b"%d" % start)
         producer.commit_transaction()
         producer.begin_transaction()
         due = time.monotonic() + (float(interval) / 1000 if interval else 0)
@@ -70,6 +72,9 @@ topic = "{topic}"
 "batch.size" = {batch}
 "transaction.boundary" = "{boundary}"
 """
+
+
+Runner = Callable[["Source", str, int | None], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +141,20 @@ def with_eosfw(source: Source, topic: str, interval: int | None) -> Iterator[Non
             yield
 
 
-@contextmanager
-def with_raw(source: Source, topic: str, interval: int | None) -> Iterator[None]:
-    """Run a bare loop of begin, produce_batch, commit over lines that are in memory already."""
-    with _process([sys.executable, "-c", RAW, source.servers, topic, str(source.file), str(interval or "")]):
-        yield
+def with_raw(*, offsets: bool) -> Runner:
+    """Run a bare loop of begin, produce_batch, commit over lines in memory; with `offsets`, one of those too."""
+
+    @contextmanager
+    def running(source: Source, topic: str, interval: int | None) -> Iterator[None]:
+        second = f"{topic}-offsets" if offsets else ""
+        if second:
+            create(source.servers, second)
+        with _process(
+            [sys.executable, "-c", RAW, source.servers, topic, str(source.file), str(interval or ""), second]
+        ):
+            yield
+
+    return running
 
 
 @contextmanager
@@ -155,7 +169,7 @@ def _process(command: list[str]) -> Iterator[None]:
         process.communicate()
 
 
-def with_connect(peer: Connect) -> Callable[[Source, str, int | None], object]:
+def with_connect(peer: Connect) -> Runner:
     """Run Kafka Connect's own file source."""
 
     @contextmanager
@@ -172,13 +186,18 @@ def with_connect(peer: Connect) -> Callable[[Source, str, int | None], object]:
     return running
 
 
-def measure(source: Source, who: str, mode: str, runner: Callable[[Source, str, int | None], object]) -> float:
+def create(servers: str, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
+
+
+def measure(source: Source, who: str, mode: str, runner: Runner) -> float:
     """One run into a topic of its own; lines per second."""
     topic = f"rate-{who}-{mode}-{uuid.uuid4().hex[:8]}"
-    admin = AdminClient({"bootstrap.servers": source.servers})
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
-    with runner(source, topic, INTERVALS[mode]):  # type: ignore[attr-defined]
+    create(source.servers, topic)
+    with runner(source, topic, INTERVALS[mode]):
         took = seconds(source, topic)
+    admin = AdminClient({"bootstrap.servers": source.servers})
     admin.delete_topics([topic])[topic].result()
     rate = source.lines / took
     print(
@@ -203,14 +222,18 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--modes", default=",".join(INTERVALS))
-    parser.add_argument("--only", default="connect,eosfw,raw", help="contenders, comma-separated")
+    parser.add_argument("--only", default="connect,eosfw,raw,raw-offsets", help="contenders, comma-separated")
     asked = parser.parse_args()
     best: dict[str, dict[str, float]] = {mode: {} for mode in asked.modes.split(",")}
     with ExitStack() as stack:
         servers = asked.bootstrap_servers or stack.enter_context(_kafka())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         source = Source(servers, write_lines(folder, asked.lines), asked.lines)
-        runners: dict[str, Callable[[Source, str, int | None], object]] = {"eosfw": with_eosfw, "raw": with_raw}
+        runners: dict[str, Runner] = {
+            "eosfw": with_eosfw,
+            "raw": with_raw(offsets=False),
+            "raw-offsets": with_raw(offsets=True),
+        }
         if "connect" in asked.only:
             runners["connect"] = with_connect(stack.enter_context(connect(servers)))
         for _ in range(asked.rounds):
