@@ -8,6 +8,7 @@ import socket
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import Producer
 
 from eosfw.errors import ExitCode
 
@@ -207,6 +208,43 @@ def test_the_run_after_an_interrupted_one_continues_without_loss_or_repeat(start
     assert second.end(90) == 0, second.err()
     assert verdict(second) == (0, 0)
     assert 0 < json.loads(second.out())["records"] < 120
+
+
+def test_steps_alone_read_what_an_earlier_run_committed(start, pipeline, embedded) -> None:
+    """Ruling 13."""
+    name = f"alone-{uuid4().hex}"
+    steps = step().replace('"t"', f'"{name}"')
+    file = pipeline(cluster=f'"bootstrap.servers" = "{embedded}"', group=name, topic=name, steps=steps)
+    assert start("run", "--quiet", file).end() == 0
+
+    alone = start("run", "--json", "--steps-only", file)
+
+    assert alone.end() == 0, alone.err()
+    summary = json.loads(alone.out())
+    assert (summary["records"], summary["unverified"]) == (0, ["--steps-only"])
+    assert summary["steps"]["rows"]["rows"] >= 10
+
+
+def test_a_step_behind_an_open_transaction_waits_then_says_where(start, pipeline, embedded) -> None:
+    """Ruling 14: no short read; what was committed stays for the next run."""
+    name = f"held-{uuid4().hex}"
+    more = '"producer.override.transaction.timeout.ms" = 2000\nrecords = 3'
+    steps = step().replace('"t"', f'"{name}"')
+    file = pipeline(cluster=f'"bootstrap.servers" = "{embedded}"', group=name, topic=name, more=more, steps=steps)
+    assert start("run", "--quiet", file).end() == 0
+    holder = Producer({"bootstrap.servers": embedded, "transactional.id": f"{name}-holder"})
+    holder.init_transactions(10)
+    holder.begin_transaction()
+    holder.produce(name, b"undecided")
+    holder.flush(10)
+
+    held = start("run", file)
+    assert held.end() == ExitCode.UNAVAILABLE
+    assert f"topic '{name}', partition 0: held back at offset " in held.err()
+    assert held.out() == ""
+
+    holder.abort_transaction(10)
+    assert start("run", "--quiet", file).end() == 0
 
 
 def external(cluster) -> str:

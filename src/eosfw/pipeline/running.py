@@ -34,6 +34,11 @@ class Options:
     steps_only: bool = False
     verify: bool = True
 
+    @property
+    def unverified(self) -> str | None:
+        """Why nobody wants a verdict, in the words of the command line."""
+        return "--steps-only" if self.steps_only else None if self.verify else "--no-verify"
+
 
 def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Options | None = None) -> None:
     """Raise ConfigError with every problem of a pipeline; starts nothing, but asks an external cluster for topics."""
@@ -62,7 +67,7 @@ def run(pipeline: Pipeline, plugins: Plugins, control: Control, reporter: Report
             reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")
             drain(local, control, reporter, options.idle)
         after = _After(local, control, reporter)
-        steps, verdict, unverified = after.work(verify=options.verify and not options.steps_only)
+        steps, verdict, unverified = after.work(options.unverified)
         return _summary(local, steps, verdict, unverified, runtime.now() - begun)
 
 
@@ -73,16 +78,17 @@ class _After:
         self._local, self._control, self._reporter = local, control, reporter
         self._patience = _patience(local)
 
-    def work(self, *, verify: bool) -> tuple[dict[str, StepResult], Verdict, list[str]]:
+    def work(self, unverified: str | None) -> tuple[dict[str, StepResult], Verdict, list[str]]:
         steps = self._local.pipeline.steps
-        identified = any(p.get("eosfw.identity", "none") != "none" for p in self._local.pipeline.connectors.values())
+        if not any(p.get("eosfw.identity", "none") != "none" for p in self._local.pipeline.connectors.values()):
+            unverified = unverified or 'name an identity, "eosfw.identity", to have records counted'
         if not steps:
-            return {}, *self._verdict(None, verify=verify, identified=identified)
+            return {}, *self._verdict(None, unverified)
         topics = sorted({one.topic for step in steps for one in step.inputs})
         ranges = self._ranges(topics)
         with self._engine() as engine:
             done = {step.name: self._step(engine, number, ranges) for number, step in enumerate(steps)}
-            return done, *self._verdict(engine, verify=verify, identified=identified)
+            return done, *self._verdict(engine, unverified)
 
     @contextmanager
     def _engine(self) -> Iterator[StepEngine]:
@@ -110,10 +116,9 @@ class _After:
         own = {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
         return StepResult(engine.run(step, own), str(self._local.pipeline.folder / step.output))
 
-    def _verdict(self, engine: StepEngine | None, *, verify: bool, identified: bool) -> tuple[Verdict, list[str]]:
-        if not verify or not identified:
-            why = [] if verify else ["--no-verify"]
-            return UNVERIFIED, why or ['name an identity, "eosfw.identity", to have records counted']
+    def _verdict(self, engine: StepEngine | None, unverified: str | None) -> tuple[Verdict, list[str]]:
+        if unverified is not None:
+            return UNVERIFIED, [unverified]
         self._control.check()
         self._reporter.phase("replaying the sources to count duplicates and missing records")
         return judge(self._local, self._ranges, engine)
