@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from eosfw.errors import ProducerFencedError
@@ -32,3 +34,15 @@ def test_fencing_and_a_dead_address_print_nothing(embedded: str, capfd: pytest.C
     backend.close()
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_library_s_log_is_for_those_who_look_closer(caplog: pytest.LogCaptureFixture) -> None:
+    """Its warnings, fatal ones included, come back as errors of calls: a command line shows each once."""
+    log = logging.getLogger("eosfw_confluent.librdkafka")
+    with caplog.at_level(logging.WARNING):
+        log.critical("fenced")
+    assert caplog.messages == []
+
+    with caplog.at_level(logging.INFO):
+        log.critical("fenced")
+    assert caplog.messages == ["fenced"]

@@ -13,6 +13,8 @@ from eosfw_confluent import codes
 LOG = logging.getLogger("eosfw_confluent.librdkafka")
 # Without a handler Python would print the library's warnings on stderr, which fencing causes by design.
 LOG.addHandler(logging.NullHandler())
+# Whatever matters of it is raised by a call, or retried: where warnings are shown, users would read both.
+LOG.addFilter(lambda _: LOG.isEnabledFor(logging.INFO))
 
 
 class Events:
