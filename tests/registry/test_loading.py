@@ -212,13 +212,19 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_with_what_does_not_wor
     assert "Not working: broken (entry): ImportError: no kio" in str(told.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "line"), [("spark", "pip install 'eosfw[spark]'"), ("flink", "pip install eosfw-flink")]
-)
-def test_a_missing_plugin_comes_with_the_line_that_installs_it(name: str, line: str) -> None:
+def test_a_missing_plugin_comes_with_the_line_that_installs_it() -> None:
     with pytest.raises(PluginError, match="installed: none") as told:
-        load_plugins([]).step_engine(name)
-    assert line in str(told.value)
+        load_plugins([]).step_engine("spark")
+    assert "pip install 'eosfw[spark]'" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["flink", "somewhere:Flink", "org.apache.kafka.connect.file.FileStreamSourceConnector"]
+)
+def test_nobody_is_sent_to_install_what_may_not_exist_or_be_ours(name: str) -> None:
+    with pytest.raises(PluginError, match="install the distribution that brings it; `eosfw plugins` lists") as told:
+        load_plugins([]).connector(name)
+    assert "pip" not in str(told.value)
 
 
 def test_without_any_plugin_a_role_says_that_nothing_is_installed() -> None:

@@ -169,7 +169,10 @@ def _remedy(name: str, known: Iterable[str]) -> str:
     near = nearest(name, known)
     if near:
         return f"Did you mean {near!r}?"
-    return f"Try: pip install 'eosfw[{name}]'." if name in _extras() else f"Try: pip install eosfw-{name}."
+    if name in _extras():
+        return f"Try: pip install 'eosfw[{name}]'."
+    # A name put together here might be anybody's on a package index.
+    return "Correct the name, or install the distribution that brings it; `eosfw plugins` lists what is there."
 
 
 def _extras() -> list[str]:

@@ -57,7 +57,7 @@ def _refuse_strangers(settings: Settings) -> None:
             Problem(
                 "listeners",
                 f"{host or '*'} can be reached from other machines, without any authentication; "
-                "if that is meant, say in advertised.listeners (eosfw broker: --advertised) where clients find this broker",
+                "if that is meant, say in advertised.listeners (eosfw broker: --advertised) where clients find it",
             )
         )
 
