@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import eosfw
+from eosfw.cli import main
 from eosfw.errors import ExitCode
 
 Pipeline = Callable[..., Path]
@@ -170,3 +171,17 @@ def test_a_broker_that_cannot_be_told_so_does_not_start(start, arguments, told) 
     assert run.end() == ExitCode.CONFIGURATION
     assert told in run.err()
     assert run.out() == ""
+
+
+def test_ctrl_c_before_a_command_has_begun_its_work_is_told(monkeypatch, capsys) -> None:
+    """Rulings 16 and 17: also while plugins are loaded."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eosfw.registry.load_plugins", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main(["plugins"])
+
+    assert ended.value.code == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err.strip() == "eosfw: interrupted"

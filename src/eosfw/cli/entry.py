@@ -28,6 +28,8 @@ def _run(arguments: Sequence[str]) -> int:
 
         _log_warnings()
         answer = command().main(list(arguments) or ["--help"], prog_name="eosfw", standalone_mode=False)
+        if answer == ExitCode.INTERRUPTED:  # typer has made a code of Ctrl-C, without a word
+            return _say("interrupted", ExitCode.INTERRUPTED)
         return answer if isinstance(answer, int) else ExitCode.OK
     except EosfwError as error:
         _debug()
