@@ -36,12 +36,15 @@ pytestmark = [
 
 
 def uv(*arguments: str | Path) -> None:
-    # From the root, so that the workspace's exact pins bind what is installed here as well.
+    # From the root, so that the workspace's exact pins bind what is installed here as well. First from uv's cache, which
+    # spares asking for, and maybe building, what is there already.
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    done = subprocess.run(
-        ["uv", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, f"uv {' '.join(map(str, arguments))}\n{done.stderr}"
+    command = ["uv", *map(str, arguments)]
+    for attempt in ([*command, "--offline"], command):
+        done = subprocess.run(attempt, cwd=ROOT, capture_output=True, text=True, env=environment, check=False)
+        if done.returncode == 0:
+            return
+    pytest.fail(f"{' '.join(command)}\n{done.stderr}", pytrace=False)
 
 
 @pytest.fixture(scope="module")
