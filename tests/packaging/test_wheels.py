@@ -36,8 +36,8 @@ pytestmark = [
 
 
 def uv(*arguments: str | Path) -> None:
-    # From the root, so that the workspace's exact pins bind what is installed here as well. First from uv's cache, which
-    # spares asking for, and maybe building, what is there already.
+    # From the root, so that the workspace's exact pins bind what is installed here as well. First from uv's cache,
+    # which spares asking for, and maybe building, what is there already.
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     command = ["uv", *map(str, arguments)]
     for attempt in ([*command, "--offline"], command):
