@@ -55,6 +55,8 @@ class Network(Protocol):
 
     servers: str
     """The addresses the user gave, for messages."""
+    eager: bool
+    """Whether a request costs so little that nothing is gained by waiting for more to send."""
     settling: float
     """Seconds for which a topic may be unknown although it was created, since brokers learn of it one by one."""
 

@@ -26,6 +26,7 @@ def _door(api: Api) -> tuple[Handler, Context]:
 class DirectNetwork:
     """The one broker there is, for one client object; both a network and its only channel."""
 
+    eager = True
     settling = 0.0
 
     def __init__(self, servers: str, broker: Broker, is_open: Callable[[], bool], runtime: Runtime) -> None:

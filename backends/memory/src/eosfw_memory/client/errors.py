@@ -146,6 +146,16 @@ ADMIN = Fates(
 )
 
 _NAMES = {int(code): code.name for code in Code}
+_NEWER = "a newer producer holds this transactional id, or the coordinator timed this one out"
+_SAYS: Mapping[int, str] = {
+    Code.PRODUCER_FENCED: _NEWER,
+    Code.INVALID_PRODUCER_EPOCH: _NEWER,
+    Code.INVALID_TRANSACTION_TIMEOUT: "transaction.timeout.ms is above the broker's transaction.max.timeout.ms",
+    Code.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
+    Code.CONCURRENT_TRANSACTIONS: "the coordinator still ends an earlier transaction of this id",
+    Code.MESSAGE_TOO_LARGE: "the topic's max.message.bytes does not allow a batch of this size",
+}
+"""What a code means, where brokers do not say so themselves."""
 
 
 def fate(code: int, fates: Fates) -> type[EosfwError]:
@@ -159,6 +169,7 @@ def fate(code: int, fates: Fates) -> type[EosfwError]:
 def ours(code: int, fates: Fates, what: str, said: str | None = None) -> EosfwError:
     """One of our errors for a code; `what` says what was tried, on what; `said` is the broker's own text."""
     found, name = fate(code, fates), _NAMES.get(code, f"error code {code}")
+    said = said or _SAYS.get(code)
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, said or name))
     text = f"{what}: {said} ({name})" if said else f"{what}: {name}"

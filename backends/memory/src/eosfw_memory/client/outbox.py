@@ -217,5 +217,5 @@ def _header_bytes(headers: Headers) -> int:
 def _tell(tell: DeliveryCallback, metadata: RecordMetadata | None, error: EosfwError | None) -> None:
     try:
         tell(metadata, error)
-    except Exception:  # a caller's code must not break the delivery of others
+    except Exception:  # noqa: BLE001 - a caller's code must not break the delivery of others
         _LOG.exception("a delivery callback failed")

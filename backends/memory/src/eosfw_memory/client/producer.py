@@ -36,7 +36,8 @@ class ProducerSettings:
 class MemoryProducer:
     """A `TransactionalProducer` that speaks Kafka's protocol itself.
 
-    It has no thread: what was sent leaves with the call that fills a batch's worth of bytes, or with flush and commit.
+    It has no thread: what was sent leaves with the call that makes it enough for a request, or with flush and commit;
+    by direct calls a transaction's first record and every batch leave at once.
     """
 
     def __init__(self, settings: ProducerSettings, routes: Routes) -> None:
@@ -75,7 +76,8 @@ class MemoryProducer:
                 self._ready += ready
             if ready and record.partition is None:
                 self._sticky.move_on(record.topic)
-            self._deliver_if_full()
+        # The cluster is to learn of a transaction with its first record, where that costs next to nothing.
+        self._deliver_early(due=not self._delivery.touched)
 
     def send_batch(self, batch: ProducerBatch) -> None:
         self._progress.check(Call.SEND)
@@ -87,7 +89,8 @@ class MemoryProducer:
                     self._ready += ready
                 if ready and batch.partition is None:
                     self._sticky.move_on(batch.topic)
-                self._deliver_if_full()
+        if len(batch):
+            self._deliver_early(due=True)
 
     def flush(self, timeout: float) -> None:
         with self._progress.during(Call.FLUSH):
@@ -146,14 +149,20 @@ class MemoryProducer:
 
     # --- delivering
 
-    def _deliver_if_full(self) -> None:
-        if self._ready < _FULL:
+    def _deliver_early(self, *, due: bool) -> None:
+        """Deliver on behalf of a send, if there is enough; in a transaction a failure surfaces from the next call."""
+        transactional = self._coordination is not None
+        eager = due and transactional and self._routes.network.eager
+        if not eager and self._ready < _FULL:
             return
         try:
-            self._deliver(self._patience(self._settings.max_block), sealing=False)
-        except RetriableError as why:
+            self._deliver(self._patience(self._settings.max_block), sealing=eager)
+        except EosfwError as why:
             # The records were accepted: whoever sent them again would send them twice.
-            raise AbortableError(str(why)) from why
+            failed = AbortableError(str(why)) if isinstance(why, RetriableError) else why
+            if not transactional:
+                raise failed from why
+            self._progress.fail(failed)
 
     def _deliver(self, patience: Patience, *, sealing: bool = True) -> None:
         with self._turns.turn(patience.deadline) as mine:

@@ -143,9 +143,7 @@ class MemoryReader:
             rack_id="",
         )
 
-    def _shown(
-        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, settled: float
-    ) -> Shown:
+    def _shown(self, one: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, settled: float) -> Shown:
         code = fetched["error_code"]
         if code == Code.NONE:
             try:

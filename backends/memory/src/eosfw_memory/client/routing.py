@@ -50,11 +50,9 @@ class Routes:
 
     def metadata(self, topics: Collection[str] | None, patience: Patience) -> Answer:
         """What the cluster says of topics (None: of all), remembering who leads them."""
-        wanted = None if topics is None else [Fields(name=name, topic_id=_NO_ID) for name in topics]
+        wanted = None if topics is None else [Fields(name=name, topic_id=None) for name in topics]
         creates = self._may_create and topics is not None
-        request = Fields(
-            topics=wanted, allow_auto_topic_creation=creates, include_topic_authorized_operations=False
-        )
+        request = Fields(topics=wanted, allow_auto_topic_creation=creates, include_topic_authorized_operations=False)
         answer = self.ask(METADATA, request, patience)
         self._learn(answer)
         return answer
@@ -112,7 +110,7 @@ class Routes:
                 return known
             code = next((each["error_code"] for each in answer["topics"]), Code.UNKNOWN_TOPIC_OR_PARTITION)
             if code not in RETRIABLE or self.runtime.now() >= settled or not patience.again():
-                raise ours(code, ADMIN, f"topic {topic!r} at {self.network.servers}", _GONE.get(code))
+                raise ours(code, ADMIN, f"topic {topic!r} at {self.network.servers}")
 
     # --- transactional ids
 
@@ -143,7 +141,3 @@ class Routes:
 def brokers_of(metadata: Mapping[str, Any]) -> Mapping[int, Address]:
     """Every broker by its number."""
     return {each["node_id"]: Address(each["host"], each["port"]) for each in metadata["brokers"]}
-
-
-_NO_ID = None
-_GONE = {Code.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic"}

@@ -43,9 +43,7 @@ class _Hidden:
         return header.transactional and header.producer_id in self._now
 
 
-def show(
-    where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool
-) -> Shown:
+def show(where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool) -> Shown:
     """The visible records of a fetch from `position` up to `end`; the position moves over what is hidden, too."""
     columns: list[tuple[int, RecordColumns]] = []
     hidden = _Hidden(fetched["aborted_transactions"] or ())

@@ -144,6 +144,7 @@ class SocketChannel:
 class SocketNetwork:
     """The brokers of a cluster for one client object."""
 
+    eager = False
     settling = 2.0
 
     def __init__(self, servers: str, client_id: str, request_timeout: float, runtime: Runtime) -> None:
@@ -201,4 +202,3 @@ def addresses(servers: str) -> Sequence[Address]:
     if not found:
         raise ValueError("it names no address")
     return found
-

@@ -70,9 +70,7 @@ class Coordination:
         )
         self._call(END_TXN, request, END, patience, _code)
 
-    def _call(
-        self, api: Api, request: Fields, fates: Fates, patience: Patience, judge: Callable[[Any], int]
-    ) -> Answer:
+    def _call(self, api: Api, request: Fields, fates: Fates, patience: Patience, judge: Callable[[Any], int]) -> Answer:
         while True:
             answer = self._answer(api, request, patience)
             if answer is not None:
