@@ -146,7 +146,7 @@ ADMIN = Fates(
 )
 
 _NAMES = {int(code): code.name for code in Code}
-_NEWER = "a newer producer holds this transactional id, or the coordinator timed this one out"
+_NEWER = "fenced: a newer producer holds this transactional id, or the coordinator timed this one out"
 _SAYS: Mapping[int, str] = {
     Code.PRODUCER_FENCED: _NEWER,
     Code.INVALID_PRODUCER_EPOCH: _NEWER,
