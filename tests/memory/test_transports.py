@@ -9,7 +9,7 @@ import pytest
 from eosfw.errors import ClusterUnavailableError, ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw.waiting import ThreadRuntime
+from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.sockets import SocketNetwork
@@ -101,3 +101,24 @@ def test_no_thread_is_needed(embedded: str, transport: str) -> None:
     assert lab.values(topic, COMMITTED) == [b"v"]
     assert threading.active_count() == before
     lab.close()
+
+
+def test_a_connection_that_the_broker_closed_between_transactions_is_made_anew(runtime: Runtime) -> None:
+    """Brokers close idle connections: nothing was sent there, so nothing is indefinite."""
+    cluster = EmbeddedCluster.start({}, runtime)
+    lab = Lab(connect(cluster.bootstrap_servers, "socket"), runtime)
+    topic, producer = lab.topic(), lab.producer()
+    server = cluster._server
+    for value in (b"a", b"b"):
+        producer.begin_transaction()
+        producer.send(record(topic, value))
+        producer.commit_transaction(WAIT)
+        closed = runtime.event()
+        for connection in tuple(server._connections):
+            server._loop.call_soon_threadsafe(connection.abort)
+        server._loop.call_soon_threadsafe(lambda closed=closed: server._loop.call_soon(closed.set))
+        assert closed.wait(WAIT)
+
+    assert lab.values(topic) == [b"a", b"b"]
+    lab.close()
+    cluster.close()

@@ -97,6 +97,11 @@ class Outbox:
             self._headers |= {at + number: each for number, each in enumerate(part.headers) if each}
         self._bytes += size
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits here."""
+        return not self.sealed and not self._values
+
     def seal(self) -> int:
         """Make a batch of what has gathered; give its bytes."""
         if not self._values:

@@ -53,6 +53,7 @@ class MemoryProducer:
         self._turns = Turns(self._runtime)
         self._sticky = Sticky()
         self._ready = 0
+        self._idle = True
 
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(Call.INIT):
@@ -74,6 +75,7 @@ class MemoryProducer:
                 outbox = self._delivery.outbox(TopicPartition(record.topic, partition))
                 ready = outbox.add(record, self._now_ms(), on_delivery)
                 self._ready += ready
+                self._idle = False
             if ready and record.partition is None:
                 self._sticky.move_on(record.topic)
         # The cluster is to learn of a transaction with its first record, where that costs next to nothing.
@@ -87,6 +89,7 @@ class MemoryProducer:
                     outbox = self._delivery.outbox(TopicPartition(batch.topic, partition))
                     ready = outbox.add_batch(part, self._now_ms())
                     self._ready += ready
+                    self._idle = False
                 if ready and batch.partition is None:
                     self._sticky.move_on(batch.topic)
         if len(batch):
@@ -172,6 +175,9 @@ class MemoryProducer:
                 self._seal()
             self._ready = 0
             self._delivery.deliver(patience)
+            if sealing:
+                with self._lock:
+                    self._idle = all(outbox.empty for outbox in self._delivery.outboxes.values())
 
     def _seal(self) -> None:
         with self._lock:
@@ -180,7 +186,7 @@ class MemoryProducer:
             self._sticky.move_on(topic)
 
     def _end(self, patience: Patience, *, commit: bool) -> None:
-        if commit:
+        if commit and not self._idle:
             self._deliver(patience)
         if self._delivery.touched and self._coordination is not None:
             self._coordination.end(self._delivery.producer, patience, commit=commit)

@@ -26,7 +26,7 @@ from eosfw_memory.log.errors import LogError
 
 _ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
 _GRACE = 1.0
-"""How much longer than the wait it asked for a fetch may take."""
+"""How much longer than the read may last a fetch may take."""
 _NO_SESSION, _NO_EPOCH, _NO_OFFSET, _CLIENT = 0, -1, -1, -1
 
 
@@ -103,13 +103,13 @@ class MemoryReader:
         # With one leader it waits for news, with several nobody may wait for another's.
         wait = min(self._settings.fetch_wait / len(grouped), max(0.0, patience.left()))
         for channel, ones in grouped.items():
-            yield from self._ask(channel, {one: positions[one] for one in ones}, wait)
+            yield from self._ask(channel, {one: positions[one] for one in ones}, wait, patience.deadline)
 
     def _ask(
-        self, channel: Channel, wanted: Mapping[TopicPartition, int], wait: float
+        self, channel: Channel, wanted: Mapping[TopicPartition, int], wait: float, deadline: float
     ) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
-        deadline = self._runtime.now() + wait + _GRACE
-        answer: Any = channel.call(FETCH, self._request(wanted, wait), deadline)
+        # A broker answers an empty fetch at the end of its wait, which may be the moment of the deadline.
+        answer: Any = channel.call(FETCH, self._request(wanted, wait), deadline + _GRACE)
         if answer.get("error_code", Code.NONE) != Code.NONE:
             raise ours(answer["error_code"], READ, self._what())
         for topic in answer["responses"]:

@@ -74,6 +74,9 @@ class Routes:
         """The channel to a partition's leader; UnknownTopicOrPartitionError if there is no such partition."""
         while True:
             leaders = self._known(one.topic, patience)
+            if one.partition >= len(leaders):  # some may have been added since
+                self.forget(one.topic)
+                leaders = self._known(one.topic, patience)
             if not 0 <= one.partition < len(leaders):
                 raise UnknownTopicOrPartitionError(
                     f"{one} at {self.network.servers}: there is no such partition, the topic has {len(leaders)}"

@@ -42,8 +42,9 @@ class SocketChannel:
         """Make the connection unless it stands; NotSentError if that cannot be done."""
         if self._closed:
             raise ClosedError(f"the connection to {self._address} was closed")
-        if self._socket is not None:
+        if self._socket is not None and not _abandoned(self._socket):
             return
+        self._drop()
         try:
             opened = socket.create_connection(self._address, timeout=self._left(deadline))
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -139,6 +140,18 @@ class SocketChannel:
             with suppress(OSError):  # wakes who waits for it on another thread
                 opened.shutdown(socket.SHUT_RDWR)
             opened.close()
+
+
+def _abandoned(opened: socket.socket) -> bool:
+    """Whether the broker closed an idle connection, or said something unasked: nothing should be sent there."""
+    opened.setblocking(False)
+    try:
+        opened.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 class SocketNetwork:
