@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.builtin.isolation import ReadCommitted, ReadUncommitted
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from pytest_eos import contracts
 from pytest_eos.clusters import runtime
 from pytest_eos.installed import installed
-from tests.pytest_eos.counter import CounterConnector
 
 
 class TestCounter(contracts.SourceConnectorContract):

@@ -62,7 +62,7 @@ def _body(found: Findings) -> Iterator[str]:
         return
     examples = _placed(found)
     yield from _section("duplicates", [one for one in examples if one.seen > one.due > 0], found)
-    yield from _section("unexpected: the source, replayed, has no such record", _unexpected(examples), found)
+    yield from _section("unexpected: no such record up to the committed source offsets", _unexpected(examples), found)
     yield from _missing([one for one in examples if one.seen < one.due], found)
     yield from _visible(examples, found)
 
