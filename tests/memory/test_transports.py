@@ -87,6 +87,24 @@ def test_what_one_transport_commits_wakes_who_waits_on_another(embedded: str, wr
     reading.close()
 
 
+def test_who_waits_by_direct_calls_is_woken_not_kept_until_it_looks_again(
+    embedded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long poll ends with the change it waits for."""
+    monkeypatch.setattr("eosfw_memory.client.direct._SLICE", 2 * WAIT)
+    lab = Lab(connect(embedded, "direct"), RUNTIME)
+    topic = lab.topic()
+    reader = lab.backend.reader(COMMITTED, properties={"fetch.max.wait.ms": "60000"})
+    wanted = {TopicPartition(topic, 0): OffsetRange(0, 1)}
+    waiting = RUNTIME.spawn("reader", lambda: list(reader.read(wanted, 2 * WAIT)))
+
+    assert not waiting.join(0.05)
+    lab.write(topic, b"v")
+
+    assert waiting.join(WAIT / 2)
+    lab.close()
+
+
 @pytest.mark.parametrize("transport", ["direct", "socket"])
 def test_no_thread_is_needed(embedded: str, transport: str) -> None:
     """A client is what its caller's thread does, nothing else."""
