@@ -38,7 +38,11 @@ CASES = {
         "commit",
         "eos.use(isolation_reader=broken.ShowsAll)",
         "CounterConnector",
-        ["*4 duplicates*", "*aborted records became visible:*", "*@*by task counter-1 of generation 0, transaction 2*"],
+        [
+            "* duplicates, 0 missing, 0 unexpected*",
+            "*aborted records became visible:*",
+            "*@*by task counter-1 of generation 0, transaction 2*",
+        ],
     ),
     "offsets written outside the transaction": (
         "commit",
