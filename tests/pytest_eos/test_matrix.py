@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.pytest_eos.broken import ShowsAll
 from tests.pytest_eos.counter import CounterConnector
@@ -11,12 +13,14 @@ from eosfw.runtime.leader import Leader
 from eosfw.runtime.startup import Startup
 from eosfw.state.startup import Standing
 from eosfw.state.steps import TRANSACTION, TaskStep
-from pytest_eos.clusters import Cluster
+from pytest_eos.clusters import Cluster, serving
 
 WORLDS = {
     "memory": ("memory", None),
+    "memory-socket": ("memory", "socket"),
     "confluent": ("confluent", None),
     "confluent-kafka": ("confluent", "real_kafka"),
+    "memory-kafka": ("memory", "real_kafka"),
 }
 PROPERTIES = {"streams": 3, "until": 20}
 MANY = {**PROPERTIES, "tasks.max": 2}
@@ -28,28 +32,19 @@ def world(request):
 
 
 @pytest.fixture
-def on_each(request, world):
-    """The plugin's own fixtures, over each world."""
-    backend, elsewhere = world
-    return backend, None if elsewhere is None else Cluster(request.getfixturevalue(elsewhere))
+def eos_backend(world):
+    return world[0]
 
 
 @pytest.fixture
-def eos_backend(on_each):
-    return on_each[0]
-
-
-@pytest.fixture
-def eos_cluster(request, on_each, eos_embedded):
-    return on_each[1] or eos_embedded
-
-
-@pytest.fixture
-def eos_embedded():
-    from pytest_eos.clusters import serving
-
+def eos_cluster(request, world):
+    """In the place of the plugin's own: embedded, by direct calls or a socket, or a real Kafka."""
+    _, where = world
+    if where == "real_kafka":
+        yield Cluster(request.getfixturevalue("real_kafka"))
+        return
     with serving(None) as cluster:
-        yield cluster
+        yield cluster if where is None else replace(cluster, properties={"eosfw.transport": where})
 
 
 @pytest.mark.eos_zombie(at="all")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,13 @@ class Cluster:
 
     bootstrap_servers: str
     local: LocalCluster | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """More client properties that lead there."""
+
+    @property
+    def client(self) -> dict[str, str]:
+        """The properties by which a client reaches it."""
+        return {"bootstrap.servers": self.bootstrap_servers, **self.properties}
 
     def producer_of(self, partition: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
         """Who wrote a record, if the cluster tells."""

@@ -74,8 +74,7 @@ class Eos:
     def backend(self) -> Backend:
         """A client of the cluster, for the test's own reads and writes."""
         if self._backend is None:
-            properties = {"bootstrap.servers": self.cluster.bootstrap_servers}
-            self._backend = installed().backend(self.backend_name).connect(properties, self.runtime)
+            self._backend = installed().backend(self.backend_name).connect(self.cluster.client, self.runtime)
             self._undo.callback(self._backend.close)
         return self._backend
 
@@ -129,7 +128,7 @@ class Eos:
         given = {name.replace("_", "."): value for name, value in properties.items()}
         made = WorkerGroup(
             group or self.fresh_group(),
-            ClusterChoice(self.backend_name, {"bootstrap.servers": self.cluster.bootstrap_servers}),
+            ClusterChoice(self.backend_name, self.cluster.client),
             self._offered,
             self.waiting,
             observers=(self.history, self.authors, *observers),
