@@ -24,7 +24,7 @@ _STOP = 10.0
 _WORKER = {
     "exactly.once.source.support": "enabled",
     "offset.storage.partitions": "1",
-    "task.shutdown.graceful.timeout.ms": "100",
+    "task.shutdown.graceful.timeout.ms": "20",
 }
 
 
