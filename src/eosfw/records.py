@@ -65,13 +65,17 @@ class ProducerRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProducerBatch:
-    """Many records on their way to one topic, as columns; `keys` and `timestamps` are None or as long as `values`."""
+    """Many records on their way to one topic, as columns; those behind `values` are None or as long as `values`.
+
+    `headers` go at the speed of a batch only where a backend has the capability `batch_headers`.
+    """
 
     topic: str
     values: Sequence[bytes | None]
     keys: Sequence[bytes | None] | None = None
     partition: int | None = None
     timestamps: Sequence[int] | None = None
+    headers: Sequence[Headers] | None = None
 
     def __len__(self) -> int:
         return len(self.values)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from eosfw_confluent.fencer import ConfluentFencer
+from eosfw.waiting import Runtime
+from eosfw_confluent.backend import ConfluentBackend
 from kip98.contract import BackendContract
-from kip98.lab import Lab
+
+if TYPE_CHECKING:
+    from conftest import Cluster
 
 
 class TestConfluentBackend(BackendContract):
     """On each cluster there is."""
 
     @pytest.fixture
-    def fencer(self, lab: Lab) -> ConfluentFencer:
-        """A fencer over the same backend."""
-        return ConfluentFencer.connect(lab.backend, {}, lab.runtime)
+    def backend(self, cluster: Cluster, runtime: Runtime) -> ConfluentBackend:
+        """A client of it."""
+        return ConfluentBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)

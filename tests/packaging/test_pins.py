@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 INSTALLERS = {"pip", "setuptools", "wheel"}
 """Put into virtual environments by whoever made them."""
+OURS = ("eosfw", "pytest-eos")
 VARIED = {"pyspark"}
 """Chosen by a tox factor."""
 
@@ -32,7 +33,7 @@ def test_every_installed_distribution_is_pinned_exactly(pins):
     """Everybody tests the same versions; a newcomer without a pin shows here."""
     installed = {normal(found.name): f"=={found.version}" for found in distributions()}
 
-    asked = {name for name in installed if not name.startswith("eosfw")} - INSTALLERS - VARIED
+    asked = {name for name in installed if not name.startswith(OURS)} - INSTALLERS - VARIED
 
     assert {name: pins.get(name) for name in asked} == {name: installed[name] for name in asked}
 

@@ -21,6 +21,7 @@ PACKAGES = {
     "eosfw-file": ["eosfw_file"],
     "eosfw-spark": ["eosfw_spark", "pyspark_eosfw"],
     "eosfw-demo": ["eosfw_demo"],
+    "pytest-eos": ["pytest_eos"],
 }
 SHOWS = {
     "eosfw-memory": ("cluster", "memory"),

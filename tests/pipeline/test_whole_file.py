@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from eosfw.errors import ConfigError
+from eosfw.errors import ConfigError, PluginError
 from eosfw.pipeline import ClusterChoice, Options, Pipeline, check
+from eosfw.pipeline.checking import backend_of
 from eosfw.protocols import Step, StepInput
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import Found, Source
@@ -97,3 +98,10 @@ def test_a_client_that_cannot_be_made_is_told(
 
 def test_an_embedded_cluster_that_is_not_installed_is_told(pipeline: Make, plugins: Plugins) -> None:
     assert "no cluster 'other'" in told(replace(pipeline(), cluster=EMBEDDED, broker={"name": "other"}), plugins)
+
+
+def test_a_run_that_serves_its_cluster_takes_that_clusters_own_client(pipeline: Make, plugins: Plugins) -> None:
+    """The default: direct calls; a cluster of others has to be given a client by name where several are installed."""
+    assert backend_of(replace(pipeline(), cluster=ClusterChoice(None, {})), plugins).name == "memory"
+    with pytest.raises(PluginError, match="name the client of the cluster"):
+        backend_of(replace(pipeline(), cluster=ClusterChoice(None, {"bootstrap.servers": "h:1"})), plugins)

@@ -25,11 +25,17 @@ def worker_config(pipeline: Pipeline) -> Config:
 
 
 def backend_of(pipeline: Pipeline, plugins: Plugins) -> type[Backend]:
-    """The client that a pipeline names, or the only one installed."""
+    """The client that a pipeline names, else the embedded cluster's own, else the only one installed."""
     named = pipeline.cluster.backend
     if named is not None:
         return plugins.backend(named)
     installed = plugins.names("backend")
+    if not pipeline.cluster.external:
+        # A cluster that runs in this process may bring a client that calls it directly, under the same name.
+        served = [name for name in plugins.names("cluster") if name in installed]
+        own = [name for name in served if name == pipeline.broker.get("name", name)]
+        if len(own) == 1:
+            return plugins.backend(own[0])
     if len(installed) != 1:
         found = f"installed: {', '.join(installed)}" if installed else "none is installed"
         raise PluginError(f"name the client of the cluster: [cluster] backend = ...; {found}")

@@ -29,9 +29,10 @@ def records(batch: ProducerBatch) -> list[ProducerRecord]:
     """The records of a batch, one by one."""
     keys = repeat(None) if batch.keys is None else batch.keys
     stamps = repeat(None) if batch.timestamps is None else batch.timestamps
+    headers = repeat(()) if batch.headers is None else batch.headers
     return [
-        ProducerRecord(batch.topic, value, key, batch.partition, stamp)
-        for value, key, stamp in zip(batch.values, keys, stamps, strict=False)
+        ProducerRecord(batch.topic, value, key, batch.partition, stamp, pairs)
+        for value, key, stamp, pairs in zip(batch.values, keys, stamps, headers, strict=False)
     ]
 
 

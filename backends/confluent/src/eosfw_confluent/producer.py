@@ -86,8 +86,8 @@ class ConfluentProducer:
             self._poll(client, 0)
 
     def send_batch(self, batch: ProducerBatch) -> None:
-        if batch.timestamps is not None:
-            # librdkafka's batch call knows no timestamps.
+        if batch.timestamps is not None or batch.headers is not None:
+            # librdkafka's batch call knows neither.
             for record in records(batch):
                 self.send(record)
             return

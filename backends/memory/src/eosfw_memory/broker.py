@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.protocols import OpenTransaction
+from eosfw.protocols import IsolationLevel, OpenTransaction
 from eosfw.waiting import Runtime
-from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.log.batch import split
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.topics import TRANSACTION_LOG, Topic, Topics
 from eosfw_memory.transaction_log import TopicTransactionLog
@@ -126,6 +127,19 @@ class Broker:
                 for where in sorted(known.partitions)
                 if (found := self._open_in(known, where, now_ms)) is not None
             ]
+
+    def producer_of(self, where: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
+        """The producer whose batch holds an offset, if it has an id."""
+        partition = self.topics.partition(*where)
+        if partition is None:
+            return None
+        with self._lock:
+            held = partition.log.fetch(offset, 1, IsolationLevel.READ_UNCOMMITTED).records
+            headers = [header for header, _ in split(held)]
+        found = next((one for one in headers if one.base_offset <= offset <= one.last_offset), None)
+        if found is None or found.producer_id == NO_PRODUCER_ID:
+            return None
+        return ProducerIdAndEpoch(found.producer_id, found.producer_epoch)
 
     def _open_in(self, known: TransactionMetadata, where: TopicPartition, now_ms: int) -> OpenTransaction | None:
         partition = self.topics.partition(*where)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import os
 import socket
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from eosfw.errors import ConfigError, Problem
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.waiting import Runtime
 from eosfw_memory.broker import Broker
@@ -16,6 +18,14 @@ from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.wire.server import WireServer
 
 _BACKLOG = 128
+_SERVED: dict[str, EmbeddedCluster] = {}
+"""The clusters of this process by address; single operations on a dict are atomic, so any thread may look."""
+
+
+def served_here(bootstrap_servers: str) -> EmbeddedCluster | None:
+    """The open cluster of this very process that is meant by `bootstrap.servers`, if it is one."""
+    found = (_SERVED.get(address.strip()) for address in bootstrap_servers.split(","))
+    return next((cluster for cluster in found if cluster is not None and cluster.is_open()), None)
 
 
 class EmbeddedCluster:
@@ -27,6 +37,9 @@ class EmbeddedCluster:
         self.broker = broker
         self._server = server
         self.bootstrap_servers = str(broker.endpoint)
+        self._process = os.getpid()
+        self._open = True
+        _SERVED[self.bootstrap_servers] = self
 
     @classmethod
     def start(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
@@ -44,8 +57,19 @@ class EmbeddedCluster:
         """Every transaction that is open now, once for each partition it has written to."""
         return self.broker.open_transactions()
 
+    def is_open(self) -> bool:
+        """Whether it can be called from here; a forked child has a copy of the memory, not the cluster."""
+        return self._open and self._process == os.getpid()
+
+    def producer_of(self, partition: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
+        """Who wrote a record; None for one of no transactional or idempotent producer, or where there is none."""
+        return self.broker.producer_of(partition, offset)
+
     def close(self) -> None:
         """Stop serving: no port, thread or connection remains."""
+        self._open = False
+        if _SERVED.get(self.bootstrap_servers) is self:
+            del _SERVED[self.bootstrap_servers]
         self._server.close()
 
 

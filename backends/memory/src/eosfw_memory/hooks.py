@@ -9,7 +9,7 @@ from eosfw.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eosfw.protocols import LocalCluster
+    from eosfw.protocols import Backend, Fencer, LocalCluster
 
 
 @hookimpl
@@ -18,3 +18,19 @@ def eosfw_clusters() -> Iterable[type[LocalCluster]]:
     from eosfw_memory.cluster import EmbeddedCluster
 
     return [EmbeddedCluster]
+
+
+@hookimpl
+def eosfw_backends() -> Iterable[type[Backend]]:
+    """A client that calls an embedded broker directly, or any broker over a socket."""
+    from eosfw_memory.client.backend import MemoryBackend
+
+    return [MemoryBackend]
+
+
+@hookimpl
+def eosfw_fencers() -> Iterable[type[Fencer]]:
+    """Fencing by a bare InitProducerId."""
+    from eosfw_memory.client.fencer import MemoryFencer
+
+    return [MemoryFencer]

@@ -21,7 +21,10 @@ def command(
     output: Annotated[
         Path, typer.Option(help="Folder for the timeline and the result; an earlier run's are replaced.")
     ] = Path("eosfw-demo"),
-    backend: Annotated[str, typer.Option(help="Client library to run with.")] = "confluent",
+    backend: Annotated[
+        str | None,
+        typer.Option(help="Client library to run with; without it memory, or confluent with --bootstrap-servers."),
+    ] = None,
     bootstrap_servers: Annotated[
         str | None, typer.Option(help="A Kafka (HOST:PORT) in place of the embedded broker; its topics stay there.")
     ] = None,
@@ -37,9 +40,11 @@ def command(
     from eosfw_demo.progress import Progress
     from eosfw_demo.report import as_json, show
     from eosfw_demo.run import Places, check_spark, run
-    from eosfw_demo.stage import Wishes
+    from eosfw_demo.stage import Wishes, default_backend
 
-    wishes = Wishes(not without_exactly_once, not no_spark, backend, bootstrap_servers)
+    wishes = Wishes(
+        not without_exactly_once, not no_spark, backend or default_backend(bootstrap_servers), bootstrap_servers
+    )
     places = Places(output.absolute(), keep)
     plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
     if wishes.spark:

@@ -27,13 +27,18 @@ FLUSH_MS = 25
 _LOOK = 0.02
 
 
+def default_backend(bootstrap_servers: str | None) -> str:
+    """The client where the user names none: the embedded broker's own, or librdkafka for the cluster of others."""
+    return "memory" if bootstrap_servers is None else "confluent"
+
+
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """What the user asked for."""
 
     exactly_once: bool = True
     spark: bool = True
-    backend: str = "confluent"
+    backend: str = "memory"
     bootstrap_servers: str | None = None
 
 

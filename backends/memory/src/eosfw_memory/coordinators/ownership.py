@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 
+
+@lru_cache(maxsize=4096)
 def partition_for(transactional_id: str, partitions: int) -> int:
     """The absolute value of Java's hash of the text, as Kafka takes it."""
     unsigned = java_hash(transactional_id)

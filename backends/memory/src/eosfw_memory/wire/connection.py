@@ -126,6 +126,8 @@ class LongPoll:
         self._done = False
         self._timer = self._loop.call_later(max(deferred.timeout_ms, 0) / 1000, self._expire)
         broker.await_answer(deferred, self._wake)
+        # A caller inside the process may have changed something between the first attempt and now.
+        self._wake()
 
     def cancel(self) -> None:
         """Stop waiting."""

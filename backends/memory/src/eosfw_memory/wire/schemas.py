@@ -1,4 +1,4 @@
-"""Turn an answer into the message class of the version a client speaks.
+"""Turn a tree of fields into the message class of one version.
 
 Handlers answer with trees of mappings by Kafka's field names, the union of all versions. Here each version picks the
 fields it has, so no handler needs to know which version names what.
@@ -23,7 +23,9 @@ _ERRORS = {int(code): code for code in ErrorCode}
 _ZERO = dt.timedelta(0)
 
 
-def _milliseconds(value: int) -> dt.timedelta:
+def _milliseconds(value: int | dt.timedelta) -> dt.timedelta:
+    if isinstance(value, dt.timedelta):  # as requests carry it
+        return value
     return dt.timedelta(milliseconds=value) if value else _ZERO
 
 
@@ -71,7 +73,7 @@ def _converter(field: dataclasses.Field[Any]) -> _Convert | None:
     if get_args(field.type)[:1] and _is_array(field.type):
         return _array(field, kind)
     if kind is None:
-        nested = builder(_message_class(field.type))
+        nested = builder(message_class(field.type))
         return lambda value: None if value is None else nested(value)
     return _CONVERT.get(kind)
 
@@ -83,18 +85,18 @@ def _is_array(kind: Any) -> bool:
 
 
 def _array(field: dataclasses.Field[Any], kind: str | None) -> _Convert:
-    convert = builder(_message_class(field.type)) if kind is None else _CONVERT.get(kind)
+    convert = builder(message_class(field.type)) if kind is None else _CONVERT.get(kind)
     if convert is None:
         return lambda values: None if values is None else tuple(values)
     element = convert
     return lambda values: None if values is None else tuple([element(value) for value in values])
 
 
-def _message_class(kind: Any) -> type:
+def message_class(kind: Any) -> type:
     """The message class somewhere inside an annotation such as `tuple[X, ...] | None`."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return kind
     for arm in get_args(kind):
         if arm not in (Ellipsis, type(None)):
-            return _message_class(arm)
+            return message_class(arm)
     raise TypeError(f"no message class in {kind!r}")

@@ -1,0 +1,49 @@
+"""Name the requests this client makes, with the versions it speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One kind of request; the versions are those whose fields our requests fill."""
+
+    key: int
+    name: str
+    min_version: int
+    max_version: int
+
+
+PRODUCE: Final = Api(0, "Produce", 3, 11)
+"""Up to 11: from 12 on, as EndTxn from 5 on, belong to version 2 of transactions (KIP-890)."""
+FETCH: Final = Api(1, "Fetch", 4, 12)
+"""Up to 12: from 13 on topics go by id."""
+LIST_OFFSETS: Final = Api(2, "ListOffsets", 2, 6)
+METADATA: Final = Api(3, "Metadata", 4, 12)
+FIND_COORDINATOR: Final = Api(10, "FindCoordinator", 1, 4)
+API_VERSIONS: Final = Api(18, "ApiVersions", 0, 0)
+CREATE_TOPICS: Final = Api(19, "CreateTopics", 2, 7)
+INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", 0, 4)
+ADD_PARTITIONS: Final = Api(24, "AddPartitionsToTxn", 0, 3)
+END_TXN: Final = Api(26, "EndTxn", 0, 4)
+DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", 1, 4)
+DESCRIBE_PRODUCERS: Final = Api(61, "DescribeProducers", 0, 0)
+DESCRIBE_TRANSACTIONS: Final = Api(65, "DescribeTransactions", 0, 0)
+LIST_TRANSACTIONS: Final = Api(66, "ListTransactions", 0, 1)
+
+
+class Fields(SimpleNamespace):
+    """A request, or a part of one, by Kafka's field names: the union of all versions, as the broker's answers are."""
+
+    def get(self, name: str, default: Any) -> Any:
+        """A field by name, as a mapping has it."""
+        return self.__dict__.get(name, default)
+
+
+def milliseconds(seconds: float) -> timedelta:
+    """A duration as requests carry it: whole milliseconds, none below 0."""
+    return timedelta(milliseconds=max(0, int(seconds * 1000)))

@@ -1,0 +1,106 @@
+"""Reach a cluster by direct calls, if this process serves it, else over a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Protocol, Self, TypeVar
+from weakref import WeakSet
+
+from eosfw.capabilities import Capabilities
+from eosfw.errors import ConfigError, Problem
+from eosfw.protocols import IsolationLevel
+from eosfw.waiting import Runtime
+from eosfw_memory.client.admin import MemoryAdmin
+from eosfw_memory.client.channel import Network
+from eosfw_memory.client.direct import DirectNetwork
+from eosfw_memory.client.producer import MemoryProducer, ProducerSettings
+from eosfw_memory.client.properties import TRANSPORT, Client, ClientSettings, check
+from eosfw_memory.client.reader import MemoryReader, ReaderSettings
+from eosfw_memory.client.routing import Routes
+from eosfw_memory.client.sockets import SocketNetwork
+from eosfw_memory.cluster import EmbeddedCluster, served_here
+
+
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+T = TypeVar("T", bound=_Closable)
+
+
+class MemoryBackend:
+    """A `Backend` that speaks Kafka's protocol itself."""
+
+    name: ClassVar[str] = "memory"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        transactions=True,
+        read_committed=True,
+        batch_headers=True,
+        fence_by_init_producer_id=True,
+        describe_transactions=True,
+    )
+
+    def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
+        self._properties = dict(properties)
+        self._runtime = runtime
+        self._made: WeakSet[_Closable] = WeakSet()
+
+    @classmethod
+    def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
+        check(properties)
+        _served(ClientSettings.of(properties, None, Client.ANY))
+        return cls(properties, runtime)
+
+    def producer(
+        self,
+        transactional_id: str | None,
+        *,
+        transaction_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> MemoryProducer:
+        settings = ClientSettings.of(self._properties, properties, Client.PRODUCER)
+        own = ProducerSettings(transactional_id, transaction_timeout, settings.max_block, settings.max_request)
+        return self._keep(MemoryProducer(own, self._routes(settings, may_create=True)))
+
+    def reader(
+        self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
+    ) -> MemoryReader:
+        settings = ClientSettings.of(self._properties, properties, Client.CONSUMER)
+        own = ReaderSettings(isolation, headers, settings.fetch_bytes, settings.partition_bytes, settings.fetch_wait)
+        return self._keep(MemoryReader(own, self._routes(settings)))
+
+    def admin(self, properties: Mapping[str, str] | None = None) -> MemoryAdmin:
+        settings = ClientSettings.of(self._properties, properties, Client.ADMIN)
+        return self._keep(MemoryAdmin(settings.api_timeout, self._routes(settings)))
+
+    def routes(self, properties: Mapping[str, str]) -> Routes:
+        """Routes of their own, for an admin client with these properties."""
+        made = self._routes(ClientSettings.of(self._properties, properties, Client.ADMIN))
+        self._made.add(made.network)
+        return made
+
+    def close(self) -> None:
+        for made in list(self._made):
+            made.close()
+
+    def _routes(self, settings: ClientSettings, *, may_create: bool = False) -> Routes:
+        return Routes(self._network(settings), self._runtime, may_create=may_create)
+
+    def _network(self, settings: ClientSettings) -> Network:
+        served = _served(settings)
+        if served is not None:
+            return DirectNetwork(settings.servers, served.broker, served.is_open, self._runtime)
+        return SocketNetwork(settings.servers, settings.client_id, settings.request_timeout, self._runtime)
+
+    def _keep(self, made: T) -> T:
+        self._made.add(made)
+        return made
+
+
+def _served(settings: ClientSettings) -> EmbeddedCluster | None:
+    """The cluster that is called directly, or None where a socket is due."""
+    found = None if settings.transport == "socket" else served_here(settings.servers)
+    if found is None and settings.transport == "direct":
+        why = f"this process serves no embedded cluster at {settings.servers}; start one, or say socket"
+        raise ConfigError(Problem(TRANSPORT, why))
+    return found

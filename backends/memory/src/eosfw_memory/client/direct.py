@@ -1,0 +1,94 @@
+"""Call the handlers of a broker that runs in this very process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from eosfw.errors import EosfwError
+from eosfw.waiting import Event, Runtime
+from eosfw_memory.broker import Broker, Context, Handler
+from eosfw_memory.client.apis import Api, Fields
+from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NotSentError
+from eosfw_memory.deferred import Answer, Deferred
+
+_SLICE = 0.25
+"""Seconds one wait may take before it is looked whether the cluster is still there."""
+
+
+@cache
+def _door(api: Api) -> tuple[Handler, Context]:
+    from eosfw_memory.wire.routes import ROUTES
+
+    return ROUTES[api.key].handler(), Context(api.max_version)
+
+
+class DirectNetwork:
+    """The one broker there is, for one client object; both a network and its only channel."""
+
+    eager = True
+    settling = 0.0
+
+    def __init__(self, servers: str, broker: Broker, is_open: Callable[[], bool], runtime: Runtime) -> None:
+        self.servers = servers
+        self._broker = broker
+        self._is_open = is_open
+        self._runtime = runtime
+        self._closed = False
+        self._event: Event | None = None
+
+    def any(self, deadline: float) -> DirectNetwork:
+        return self
+
+    def at(self, address: Address) -> DirectNetwork:
+        return self
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake()
+
+    def call(self, api: Api, request: Fields, deadline: float) -> Answer:
+        self._refuse_if_closed(api)
+        broker = self._broker
+        handler, context = _door(api)
+        try:
+            answer = broker.serve(handler, request, context)
+            if isinstance(answer, Deferred):
+                answer = self._awaited(api, answer, deadline)
+        except EosfwError:
+            raise
+        except Exception as why:  # on the wire such a mistake would cost the client its connection
+            raise NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}") from why
+        finally:
+            broker.settle()
+        if answer is None:
+            raise NoAnswerError(f"{api.name} at {self.servers}: the broker has no answer")
+        return answer
+
+    def _awaited(self, api: Api, deferred: Deferred, deadline: float) -> Answer:
+        until = min(deadline, self._runtime.now() + deferred.timeout_ms / 1000)
+        self._broker.await_answer(deferred, self._wake)
+        try:
+            while True:
+                # Events are raised for good, so each round has its own, made before the attempt it belongs to.
+                event = self._event = self._runtime.event()
+                left = until - self._runtime.now()
+                answer = self._broker.attempt(deferred, expired=left <= 0)
+                if answer is not None:
+                    return answer
+                self._refuse_if_closed(api)
+                event.wait(min(left, _SLICE))
+        finally:
+            self._broker.give_up(deferred)
+            self._event = None
+
+    def _wake(self) -> None:
+        event = self._event
+        if event is not None:
+            event.set()
+
+    def _refuse_if_closed(self, api: Api) -> None:
+        if self._closed:
+            raise ClosedError(f"{api.name} at {self.servers}: this client was closed")
+        if not self._is_open():
+            raise NotSentError(f"{api.name} at {self.servers}: the embedded cluster was closed")

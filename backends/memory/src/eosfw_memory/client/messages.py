@@ -1,0 +1,98 @@
+"""Write requests as frames, read answers from frames."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from typing import Any, get_args
+
+from kio.index import load_request_schema, load_response_schema
+from kio.serial import entity_reader, entity_writer
+
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.deferred import Answer
+from eosfw_memory.wire.schemas import Builder, builder, message_class
+
+_LENGTH = struct.Struct(">i")
+_Flatten = Callable[[Any], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one version of one request looks on the wire."""
+
+    key: int
+    version: int
+    header: Any
+    write_header: Any
+    build: Builder
+    write_body: Any
+    read_header: Any
+    read_body: Any
+    flatten: _Flatten
+
+    def frame(self, correlation_id: int, client_id: str, request: Fields) -> bytes:
+        """The whole frame of a request."""
+        out = BytesIO()
+        out.write(bytes(_LENGTH.size))
+        header = {
+            "request_api_key": self.key,
+            "request_api_version": self.version,
+            "correlation_id": correlation_id,
+            "client_id": client_id,
+        }
+        self.write_header(out, self.header(**header))
+        self.write_body(out, self.build(request))  # type: ignore[arg-type]
+        with out.getbuffer() as view:
+            _LENGTH.pack_into(view, 0, len(view) - _LENGTH.size)
+        return out.getvalue()
+
+    def answer(self, frame: bytes) -> tuple[int, Answer]:
+        """The correlation id and the answer in a frame; any exception means that it holds no such answer."""
+        header, size = self.read_header(frame, 0)
+        body, _ = self.read_body(frame, size)
+        return header.correlation_id, self.flatten(body)
+
+
+@cache
+def format_of(key: int, version: int) -> Format:
+    """The format of one version of a request; its schemas are loaded when first needed."""
+    request, response = load_request_schema(key, version), load_response_schema(key, version)
+    return Format(
+        key,
+        version,
+        request.__header_schema__,
+        entity_writer(request.__header_schema__),
+        builder(request),
+        entity_writer(request),
+        entity_reader(response.__header_schema__),
+        entity_reader(response),
+        flattener(response),
+    )
+
+
+@cache
+def flattener(schema: type) -> _Flatten:
+    """A function that turns a message of this class into mappings by field names, as handlers answer."""
+    plan = [(field.name, _converter(field)) for field in dataclasses.fields(schema)]
+
+    def flatten(message: Any) -> Mapping[str, Any]:
+        return {
+            name: getattr(message, name) if convert is None else convert(getattr(message, name))
+            for name, convert in plan
+        }
+
+    return flatten
+
+
+def _converter(field: dataclasses.Field[Any]) -> Callable[[Any], Any] | None:
+    if field.metadata.get("kafka_type") is not None:
+        return None
+    nested = flattener(message_class(field.type))
+    if tuple in {getattr(kind, "__origin__", None) for kind in (field.type, *get_args(field.type))}:
+        return lambda values: None if values is None else [nested(value) for value in values]
+    return lambda value: None if value is None else nested(value)

@@ -1,0 +1,226 @@
+"""Hold what was sent and not yet delivered, as encoded batches for each partition.
+
+Records gather in columns until there are enough for a batch; a batch gets its sequence numbers when it is encoded, in
+the order of sending, so it keeps them over every attempt to deliver it (PRD-07).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from eosfw.errors import EosfwError, RecordTooLargeError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import DeliveryCallback
+from eosfw.records import Headers, ProducerBatch, ProducerRecord, RecordMetadata
+from eosfw_memory.log.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
+from eosfw_memory.log.codec import encode_batch
+
+_LOG = logging.getLogger(__name__)
+BATCH_RECORDS = 2000
+_WORTH_A_BATCH = 500
+"""A run of so many records becomes a batch of its own without being copied once more."""
+_OVERHEAD = 32
+"""More than the bytes a record takes beside key, value and headers."""
+NOBODY = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
+
+Told = Sequence[tuple[int, DeliveryCallback]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An encoded batch; `told` are those who want to hear of single records, by index."""
+
+    data: bytes
+    base_sequence: int
+    told: Told
+
+
+class Outbox:
+    """The records of one producer for one partition, in the order of sending."""
+
+    def __init__(self, where: TopicPartition, producer: ProducerIdAndEpoch, max_bytes: int) -> None:
+        self.where = where
+        self.sealed: deque[Sealed] = deque()
+        self._producer = producer
+        self._max_bytes = max_bytes
+        self._next_sequence = 0
+        self._empty()
+
+    def _empty(self) -> None:
+        self._keys: list[bytes | None] = []
+        self._values: list[bytes | None] = []
+        self._timestamps: list[int] = []
+        self._headers: dict[int, Headers] = {}
+        self._told: list[tuple[int, DeliveryCallback]] = []
+        self._bytes = 0
+
+    def add(self, record: ProducerRecord, now_ms: int, on_delivery: DeliveryCallback | None) -> int:
+        """Take one record; give the bytes that it made ready to go, 0 while it waits for others."""
+        size = _size(record)
+        self._refuse_too_large(size)
+        ready = self.seal() if self._bytes + size > self._max_bytes else 0
+        at = len(self._values)
+        if record.headers:
+            self._headers[at] = record.headers
+        if on_delivery is not None:
+            self._told.append((at, on_delivery))
+        self._keys.append(record.key)
+        self._values.append(record.value)
+        self._timestamps.append(now_ms if record.timestamp is None else record.timestamp)
+        self._bytes += size
+        return ready + (self.seal() if at + 1 >= BATCH_RECORDS else 0)
+
+    def add_batch(self, batch: ProducerBatch, now_ms: int) -> int:
+        """Take many records at once; give the bytes that are ready to go."""
+        ready = 0
+        for part, size in cut(batch, self._max_bytes):
+            self._refuse_too_large(size if len(part) == 1 else 0)
+            if self._values and (len(part) >= _WORTH_A_BATCH or self._bytes + size > self._max_bytes):
+                ready += self.seal()
+            if len(part) >= _WORTH_A_BATCH:
+                stamps = now_ms if part.timestamps is None else part.timestamps
+                ready += self._encode(part.keys, part.values, stamps, part.headers, ())
+            else:
+                self._gather(part, size, now_ms)
+                ready += self.seal() if len(self._values) >= BATCH_RECORDS else 0
+        return ready
+
+    def _gather(self, part: ProducerBatch, size: int, now_ms: int) -> None:
+        many, at = len(part), len(self._values)
+        self._keys += [None] * many if part.keys is None else part.keys
+        self._values += part.values
+        self._timestamps += [now_ms] * many if part.timestamps is None else part.timestamps
+        if part.headers is not None:
+            self._headers |= {at + number: each for number, each in enumerate(part.headers) if each}
+        self._bytes += size
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits here."""
+        return not self.sealed and not self._values
+
+    def seal(self) -> int:
+        """Make a batch of what has gathered; give its bytes."""
+        if not self._values:
+            return 0
+        headers = [self._headers.get(at, ()) for at in range(len(self._values))] if self._headers else None
+        size = self._encode(self._keys, self._values, self._timestamps, headers, self._told)
+        self._empty()
+        return size
+
+    def _encode(
+        self,
+        keys: Sequence[bytes | None] | None,
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int] | int,
+        headers: Sequence[Headers] | None,
+        told: Told,
+    ) -> int:
+        producer, sequence = self._producer, self._next_sequence
+        transactional = producer is not NOBODY
+        data = encode_batch(
+            keys,
+            values,
+            timestamps,
+            headers=headers,
+            producer=producer,
+            base_sequence=sequence if transactional else NO_SEQUENCE,
+            transactional=transactional,
+        )
+        self.sealed.append(Sealed(data, sequence, told))
+        self._next_sequence = (sequence + len(values)) & MAX_SEQUENCE
+        return len(data)
+
+    def delivered(self, base_offset: int) -> None:
+        """Let go of the first batch, telling who wants to hear of its records."""
+        for number, tell in self.sealed.popleft().told:
+            _tell(tell, RecordMetadata(*self.where, base_offset + number), None)
+
+    def refused(self, why: EosfwError) -> None:
+        """Tell that the first batch is lost; in a transaction it stays, so that its sequence numbers are used again."""
+        lost = self.sealed.popleft()
+        if self._producer is not NOBODY:
+            self.sealed.appendleft(Sealed(lost.data, lost.base_sequence, ()))
+        for _, tell in lost.told:
+            _tell(tell, None, why)
+
+    def drop(self, why: EosfwError) -> None:
+        """Forget what is not delivered; its sequence numbers go to what is sent next."""
+        self.seal()
+        if not self.sealed:
+            return
+        dropped = tuple(self.sealed)
+        self.sealed.clear()
+        self._next_sequence = dropped[0].base_sequence
+        for batch in dropped:
+            for _, tell in batch.told:
+                _tell(tell, None, why)
+
+    def _refuse_too_large(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise RecordTooLargeError(
+                f"a record of {size} bytes for {self.where} is larger than max.request.size={self._max_bytes}: "
+                "make it smaller, or raise max.request.size here and max.message.bytes of the topic"
+            )
+
+
+def cut(batch: ProducerBatch, max_bytes: int) -> Iterator[tuple[ProducerBatch, int]]:
+    """Cut a batch into parts that are small enough to be record batches, each with its size in bytes."""
+    whole = _bytes_of(batch)
+    if len(batch) <= BATCH_RECORDS and whole <= max_bytes:
+        if len(batch):
+            yield batch, whole
+        return
+    keys = batch.keys or [None] * len(batch)
+    headers = batch.headers or [()] * len(batch)
+    start = gathered = 0
+    for at, (key, value, pairs) in enumerate(zip(keys, batch.values, headers, strict=True)):
+        size = _OVERHEAD + len(key or b"") + len(value or b"") + _header_bytes(pairs)
+        if at > start and (gathered + size > max_bytes or at - start >= BATCH_RECORDS):
+            yield _part(batch, start, at), gathered
+            start, gathered = at, 0
+        gathered += size
+    yield _part(batch, start, len(batch)), gathered
+
+
+def select(batch: ProducerBatch, indexes: Sequence[int], partition: int) -> ProducerBatch:
+    """Some records of a batch, for a partition."""
+
+    def chosen(column: Sequence[object] | None) -> list[object] | None:
+        return None if column is None else [column[at] for at in indexes]
+
+    columns = [chosen(each) for each in (batch.keys, batch.timestamps, batch.headers)]
+    return ProducerBatch(batch.topic, [batch.values[at] for at in indexes], columns[0], partition, *columns[1:])  # type: ignore[arg-type]
+
+
+def _part(batch: ProducerBatch, start: int, end: int) -> ProducerBatch:
+    columns = [None if each is None else each[start:end] for each in (batch.keys, batch.timestamps, batch.headers)]
+    return ProducerBatch(batch.topic, batch.values[start:end], columns[0], batch.partition, *columns[1:])  # type: ignore[arg-type]
+
+
+def _bytes_of(batch: ProducerBatch) -> int:
+    size = _OVERHEAD * len(batch) + sum(map(len, filter(None, batch.values)))
+    if batch.keys is not None:
+        size += sum(map(len, filter(None, batch.keys)))
+    if batch.headers is not None:
+        size += sum(map(_header_bytes, batch.headers))
+    return size
+
+
+def _size(record: ProducerRecord) -> int:
+    size = _OVERHEAD + len(record.value or b"") + len(record.key or b"")
+    return size + _header_bytes(record.headers) if record.headers else size
+
+
+def _header_bytes(headers: Headers) -> int:
+    return sum(len(name) * 4 + len(value or b"") + 10 for name, value in headers)
+
+
+def _tell(tell: DeliveryCallback, metadata: RecordMetadata | None, error: EosfwError | None) -> None:
+    try:
+        tell(metadata, error)
+    except Exception:  # noqa: BLE001 - a caller's code must not break the delivery of others
+        _LOG.exception("a delivery callback failed")

@@ -1,0 +1,222 @@
+"""Produce in transactions over any transport."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, RetriableError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import DeliveryCallback
+from eosfw.records import ProducerBatch, ProducerRecord
+from eosfw.state.producer import Call, ProducerProgress, ProducerState
+from eosfw_memory.client.delivery import Delivery
+from eosfw_memory.client.outbox import select
+from eosfw_memory.client.partitioning import Sticky, partition_of
+from eosfw_memory.client.retrying import Patience
+from eosfw_memory.client.routing import Routes
+from eosfw_memory.client.transactions import Coordination
+from eosfw_memory.client.turns import Turns
+
+_FULL = 1 << 20
+"""Bytes ready to go from which on a sender delivers them, instead of leaving that to flush or commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSettings:
+    """What a producer knows of itself: its id with its timeout, how long `send` may wait, the largest batch."""
+
+    transactional_id: str | None
+    transaction_timeout: float
+    max_block: float
+    max_request: int
+
+
+class MemoryProducer:
+    """A `TransactionalProducer` that speaks Kafka's protocol itself.
+
+    It has no thread: what was sent leaves with the call that makes it enough for a request, or with flush and commit;
+    by direct calls a transaction's first record and every batch leave at once.
+    """
+
+    def __init__(self, settings: ProducerSettings, routes: Routes) -> None:
+        self.transactional_id = settings.transactional_id
+        self._settings = settings
+        self._routes = routes
+        self._runtime = routes.runtime
+        name = settings.transactional_id
+        self._coordination = None if name is None else Coordination(routes, name)
+        self._delivery = Delivery(routes, self._coordination, settings.max_request)
+        self._progress = ProducerProgress(transactional=name is not None, lock=self._runtime.lock())
+        self._lock = self._runtime.lock()
+        self._turns = Turns(self._runtime)
+        self._sticky = Sticky()
+        self._ready = 0
+        self._idle = True
+
+    def init_transactions(self, timeout: float) -> None:
+        with self._progress.during(Call.INIT):
+            if self._coordination is not None:
+                patience = self._patience(timeout)
+                self._delivery.producer = self._coordination.initialise(self._settings.transaction_timeout, patience)
+
+    def begin_transaction(self) -> None:
+        with self._progress.during(Call.BEGIN):
+            self._delivery.begin()
+
+    def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
+        self._progress.check(Call.SEND)
+        with self._failing():
+            partition = record.partition
+            if partition is None:
+                partition = self._choose(record.topic, record.key)
+            with self._lock:
+                outbox = self._delivery.outbox(TopicPartition(record.topic, partition))
+                ready = outbox.add(record, self._now_ms(), on_delivery)
+                self._ready += ready
+                self._idle = False
+            if ready and record.partition is None:
+                self._sticky.move_on(record.topic)
+        # The cluster is to learn of a transaction with its first record, where that costs next to nothing.
+        self._deliver_early(due=not self._delivery.touched)
+
+    def send_batch(self, batch: ProducerBatch) -> None:
+        self._progress.check(Call.SEND)
+        with self._failing():
+            for partition, part in self._split(batch):
+                with self._lock:
+                    outbox = self._delivery.outbox(TopicPartition(batch.topic, partition))
+                    ready = outbox.add_batch(part, self._now_ms())
+                    self._ready += ready
+                    self._idle = False
+                if ready and batch.partition is None:
+                    self._sticky.move_on(batch.topic)
+        if len(batch):
+            self._deliver_early(due=True)
+
+    def flush(self, timeout: float) -> None:
+        with self._progress.during(Call.FLUSH):
+            self._deliver(self._patience(timeout))
+
+    def commit_transaction(self, timeout: float) -> None:
+        with self._progress.during(Call.COMMIT):
+            self._end(self._patience(timeout), commit=True)
+
+    def abort_transaction(self, timeout: float) -> None:
+        with self._progress.during(Call.ABORT):
+            patience = self._patience(timeout)
+            with self._turns.turn(patience.deadline) as mine:
+                if not mine:
+                    raise self._late("another thread of this producer is still delivering")
+                self._drop("its transaction was aborted before it was delivered")
+            self._end(patience, commit=False)
+
+    def close(self, timeout: float = 0.0) -> None:
+        usable = self._progress.state not in (ProducerState.FATAL_ERROR, ProducerState.CLOSED)
+        self._progress.close()
+        if timeout > 0 and usable:
+            with suppress(EosfwError):
+                self._deliver(self._patience(timeout))
+        self._routes.network.close()
+
+    # --- where records go
+
+    def _choose(self, topic: str, key: bytes | None) -> int:
+        count = self._routes.partitions(topic, self._patience(self._settings.max_block))
+        return self._sticky.of(topic, count) if key is None else partition_of(key, count)
+
+    def _split(self, batch: ProducerBatch) -> Iterator[tuple[int, ProducerBatch]]:
+        """The parts of a batch by partition, each in the order of sending."""
+        if not len(batch):
+            return
+        if batch.partition is not None:
+            yield batch.partition, batch
+        elif batch.keys is None:
+            yield self._choose(batch.topic, None), batch
+        else:
+            yield from self._split_by_key(batch, batch.keys)
+
+    def _split_by_key(self, batch: ProducerBatch, keys: object) -> Iterator[tuple[int, ProducerBatch]]:
+        count = self._routes.partitions(batch.topic, self._patience(self._settings.max_block))
+        unkeyed = self._sticky.of(batch.topic, count)
+        known: dict[bytes | None, int] = {None: unkeyed}
+        indexes: dict[int, list[int]] = {}
+        for at, key in enumerate(batch.keys or ()):
+            partition = known.get(key)
+            if partition is None and key is not None:
+                partition = known[key] = partition_of(key, count)
+            indexes.setdefault(partition or 0, []).append(at)
+        for partition, chosen in indexes.items():
+            yield partition, batch if len(chosen) == len(batch) else select(batch, chosen, partition)
+
+    # --- delivering
+
+    def _deliver_early(self, *, due: bool) -> None:
+        """Deliver on behalf of a send, if there is enough; in a transaction a failure surfaces from the next call."""
+        transactional = self._coordination is not None
+        eager = due and transactional and self._routes.network.eager
+        if not eager and self._ready < _FULL:
+            return
+        try:
+            self._deliver(self._patience(self._settings.max_block), sealing=eager)
+        except EosfwError as why:
+            # The records were accepted: whoever sent them again would send them twice.
+            failed = AbortableError(str(why)) if isinstance(why, RetriableError) else why
+            if not transactional:
+                raise failed from why
+            self._progress.fail(failed)
+
+    def _deliver(self, patience: Patience, *, sealing: bool = True) -> None:
+        with self._turns.turn(patience.deadline) as mine:
+            if not mine:
+                raise self._late("another thread of this producer is still delivering")
+            if sealing:
+                self._seal()
+            self._ready = 0
+            self._delivery.deliver(patience)
+            if sealing:
+                with self._lock:
+                    self._idle = all(outbox.empty for outbox in self._delivery.outboxes.values())
+
+    def _seal(self) -> None:
+        with self._lock:
+            topics = {outbox.where.topic for outbox in self._delivery.outboxes.values() if outbox.seal()}
+        for topic in topics:
+            self._sticky.move_on(topic)
+
+    def _end(self, patience: Patience, *, commit: bool) -> None:
+        if commit and not self._idle:
+            self._deliver(patience)
+        if self._delivery.touched and self._coordination is not None:
+            self._coordination.end(self._delivery.producer, patience, commit=commit)
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """What fails a send fails the transaction, unless nothing was accepted, so that it may be sent again."""
+        try:
+            yield
+        except RetriableError:
+            raise
+        except EosfwError as why:
+            self._progress.fail(why)
+            raise
+
+    def _drop(self, why: str) -> None:
+        with self._lock:
+            self._ready = 0
+            self._delivery.drop(AbortableError(f"{self._name}: the record was dropped: {why}"))
+
+    def _late(self, why: str) -> EosfwError:
+        return IndefiniteOutcomeError(f"{self._name}: {why}; it may have happened or not: discard this producer")
+
+    def _patience(self, timeout: float) -> Patience:
+        return Patience(self._runtime, self._runtime.now() + timeout)
+
+    def _now_ms(self) -> int:
+        return int(self._runtime.wall() * 1000)
+
+    @property
+    def _name(self) -> str:
+        named = f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
+        return f"{named} at {self._routes.network.servers}"

@@ -1,0 +1,146 @@
+"""Find the broker in charge of a partition, or of a transactional id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
+from eosfw.ids import TopicPartition
+from eosfw.waiting import Runtime
+from eosfw_memory.client.apis import FIND_COORDINATOR, METADATA, Api, Fields
+from eosfw_memory.client.channel import Address, Channel, HopelessError, Network
+from eosfw_memory.client.errors import ADMIN, RETRIABLE, ours
+from eosfw_memory.client.retrying import Patience
+from eosfw_memory.codes import Code
+from eosfw_memory.deferred import Answer
+
+_TRANSACTION = 1
+_NO_LEADER = -1
+
+
+class Routes:
+    """What one client object knows of its cluster."""
+
+    def __init__(self, network: Network, runtime: Runtime, *, may_create: bool = False) -> None:
+        self.network = network
+        self.runtime = runtime
+        self._may_create = may_create
+        self._leaders: dict[str, Sequence[Address | None]] = {}
+        self._coordinators: dict[str, Address] = {}
+
+    # --- asking any broker
+
+    def ask(self, api: Api, request: Fields, patience: Patience) -> Answer:
+        """Ask any broker what may be asked twice; ClusterUnavailableError at the deadline."""
+        return self.insist(lambda: self.network.any(patience.deadline).call(api, request, patience.deadline), patience)
+
+    def insist(self, call: Callable[[], Answer], patience: Patience) -> Answer:
+        """Make a call again while nobody answers; one that gets nonsense is not worth it."""
+        while True:
+            try:
+                return call()
+            except HopelessError as why:
+                raise type(why)(f"{self.network.servers}: {why}") from why
+            except ClusterUnavailableError as why:
+                if not patience.again():
+                    raise ClusterUnavailableError(f"{self.network.servers}: {why}; is the cluster running?") from why
+
+    # --- topics
+
+    def metadata(self, topics: Collection[str] | None, patience: Patience) -> Answer:
+        """What the cluster says of topics (None: of all), remembering who leads them."""
+        wanted = None if topics is None else [Fields(name=name, topic_id=None) for name in topics]
+        creates = self._may_create and topics is not None
+        request = Fields(topics=wanted, allow_auto_topic_creation=creates, include_topic_authorized_operations=False)
+        answer = self.ask(METADATA, request, patience)
+        self._learn(answer)
+        return answer
+
+    def _learn(self, answer: Any) -> None:
+        brokers = brokers_of(answer)
+        for topic in answer["topics"]:
+            if topic["error_code"] == Code.NONE:
+                leaders = {each["partition_index"]: brokers.get(each["leader_id"]) for each in topic["partitions"]}
+                self._leaders[topic["name"]] = [leaders.get(number) for number in range(len(leaders))]
+            elif topic["name"] is not None:
+                self._leaders.pop(topic["name"], None)
+
+    def partitions(self, topic: str, patience: Patience) -> int:
+        """How many partitions a topic has, waiting a moment for one that was just made."""
+        return len(self._known(topic, patience))
+
+    def leader(self, one: TopicPartition, patience: Patience) -> Channel:
+        """The channel to a partition's leader; UnknownTopicOrPartitionError if there is no such partition."""
+        while True:
+            leaders = self._known(one.topic, patience)
+            if one.partition >= len(leaders):  # some may have been added since
+                self.forget(one.topic)
+                leaders = self._known(one.topic, patience)
+            if not 0 <= one.partition < len(leaders):
+                raise UnknownTopicOrPartitionError(
+                    f"{one} at {self.network.servers}: there is no such partition, the topic has {len(leaders)}"
+                )
+            found = leaders[one.partition]
+            if found is not None:
+                return self.network.at(found)
+            self.forget(one.topic)
+            if not patience.again():
+                raise ClusterUnavailableError(f"{one} at {self.network.servers}: the partition has no leader")
+
+    def by_leader(
+        self, ones: Collection[TopicPartition], patience: Patience
+    ) -> Mapping[Channel, Sequence[TopicPartition]]:
+        """Partitions, grouped by the channel to their leader."""
+        grouped: dict[Channel, list[TopicPartition]] = {}
+        for one in ones:
+            grouped.setdefault(self.leader(one, patience), []).append(one)
+        return grouped
+
+    def forget(self, topic: str) -> None:
+        """Look again who leads a topic's partitions."""
+        self._leaders.pop(topic, None)
+
+    def _known(self, topic: str, patience: Patience) -> Sequence[Address | None]:
+        known = self._leaders.get(topic)
+        if known is not None:
+            return known
+        settled = self.runtime.now() + self.network.settling
+        while True:
+            answer: Any = self.metadata([topic], patience)
+            known = self._leaders.get(topic)
+            if known is not None:
+                return known
+            code = next((each["error_code"] for each in answer["topics"]), Code.UNKNOWN_TOPIC_OR_PARTITION)
+            if code not in RETRIABLE or self.runtime.now() >= settled or not patience.again():
+                raise ours(code, ADMIN, f"topic {topic!r} at {self.network.servers}")
+
+    # --- transactional ids
+
+    def coordinator(self, transactional_id: str, patience: Patience) -> Channel:
+        """The channel to the coordinator of a transactional id."""
+        found = self._coordinators.get(transactional_id)
+        if found is None:
+            found = self._coordinators[transactional_id] = self._find_coordinator(transactional_id, patience)
+        return self.network.at(found)
+
+    def forget_coordinator(self, transactional_id: str) -> None:
+        """Look again who coordinates an id."""
+        self._coordinators.pop(transactional_id, None)
+
+    def _find_coordinator(self, transactional_id: str, patience: Patience) -> Address:
+        # Up to version 3 a request carries one key, from 4 on many.
+        request = Fields(key=transactional_id, key_type=_TRANSACTION, coordinator_keys=(transactional_id,))
+        while True:
+            answer: Any = self.ask(FIND_COORDINATOR, request, patience)
+            found = answer["coordinators"][0] if answer.get("coordinators") else answer
+            if found["error_code"] == Code.NONE:
+                return Address(found["host"], found["port"])
+            if found["error_code"] not in RETRIABLE or not patience.again():
+                what = f"find the coordinator of {transactional_id!r} at {self.network.servers}"
+                raise ours(found["error_code"], ADMIN, what, found.get("error_message"))
+
+
+def brokers_of(metadata: Mapping[str, Any]) -> Mapping[int, Address]:
+    """Every broker by its number."""
+    return {each["node_id"]: Address(each["host"], each["port"]) for each in metadata["brokers"]}

@@ -1,0 +1,114 @@
+"""Show what a reader may see of fetched batches, as columns (KIP-98)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from eosfw.ids import TopicPartition
+from eosfw.records import Headers, LogBatch
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.log.batch import BatchHeader, split
+from eosfw_memory.log.codec import RecordColumns, decode_records
+from eosfw_memory.log.markers import outcome_of
+
+
+@dataclass(slots=True)
+class Shown:
+    """What was shown of one partition, with the position behind it."""
+
+    batches: list[LogBatch]
+    position: int
+
+
+class _Hidden:
+    """The producers whose aborted transactions begin at or before the batch that is looked at."""
+
+    def __init__(self, aborted: Iterable[Mapping[str, Any]]) -> None:
+        pending = [(each["first_offset"], each["producer_id"]) for each in aborted]
+        self._pending = sorted(pending, key=itemgetter(0), reverse=True)
+        self._now: set[int] = set()
+
+    def reach(self, offset: int) -> None:
+        while self._pending and self._pending[-1][0] <= offset:
+            self._now.add(self._pending.pop()[1])
+
+    def end(self, producer_id: int) -> None:
+        self._now.discard(producer_id)
+
+    def hides(self, header: BatchHeader) -> bool:
+        return header.transactional and header.producer_id in self._now
+
+
+def show(where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool) -> Shown:
+    """The visible records of a fetch from `position` up to `end`; the position moves over what is hidden, too."""
+    columns: list[tuple[int, RecordColumns]] = []
+    hidden = _Hidden(fetched["aborted_transactions"] or ())
+    for header, batch in split(fetched["records"] or b""):
+        if header.last_offset < position:
+            continue
+        if position >= end:
+            break
+        hidden.reach(header.last_offset)
+        if header.control:
+            if outcome_of(decode_records(batch, header).keys[0] or b"") is Outcome.ABORT:
+                hidden.end(header.producer_id)
+        elif not hidden.hides(header):
+            inside = _inside(decode_records(batch, header), position, end)
+            if len(inside):
+                columns.append((int(header.timestamp_type), inside))
+        position = header.last_offset + 1
+    return Shown([_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)], position)
+
+
+def _inside(found: RecordColumns, start: int, end: int) -> RecordColumns:
+    offsets = found.offsets
+    if not offsets or (offsets[0] >= start and offsets[-1] < end):
+        return found
+    low, high = bisect_left(offsets, start), bisect_left(offsets, end)
+    headers = None if found.headers is None else found.headers[low:high]
+    return RecordColumns(
+        offsets[low:high], found.timestamps[low:high], found.keys[low:high], found.values[low:high], headers
+    )
+
+
+def _runs(columns: Sequence[tuple[int, RecordColumns]]) -> Iterator[tuple[int, list[RecordColumns]]]:
+    """Batches in a row whose timestamps are of one type."""
+    run: list[RecordColumns] = []
+    kind = 0
+    for its_kind, each in columns:
+        if run and its_kind != kind:
+            yield kind, run
+            run = []
+        kind = its_kind
+        run.append(each)
+    if run:
+        yield kind, run
+
+
+def _joined(where: TopicPartition, kind: int, every: list[RecordColumns], *, headers: bool) -> LogBatch:
+    shown: list[Headers] | None = None
+    if headers:
+        shown = [pairs for each in every for pairs in (each.headers or [()] * len(each))]
+    return LogBatch(
+        where.topic,
+        where.partition,
+        _chained(every, lambda each: each.offsets),
+        _chained(every, lambda each: each.keys),
+        _chained(every, lambda each: each.values),
+        _chained(every, lambda each: each.timestamps),
+        shown,
+        kind,
+    )
+
+
+def _chained(every: list[RecordColumns], column: Callable[[RecordColumns], Sequence[Any]]) -> Sequence[Any]:
+    if len(every) == 1:
+        return column(every[0])
+    joined: list[Any] = []
+    for each in every:
+        joined += column(each)
+    return joined

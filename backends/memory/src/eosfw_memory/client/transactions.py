@@ -1,0 +1,125 @@
+"""Ask the coordinator of a transactional id: initialise, add partitions, end (KIP-98)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+from eosfw.errors import ClusterUnavailableError, EosfwError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.client.apis import ADD_PARTITIONS, END_TXN, INIT_PRODUCER_ID, Api, Fields, milliseconds
+from eosfw_memory.client.channel import HopelessError, NoAnswerError
+from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIABLE, Fates, indefinite, ours
+from eosfw_memory.client.retrying import Patience
+from eosfw_memory.client.routing import Routes
+from eosfw_memory.codes import Code
+from eosfw_memory.deferred import Answer
+
+_NOBODY: Final = -1
+
+
+class Coordination:
+    """The coordinator as one transactional id sees it."""
+
+    def __init__(self, routes: Routes, transactional_id: str) -> None:
+        self._routes = routes
+        self.transactional_id = transactional_id
+
+    def initialise(self, timeout: float, patience: Patience) -> ProducerIdAndEpoch:
+        """Take the id over: a higher epoch, everyone before shut out."""
+        answer: Any = self._call(INIT_PRODUCER_ID, _initialise(self.transactional_id, timeout), INIT, patience, _code)
+        return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
+
+    def try_to_shut_out(self, timeout: float, patience: Patience) -> EosfwError | None:
+        """One attempt to shut holders out; None once done, else why not, retriable or for good (ADM-01)."""
+        what = self._what(INIT_PRODUCER_ID)
+        try:
+            channel = self._routes.coordinator(self.transactional_id, patience)
+            answer: Any = channel.call(INIT_PRODUCER_ID, _initialise(self.transactional_id, timeout), patience.deadline)
+        except EosfwError as why:
+            # Shutting out twice does no harm, so a lost answer is no reason to give up.
+            self._routes.forget_coordinator(self.transactional_id)
+            return why
+        code = answer["error_code"]
+        if code in LOST_COORDINATOR:
+            self._routes.forget_coordinator(self.transactional_id)
+        if code in RETRIABLE:
+            return ClusterUnavailableError(f"{what}: the coordinator is busy: {ours(code, INIT, what)}")
+        return None if code == Code.NONE else ours(code, INIT, what)
+
+    def add(self, producer: ProducerIdAndEpoch, partitions: Collection[TopicPartition], patience: Patience) -> None:
+        """Let the transaction touch partitions."""
+        topics: dict[str, list[int]] = {}
+        for topic, partition in partitions:
+            topics.setdefault(topic, []).append(partition)
+        request = Fields(
+            v3_and_below_transactional_id=self.transactional_id,
+            v3_and_below_producer_id=producer.producer_id,
+            v3_and_below_producer_epoch=producer.epoch,
+            v3_and_below_topics=[Fields(name=name, partitions=each) for name, each in topics.items()],
+        )
+        self._call(ADD_PARTITIONS, request, ADD, patience, _worst)
+
+    def end(self, producer: ProducerIdAndEpoch, patience: Patience, *, commit: bool) -> None:
+        """Decide the transaction."""
+        request = Fields(
+            transactional_id=self.transactional_id,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            committed=commit,
+        )
+        self._call(END_TXN, request, END, patience, _code)
+
+    def _call(self, api: Api, request: Fields, fates: Fates, patience: Patience, judge: Callable[[Any], int]) -> Answer:
+        while True:
+            answer = self._answer(api, request, patience)
+            if answer is not None:
+                code = judge(answer)
+                if code == Code.NONE:
+                    return answer
+                if code in LOST_COORDINATOR:
+                    self._routes.forget_coordinator(self.transactional_id)
+                if code not in RETRIABLE or not patience.again():
+                    raise ours(code, fates, self._what(api))
+
+    def _answer(self, api: Api, request: Fields, patience: Patience) -> Answer | None:
+        """The answer; None when the request never left and there is time to look for another coordinator."""
+        try:
+            return self._routes.coordinator(self.transactional_id, patience).call(api, request, patience.deadline)
+        except NoAnswerError as why:
+            raise indefinite(self._what(api), why) from why
+        except ClusterUnavailableError as why:
+            self._routes.forget_coordinator(self.transactional_id)
+            if not isinstance(why, HopelessError) and patience.again():
+                return None
+            if api is INIT_PRODUCER_ID:  # nothing happened, so it may be tried again
+                raise ClusterUnavailableError(f"{self._what(api)}: {why}; is the cluster running?") from why
+            raise indefinite(self._what(api), why) from why
+
+    def _what(self, api: Api) -> str:
+        return f"{api.name} of {self.transactional_id!r} at {self._routes.network.servers}"
+
+
+def _initialise(transactional_id: str, timeout: float) -> Fields:
+    return Fields(
+        transactional_id=transactional_id,
+        transaction_timeout=milliseconds(timeout),
+        producer_id=_NOBODY,
+        producer_epoch=_NOBODY,
+    )
+
+
+def _code(answer: Any) -> int:
+    return int(answer["error_code"])
+
+
+def _worst(answer: Any) -> int:
+    """The code that explains the others: where one partition fails, the rest is only "not attempted"."""
+    codes = [
+        each["partition_error_code"]
+        for topic in answer["results_by_topic_v3_and_below"]
+        for each in topic["results_by_partition"]
+        if each["partition_error_code"] != Code.NONE
+    ]
+    telling = [code for code in codes if code != Code.OPERATION_NOT_ATTEMPTED]
+    return int((telling or codes or [Code.NONE])[0])

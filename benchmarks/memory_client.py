@@ -1,0 +1,212 @@
+"""Measure the memory client inside the broker's process, beside confluent-kafka on the same broker (goals 5, 6, 7, 17).
+
+Both clients take turns, round by round; the ratios are those of the medians. The broker runs in this process: the
+memory client calls it directly and, as `socket`, over its port, confluent over its port. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, Fencer, IsolationLevel, NewTopic, TransactionalProducer
+from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
+from eosfw.waiting import ThreadRuntime
+from eosfw_confluent.backend import ConfluentBackend
+from eosfw_confluent.fencer import ConfluentFencer
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.fencer import MemoryFencer
+from eosfw_memory.cluster import EmbeddedCluster
+
+WAIT = 60.0
+VALUE = b"x" * 100
+RUNTIME = ThreadRuntime()
+GOALS = {"records_per_second": 1_500_000, "one_record_us": 142, "fence_us": 10, "visible_us": 100}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One client, with its fencer."""
+
+    backend: Backend
+    fencer: Fencer
+
+    def topic(self) -> str:
+        name = f"bench-{uuid.uuid4().hex[:8]}"
+        self.backend.admin().create_topics([NewTopic(name)])
+        return name
+
+    def producer(self) -> TransactionalProducer:
+        made = self.backend.producer(f"bench-{uuid.uuid4().hex[:8]}")
+        made.init_transactions(WAIT)
+        return made
+
+
+def ways(servers: str) -> dict[str, Way]:
+    given = {"bootstrap.servers": servers}
+    direct = MemoryBackend.connect({**given, "eosfw.transport": "direct"}, RUNTIME)
+    socket = MemoryBackend.connect({**given, "eosfw.transport": "socket"}, RUNTIME)
+    confluent = ConfluentBackend.connect(given, RUNTIME)
+    return {
+        "direct": Way(direct, MemoryFencer.connect(direct, {}, RUNTIME)),
+        "socket": Way(socket, MemoryFencer.connect(socket, {}, RUNTIME)),
+        "confluent": Way(confluent, ConfluentFencer.connect(confluent, {}, RUNTIME)),
+    }
+
+
+def records_per_second(way: Way, records: int) -> float:
+    """How fast records of 100 bytes are committed, 1000 in each transaction (goal 5)."""
+    topic, made = way.topic(), way.producer()
+    batch = ProducerBatch(topic, [VALUE] * 1000, partition=0)
+    began = time.perf_counter()
+    for _ in range(records // 1000):
+        made.begin_transaction()
+        made.send_batch(batch)
+        made.commit_transaction(WAIT)
+    return records / (time.perf_counter() - began)
+
+
+def read_per_second(way: Way, records: int) -> float:
+    """How fast committed records are read back as columns."""
+    topic, made = way.topic(), way.producer()
+    for _ in range(records // 1000):
+        made.begin_transaction()
+        made.send_batch(ProducerBatch(topic, [VALUE] * 1000, partition=0))
+        made.commit_transaction(WAIT)
+    one = TopicPartition(topic, 0)
+    end = way.backend.admin().end_offsets([one], IsolationLevel.READ_COMMITTED)[one]
+    began = time.perf_counter()
+    reader = way.backend.reader(IsolationLevel.READ_COMMITTED)
+    seen = sum(len(batch) for batch in reader.read({one: OffsetRange(0, end)}, WAIT))
+    return seen / (time.perf_counter() - began)
+
+
+def one_record_us(way: Way, times: int) -> float:
+    """The median duration of a transaction of one record (goal 6)."""
+    topic, made = way.topic(), way.producer()
+    record = ProducerRecord(topic, VALUE, partition=0)
+    found = []
+    for _ in range(times):
+        began = time.perf_counter()
+        made.begin_transaction()
+        made.send(record)
+        made.commit_transaction(WAIT)
+        found.append((time.perf_counter() - began) * 1e6)
+    return statistics.median(found)
+
+
+def fence_us(way: Way, victims: int) -> float:
+    """The time to fence holders with open transactions, for each (goal 7); they are opened by direct calls."""
+    topic = way.topic()
+    names = [f"bench-{uuid.uuid4().hex[:10]}" for _ in range(victims)]
+    opener = MemoryBackend.connect({"bootstrap.servers": SERVERS[0]}, RUNTIME)
+    for name in names:
+        made = opener.producer(name)
+        made.init_transactions(WAIT)
+        made.begin_transaction()
+        made.send(ProducerRecord(topic, VALUE, partition=0))
+        made.flush(WAIT)
+    began = time.perf_counter()
+    outcomes = way.fencer.fence(names, WAIT)
+    spent = time.perf_counter() - began
+    assert not any(outcomes.values())
+    opener.close()
+    return spent * 1e6 / victims
+
+
+def visible_us(way: Way, times: int) -> float:
+    """The median time from the commit call to its record at a reader on another thread (goal 17)."""
+    topic, made = way.topic(), way.producer()
+    one, seen, ready = TopicPartition(topic, 0), [], threading.Semaphore(0)
+
+    def follow() -> None:
+        reader = way.backend.reader(IsolationLevel.READ_COMMITTED)
+        for number in range(times):
+            ready.release()
+            list(reader.read({one: OffsetRange(2 * number, 2 * number + 1)}, WAIT))
+            seen.append(time.perf_counter())
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    asked = []
+    for _ in range(times):
+        ready.acquire()
+        time.sleep(0.002)
+        made.begin_transaction()
+        made.send(ProducerRecord(topic, VALUE, partition=0))
+        made.flush(WAIT)
+        asked.append(time.perf_counter())
+        made.commit_transaction(WAIT)
+    thread.join()
+    return statistics.median((after - before) * 1e6 for before, after in zip(asked, seen, strict=True))
+
+
+SERVERS: list[str] = []
+
+
+def measures(scale: float) -> dict[str, Callable[[Way], float]]:
+    return {
+        "records_per_second": lambda way: records_per_second(way, int(500_000 * scale) // 1000 * 1000),
+        "read_per_second": lambda way: read_per_second(way, int(300_000 * scale) // 1000 * 1000),
+        "one_record_us": lambda way: one_record_us(way, int(1000 * scale) + 1),
+        "fence_us": lambda way: fence_us(way, 50),
+        "visible_us": lambda way: visible_us(way, int(200 * scale) + 1),
+    }
+
+
+def compare(rounds: int, scale: float) -> dict[str, dict[str, float]]:
+    """Medians over the rounds; a first, small round warms up."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for number in range(rounds + 1):
+        cluster = EmbeddedCluster.start({}, RUNTIME)  # a fresh one, so that memory does not grow with the rounds
+        SERVERS[:] = [cluster.bootstrap_servers]
+        every = ways(cluster.bootstrap_servers)
+        for name, measure in measures(scale if number else 0.02).items():
+            for way, each in every.items():
+                value = measure(each)
+                if number:
+                    found.setdefault(name, {}).setdefault(way, []).append(value)
+        for each in every.values():
+            each.backend.close()
+        cluster.close()
+    return {name: _summary(name, by_way) for name, by_way in found.items()}
+
+
+def _summary(name: str, by_way: dict[str, list[float]]) -> dict[str, float]:
+    medians = {way: round(statistics.median(values), 1) for way, values in by_way.items()}
+    medians["direct_best"] = round((max if name.endswith("second") else min)(by_way["direct"]), 1)
+    medians["ratio_to_confluent"] = round(medians["direct"] / medians["confluent"], 4)
+    if name in GOALS:
+        medians["goal"] = GOALS[name]
+    return medians
+
+
+def fencing_grows(few: int, many: int) -> float:
+    """How much longer many take than few (goal 7: linear), by direct calls."""
+    cluster = EmbeddedCluster.start({}, RUNTIME)
+    SERVERS[:] = [cluster.bootstrap_servers]
+    way = ways(cluster.bootstrap_servers)["direct"]
+    ratio = (fence_us(way, many) * many) / (fence_us(way, few) * few)
+    cluster.close()
+    return round(ratio, 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--scale", type=float, default=1.0, help="size of each measurement")
+    arguments = parser.parse_args()
+    result: dict[str, object] = {**compare(arguments.rounds, arguments.scale)}
+    result["fence_10000_over_100"] = fencing_grows(100, 10_000)
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""Make zombies of a connector's tasks, then prove that no record is lost or repeated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_eos.lab import Eos
+    from pytest_eos.run import Run, Topic
+    from pytest_eos.verdict import assert_exactly_once, assert_no_duplicates
+    from pytest_eos.zombies import Zombie, Zombies
+
+__all__ = ["Eos", "Run", "Topic", "Zombie", "Zombies", "assert_exactly_once", "assert_no_duplicates"]
+
+_HOMES = {
+    "Eos": "lab",
+    "Run": "run",
+    "Topic": "run",
+    "Zombie": "zombies",
+    "Zombies": "zombies",
+    "assert_exactly_once": "verdict",
+    "assert_no_duplicates": "verdict",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # pytest imports this package at every start: nothing is loaded before a test asks for it.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pytest_eos' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"pytest_eos.{_HOMES[name]}"), name)

@@ -1,0 +1,16 @@
+"""Inherit one of these, write one fixture, and have your connector, store, fencer, reader or backend tested."""
+
+from pytest_eos.contracts.backend import BackendContract
+from pytest_eos.contracts.connector import Source, SourceConnectorContract
+from pytest_eos.contracts.fencer import FencerContract
+from pytest_eos.contracts.isolation_reader import IsolationReaderContract
+from pytest_eos.contracts.offset_store import OffsetStoreContract
+
+__all__ = [
+    "BackendContract",
+    "FencerContract",
+    "IsolationReaderContract",
+    "OffsetStoreContract",
+    "Source",
+    "SourceConnectorContract",
+]

@@ -1,0 +1,146 @@
+"""State what every backend must do for the framework."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import ConfigError, ProducerFencedError, TopicExistsError, UnknownTopicOrPartitionError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, Fencer, NewTopic
+from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
+from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, record
+from pytest_eos.contracts.on_backend import OnBackend
+
+
+class BackendContract(OnBackend):
+    """Inherit it, define the fixture `backend`; `fencer` is the installed one of the backend's name."""
+
+    def test_a_backend_names_itself_and_says_what_it_can(self, lab: Lab) -> None:
+        """HOOK: chosen by name, judged by capability."""
+        assert isinstance(lab.backend, Backend)
+        assert lab.backend.name
+        assert lab.backend.capabilities.lacking("transactions", "read_committed") == ()
+
+    @pytest.mark.eos_needs("batch_headers")
+    def test_a_batch_carries_headers(self, lab: Lab) -> None:
+        """Declared as `batch_headers`: each record of a column has its own."""
+        topic = lab.topic()
+        headers = [(("h", b"1"),), (), (("h", None), ("g", b""))]
+        producer = lab.producer()
+        producer.begin_transaction()
+        producer.send_batch(ProducerBatch(topic, [b"a", b"b", b"c"], partition=0, headers=headers))
+        producer.commit_transaction(WAIT)
+
+        batches = lab.backend.reader(COMMITTED, headers=True).read(lab.ranges(topic, UNCOMMITTED), WAIT)
+
+        assert [own for batch in batches for own in batch.headers or ()] == headers
+
+    @pytest.mark.eos_needs("describe_transactions")
+    def test_whoever_holds_a_partition_back_is_named(self, lab: Lab) -> None:
+        """KIP-664, declared as `describe_transactions`."""
+        topic = lab.topic()
+        lab.write(topic, b"before")
+        holder = lab.open_transaction(topic, b"open")
+
+        (found,) = lab.admin.open_transactions([TopicPartition(topic, 0)])
+
+        assert (found.transactional_id, found.first_offset) == (holder.transactional_id, 1)
+
+    def test_a_misspelt_property_is_refused_with_the_nearest_name(self, lab: Lab) -> None:
+        """CFG-05: before anything is connected."""
+        with pytest.raises(ConfigError, match=r"bootstrap\.servers"):
+            type(lab.backend).connect({"bootstrap.server": "127.0.0.1:1"}, lab.runtime)
+
+    def test_every_part_of_a_record_comes_back_as_it_was_sent(self, lab: Lab) -> None:
+        """Null is not empty, headers keep their order and may repeat."""
+        topic = lab.topic()
+        headers = (("h", b"1"), ("h", None), ("g", b""))
+        sent = [
+            ProducerRecord(topic, b"v", b"k", 0, 1_700_000_000_123, headers),
+            ProducerRecord(topic, None, b"k", 0, 1_700_000_000_124),
+            ProducerRecord(topic, b"", b"", 0, 1_700_000_000_125),
+            ProducerRecord(topic, b"v", None, 0, 1_700_000_000_126),
+        ]
+        producer = lab.producer()
+        producer.begin_transaction()
+        for one in sent:
+            producer.send(one)
+        producer.commit_transaction(WAIT)
+
+        (batch,) = lab.backend.reader(COMMITTED, headers=True).read(lab.ranges(topic, UNCOMMITTED), WAIT)
+
+        assert list(batch.keys) == [b"k", b"k", b"", None]
+        assert list(batch.values) == [b"v", None, b"", b"v"]
+        assert list(batch.timestamps) == [one.timestamp for one in sent]
+        assert batch.headers is not None
+        assert list(batch.headers) == [headers, (), (), ()]
+
+    def test_a_batch_with_keys_timestamps_and_nulls_comes_back_whole(self, lab: Lab) -> None:
+        """Ruling on batches: columns in, columns out."""
+        topic = lab.topic()
+        producer = lab.producer()
+        producer.begin_transaction()
+        producer.send_batch(ProducerBatch(topic, [b"a", None, b""], [b"k", b"k", None], 0, [5, 6, 7]))
+        producer.send_batch(ProducerBatch(topic, [b"b", None, b""], [None, b"k", b""], 0))
+        producer.send_batch(ProducerBatch(topic, [], None, 0))
+        producer.commit_transaction(WAIT)
+
+        rows = lab.rows(topic)
+
+        assert [row.value for row in rows] == [b"a", None, b"", b"b", None, b""]
+        assert [row.key for row in rows] == [b"k", b"k", None, None, b"k", b""]
+
+    def test_topics_are_created_described_and_counted(self, lab: Lab) -> None:
+        """Admin: writable as soon as created."""
+        name = lab.name()
+        lab.admin.create_topics([NewTopic(name, 3, config={"cleanup.policy": "compact"})])
+
+        assert lab.admin.partitions([name, lab.name()]) == {name: 3}
+        assert name in lab.admin.partitions()
+        assert lab.admin.topic_config(name)["cleanup.policy"] == "compact"
+        assert lab.ranges(name, UNCOMMITTED) == {TopicPartition(name, number): OffsetRange(0, 0) for number in range(3)}
+
+    def test_topics_that_exist_or_cannot_be_are_told_apart(self, lab: Lab) -> None:
+        """Admin: errors by what to do next."""
+        topic = lab.topic()
+
+        with pytest.raises(TopicExistsError, match=topic):
+            lab.admin.create_topics([NewTopic(topic)])
+        with pytest.raises(ConfigError):
+            lab.admin.create_topics([NewTopic(lab.name(), config={"no.such.property": "1"})])
+        with pytest.raises(UnknownTopicOrPartitionError):
+            lab.admin.end_offsets([TopicPartition(lab.name(), 0)], UNCOMMITTED)
+
+    def test_a_reader_is_used_again_for_other_topics_and_for_what_was_added(self, lab: Lab) -> None:
+        """LogReader: one read at a time, any number of them."""
+        first, second = lab.topic(), lab.topic()
+        lab.write(first, b"a")
+        lab.write(second, b"b")
+        assert (lab.values(first), lab.values(second), lab.values(first)) == ([b"a"], [b"b"], [b"a"])
+
+        lab.write(first, b"c")
+
+        assert lab.values(first) == [b"a", b"c"]
+
+    def test_a_read_given_up_half_way_leaves_the_reader_usable(self, lab: Lab) -> None:
+        """LogReader: an iterator may be dropped."""
+        topic = lab.topic(partitions=2)
+        for partition in range(2):
+            lab.write(topic, b"v", partition=partition)
+        reader = lab.reader(COMMITTED)
+
+        next(iter(reader.read(lab.ranges(topic, COMMITTED), WAIT)))
+
+        assert lab.values(topic) == [b"v", b"v"]
+
+    def test_a_fenced_holder_hears_of_it(self, lab: Lab, fencer: Fencer) -> None:
+        """ADM-01."""
+        topic = lab.topic()
+        victim = lab.producer()
+        fencer.fence([str(victim.transactional_id)], WAIT)
+        victim.begin_transaction()
+        victim.send(record(topic, b"late"))
+        with pytest.raises(ProducerFencedError):
+            victim.commit_transaction(WAIT)
+
+        assert lab.values(topic) == []

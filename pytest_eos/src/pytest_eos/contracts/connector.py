@@ -1,0 +1,157 @@
+"""State what a source connector must do to be exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from eosfw.config.connector import SOURCE_CONNECTOR
+from eosfw.connectors import ExactlyOnceSupport, SourceConnector
+from eosfw.records import SourceRecord
+from eosfw.runtime.preflight import connector_config
+from pytest_eos.clusters import runtime
+from pytest_eos.contracts.driving import Driver, Offsets, key_of
+from pytest_eos.group import as_texts
+from pytest_eos.installed import installed
+from pytest_eos.lab import Eos
+
+_RESUMES = 12
+"""From how many places of a source a fresh task is resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A connector with properties under which it has something to give; `most` bounds an endless source."""
+
+    connector: type[SourceConnector]
+    properties: Mapping[str, object] = field(default_factory=dict)
+    most: int = 200
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The properties as Kafka writes them."""
+        given = {"connector.class": self.connector.name, **as_texts(self.properties)}
+        if "topic" in self.connector.config.keys:
+            given.setdefault("topic", "contract")
+        return given
+
+
+class SourceConnectorContract:
+    """Inherit it, define the fixture `source`."""
+
+    @pytest.fixture
+    def source(self) -> Source:
+        """The connector under test; its source must not change while a test runs."""
+        raise pytest.UsageError(f"{type(self).__name__}: define a fixture `source` that returns a Source")
+
+    @pytest.fixture
+    def driver(self, source: Source) -> Driver:
+        """Tasks without a worker."""
+        return Driver(source.connector(), source.texts, runtime())
+
+    # --- what it says of itself
+
+    def test_it_says_that_it_is_exactly_once(self, source: Source) -> None:
+        """CFG-01: unless it says so, `exactly.once.support=required` refuses it."""
+        connector = source.connector()
+        config = connector_config(connector, "contract", source.texts)
+
+        assert connector.exactly_once_support(config) is ExactlyOnceSupport.SUPPORTED
+        assert not list(connector.problems(config))
+
+    def test_its_properties_are_documented_and_clash_with_none_of_the_frameworks(self, source: Source) -> None:
+        """CFG-05: a user meets one definition of each name."""
+        keys = source.connector.config.keys
+
+        assert not set(keys) & set(SOURCE_CONNECTOR.keys)
+        assert [name for name, key in keys.items() if not key.doc] == []
+
+    # --- how its work is split
+
+    @pytest.mark.parametrize("most", [1, 2, 5])
+    def test_it_makes_no_more_tasks_than_it_may(self, driver: Driver, most: int) -> None:
+        """TSK: `tasks.max` is a limit."""
+        assert len(driver.shares(most)) <= most
+
+    def test_no_source_partition_belongs_to_two_tasks(self, driver: Driver, source: Source) -> None:
+        """KIP-618: two owners of one offset overwrite each other."""
+        shares = [_partitions(driver.records(share, {}, source.most)) for share in driver.shares(3)]
+
+        together = [one for share in shares for one in share]
+        assert len(together) == len(set(together))
+
+    # --- what its offsets are worth
+
+    def test_the_same_source_gives_the_same_records(self, driver: Driver, source: Source) -> None:
+        """Ruling on identity: whoever cannot be replayed cannot be verified, nor resumed."""
+        first, second = (_by_partition(driver, source) for _ in range(2))
+
+        assert first == second
+        assert first, "the source gives no record: give it properties under which it does"
+
+    def test_every_record_has_an_offset_of_its_own(self, driver: Driver, source: Source) -> None:
+        """The identity of a record is its source partition and source offset."""
+        for partition, records in _by_partition(driver, source).items():
+            offsets = [key_of(record.source_offset) for record in records]
+            assert len(offsets) == len(set(offsets)), f"offsets repeat within source partition {partition}"
+
+    def test_offsets_can_be_stored(self, driver: Driver, source: Source) -> None:
+        """OFF-01: flat mappings of primitives, and the same again when read back."""
+        store = installed().offset_store()
+        for records in _by_partition(driver, source).values():
+            stated = [(record.source_partition, record.source_offset) for record in records]
+            assert len(store.encode("contract", "offsets", stated)) == len(stated)
+
+    def test_a_task_resumes_right_behind_any_committed_offset(self, driver: Driver, source: Source) -> None:
+        """OFF-02: an offset ahead of its record loses it, one behind repeats it."""
+        everything = _by_partition(driver, source)
+        for partition, records in everything.items():
+            for at in _sample(len(records)):
+                resumed = _by_partition(driver, source, _committed(records[at])).get(partition, [])
+                rest = records[at + 1 :]
+                assert resumed[: len(rest)] == rest, f"resumed behind {dict(records[at].source_offset)} of {partition}"
+
+    # --- under a worker
+
+    def test_a_run_writes_every_record_once(self, eos: Eos, source: Source) -> None:
+        """TXN-04: the worker's transactions around it."""
+        run = eos.run(source.connector, source.properties, until=source.most)
+
+        eos.assert_exactly_once(run, run.source_records())
+
+    def test_a_run_goes_on_where_the_one_before_stopped(self, eos: Eos, source: Source) -> None:
+        """OFF-02: stopped on the way, started again."""
+        eos.run(source.connector, source.properties, until=max(1, source.most // 3))
+        run = eos.run(source.connector, source.properties, until=source.most)
+
+        eos.assert_exactly_once(eos.topic(run.topics[0]), run.source_records(), key="headers")
+
+    @pytest.mark.eos_zombie(at="all", nth=1)
+    def test_a_zombie_adds_nothing_and_takes_nothing(self, eos: Eos, source: Source) -> None:
+        """KIP-618: frozen at any step, replaced, woken."""
+        run = eos.run(source.connector, source.properties, until=source.most)
+
+        eos.assert_exactly_once(run, run.source_records())
+
+
+def _by_partition(driver: Driver, source: Source, offsets: Offsets | None = None) -> dict[str, list[SourceRecord]]:
+    found: dict[str, list[SourceRecord]] = {}
+    for share in driver.shares(1):
+        for record in driver.records(share, offsets or {}, source.most):
+            found.setdefault(key_of(record.source_partition), []).append(record)
+    return found
+
+
+def _partitions(records: Iterable[SourceRecord]) -> set[str]:
+    return {key_of(record.source_partition) for record in records}
+
+
+def _committed(record: SourceRecord) -> Offsets:
+    return {key_of(record.source_partition): (record.source_partition, record.source_offset)}
+
+
+def _sample(count: int) -> list[int]:
+    """Some places of a list: the first, the last, others in between."""
+    return sorted({round(number * (count - 1) / (_RESUMES - 1)) for number in range(_RESUMES)}) if count else []

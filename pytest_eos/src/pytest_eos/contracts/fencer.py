@@ -1,0 +1,90 @@
+"""State what every fencer must do: shut out earlier holders of transactional ids."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import EosfwError, ProducerFencedError
+from eosfw.protocols import Fencer
+from pytest_eos.contracts.laboratory import WAIT, Lab, record
+from pytest_eos.contracts.on_backend import OnBackend
+
+
+class FencerContract(OnBackend):
+    """Inherit it, define the fixture `backend`; define `fencer` too, if it is not the installed one of that name."""
+
+    def test_a_fencer_names_itself(self, fencer: Fencer) -> None:
+        """HOOK: chosen by name."""
+        assert isinstance(fencer, Fencer)
+        assert fencer.name
+
+    def test_an_earlier_holder_cannot_commit_any_more(self, lab: Lab, fencer: Fencer) -> None:
+        """ADM-01: what a zombie still sends reaches no reader."""
+        topic = lab.topic()
+        zombie = lab.producer()
+
+        outcome = fencer.fence([str(zombie.transactional_id)], WAIT)
+
+        assert outcome == {zombie.transactional_id: None}
+        zombie.begin_transaction()
+        zombie.send(record(topic, b"late"))
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
+        assert lab.values(topic) == []
+
+    def test_what_an_earlier_holder_left_open_is_aborted(self, lab: Lab, fencer: Fencer) -> None:
+        """ADM-01: readers need not wait for the transaction's timeout."""
+        topic = lab.topic()
+        zombie = lab.open_transaction(topic, b"half")
+
+        fencer.fence([str(zombie.transactional_id)], WAIT)
+
+        assert lab.values(topic) == []  # waits until the transaction is decided
+        with pytest.raises(EosfwError):
+            zombie.commit_transaction(WAIT)
+
+    def test_what_was_committed_before_stays(self, lab: Lab, fencer: Fencer) -> None:
+        """Fencing takes nothing back."""
+        topic = lab.topic()
+        holder = lab.producer()
+        holder.begin_transaction()
+        holder.send(record(topic, b"kept"))
+        holder.commit_transaction(WAIT)
+
+        fencer.fence([str(holder.transactional_id)], WAIT)
+
+        assert lab.values(topic) == [b"kept"]
+
+    def test_an_id_that_nobody_holds_is_fenced_all_the_same(self, lab: Lab, fencer: Fencer) -> None:
+        """ADM-01: the leader fences ids by count, whoever used them."""
+        nobody = lab.name()
+
+        assert fencer.fence([nobody], WAIT) == {nobody: None}
+
+    def test_a_successor_may_take_the_id_over_afterwards(self, lab: Lab, fencer: Fencer) -> None:
+        """Fencing ends a holder, never the id."""
+        topic, name = lab.topic(), lab.name()
+        lab.producer(name)
+        fencer.fence([name], WAIT)
+
+        successor = lab.producer(name)
+        successor.begin_transaction()
+        successor.send(record(topic, b"new"))
+        successor.commit_transaction(WAIT)
+
+        assert lab.values(topic) == [b"new"]
+
+    def test_many_ids_are_fenced_in_one_call(self, lab: Lab, fencer: Fencer) -> None:
+        """ADM-02: each has an outcome of its own, none is forgotten."""
+        topic = lab.topic()
+        zombies = [lab.open_transaction(topic, b"half") for _ in range(5)]
+        names = [str(zombie.transactional_id) for zombie in zombies]
+
+        assert fencer.fence(names, WAIT) == dict.fromkeys(names)
+        assert lab.values(topic) == []
+
+    @pytest.mark.parametrize("ids", [[], [""]], ids=["none", "an empty one"])
+    def test_nothing_to_fence_is_a_mistake_of_the_caller(self, fencer: Fencer, ids: list[str]) -> None:
+        """Fencer: an empty collection, or an empty id, is a ValueError."""
+        with pytest.raises(ValueError, match=r"."):
+            fencer.fence(ids, WAIT)

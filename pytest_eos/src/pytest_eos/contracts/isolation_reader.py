@@ -1,0 +1,120 @@
+"""State what every isolation reader must do: show what its level may see, account for what it does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, Gap, IsolationReader
+from eosfw.records import LogBatch
+from pytest_eos.clusters import runtime
+from pytest_eos.contracts.laboratory import WAIT, Lab
+from pytest_eos.contracts.on_backend import OnBackend
+
+
+class IsolationReaderContract(OnBackend):
+    """Inherit it, define the fixtures `reader_class` and `backend`; the class's `name` says which level is meant."""
+
+    @pytest.fixture
+    def reader_class(self) -> type[IsolationReader]:
+        """The reader under test."""
+        raise pytest.UsageError(f"{type(self).__name__}: define a fixture `reader_class` that returns your reader")
+
+    @pytest.fixture
+    def reader(self, reader_class: type[IsolationReader], backend: Backend) -> Iterator[IsolationReader]:
+        """One reader over the backend."""
+        reader = reader_class.over(backend, runtime())
+        yield reader
+        reader.close()
+
+    @pytest.fixture
+    def committed_only(self, reader_class: type[IsolationReader]) -> bool:
+        """Whether its level hides what is not committed."""
+        return reader_class.name == "read_committed"
+
+    def test_committed_records_are_shown_in_order(self, lab: Lab, reader: IsolationReader) -> None:
+        """CON-01: every level shows them."""
+        topic = lab.topic()
+        lab.write(topic, b"a", b"b")
+        _transaction(lab, topic, b"c", commit=True)
+
+        assert _values(reader, topic) == [b"a", b"b", b"c"]
+
+    def test_aborted_records_are_shown_to_nobody_who_asks_for_committed_ones(
+        self, lab: Lab, reader: IsolationReader, *, committed_only: bool
+    ) -> None:
+        """CON-02: dropped, wherever they lie."""
+        topic = lab.topic()
+        _transaction(lab, topic, b"aborted", commit=False)
+        lab.write(topic, b"kept")
+        _transaction(lab, topic, b"aborted too", commit=False)
+
+        expected = [b"kept"] if committed_only else [b"aborted", b"kept", b"aborted too"]
+        assert _values(reader, topic) == expected
+
+    def test_an_open_transaction_ends_what_is_visible(
+        self, lab: Lab, reader: IsolationReader, *, committed_only: bool
+    ) -> None:
+        """CON-01: up to the last stable offset, even before records that are committed behind it."""
+        topic = lab.topic()
+        lab.write(topic, b"before")
+        lab.open_transaction(topic, b"open")
+        lab.write(topic, b"behind")
+
+        assert _values(reader, topic) == ([b"before"] if committed_only else [b"before", b"open", b"behind"])
+
+    def test_every_offset_is_shown_or_accounted_for(self, lab: Lab, reader: IsolationReader) -> None:
+        """ISO: records and gaps together are the whole range, without overlap."""
+        topic = lab.topic()
+        _transaction(lab, topic, b"a", commit=True)
+        _transaction(lab, topic, b"b", commit=False)
+        lab.write(topic, b"c")
+        ((partition, whole),) = reader.bounds([topic]).items()
+
+        offsets = [one for found in reader.read({partition: whole}, WAIT) for one in _offsets(found)]
+
+        assert sorted(offsets) == list(range(whole.start, whole.end))
+
+    def test_bounds_cover_every_partition(self, lab: Lab, reader: IsolationReader) -> None:
+        """An empty partition has an empty range."""
+        topic = lab.topic(partitions=2)
+        lab.write(topic, b"a", b"b", partition=1)
+
+        bounds = reader.bounds([topic])
+
+        ends = {one.partition: (offsets.start, offsets.end) for one, offsets in bounds.items()}
+        assert ends == {0: (0, 0), 1: (0, 2)}
+        assert set(bounds) == {TopicPartition(topic, 0), TopicPartition(topic, 1)}
+
+    def test_a_reader_reads_again_what_was_added(self, lab: Lab, reader: IsolationReader) -> None:
+        """One read at a time, any number of them."""
+        topic = lab.topic()
+        lab.write(topic, b"a")
+        assert _values(reader, topic) == [b"a"]
+
+        lab.write(topic, b"b")
+
+        assert _values(reader, topic) == [b"a", b"b"]
+
+
+def _transaction(lab: Lab, topic: str, value: bytes, *, commit: bool) -> None:
+    producer = lab.open_transaction(topic, value)
+    if commit:
+        producer.commit_transaction(WAIT)
+    else:
+        producer.abort_transaction(WAIT)
+    producer.close()
+    lab.rows(topic)  # waits for the control record, which Kafka writes behind its answer (COR-09)
+
+
+def _values(reader: IsolationReader, topic: str) -> list[bytes | None]:
+    found = reader.read(reader.bounds([topic]), WAIT)
+    return [value for batch in found if isinstance(batch, LogBatch) for value in batch.values]
+
+
+def _offsets(found: LogBatch | Gap) -> list[int]:
+    if isinstance(found, Gap):
+        return list(range(found.offsets.start, found.offsets.end))
+    return list(found.offsets)

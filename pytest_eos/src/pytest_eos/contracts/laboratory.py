@@ -1,0 +1,147 @@
+"""Set up topics, producers, readers for one test over any backend."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, IsolationLevel, LogReader, NewTopic, TransactionalProducer
+from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
+from eosfw.waiting import Runtime, Spawned
+
+WAIT = 30.0
+"""Far beyond what anything here takes: whoever waits this long has failed."""
+COMMITTED = IsolationLevel.READ_COMMITTED
+UNCOMMITTED = IsolationLevel.READ_UNCOMMITTED
+
+
+class Row(NamedTuple):
+    """One record as a reader sees it."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+class Lab:
+    """Names that no other test uses, on a cluster that others use too; `close` lets go of everything made here."""
+
+    def __init__(self, backend: Backend, runtime: Runtime) -> None:
+        self.backend = backend
+        self.runtime = runtime
+        self.admin = backend.admin()
+        self._name = f"t{uuid.uuid4().hex[:10]}"
+        self._made = 0
+        self._readers: dict[IsolationLevel, LogReader] = {}
+
+    def name(self) -> str:
+        """A fresh name, for a topic or a transactional id."""
+        self._made += 1
+        return f"{self._name}-{self._made}"
+
+    def topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
+        """A new, empty topic."""
+        name = self.name()
+        self.admin.create_topics([NewTopic(name, partitions, config=config or {})])
+        return name
+
+    def producer(self, transactional_id: str | None = None, *, timeout: float = 60.0) -> TransactionalProducer:
+        """A producer that is ready to begin."""
+        producer = self.backend.producer(transactional_id or self.name(), transaction_timeout=timeout)
+        producer.init_transactions(WAIT)
+        return producer
+
+    def write(self, topic: str, *values: bytes, partition: int = 0) -> None:
+        """Write records outside any transaction."""
+        producer = self.backend.producer(None)
+        producer.send_batch(ProducerBatch(topic, values, partition=partition))
+        producer.flush(WAIT)
+        producer.close()
+
+    def open_transaction(
+        self, topic: str, *values: bytes, transactional_id: str | None = None, timeout: float = 60.0
+    ) -> TransactionalProducer:
+        """A producer whose transaction is open, its records written to partition 0."""
+        producer = self.producer(transactional_id, timeout=timeout)
+        producer.begin_transaction()
+        producer.send_batch(ProducerBatch(topic, values, partition=0))
+        producer.flush(WAIT)
+        return producer
+
+    def end(self, topic: str, isolation: IsolationLevel, partition: int = 0) -> int:
+        """The end of a partition as a reader of this isolation sees it."""
+        one = TopicPartition(topic, partition)
+        return self.admin.end_offsets([one], isolation)[one]
+
+    def await_end(self, topic: str, end: int) -> None:
+        """Wait until every control record below an offset of partition 0 is written."""
+        self.read({TopicPartition(topic, 0): OffsetRange(0, end)})
+
+    def ranges(self, topic: str, until: IsolationLevel) -> dict[TopicPartition, OffsetRange]:
+        """All of a topic that a reader of this isolation could see now."""
+        ones = [TopicPartition(topic, number) for number in range(self.admin.partitions([topic])[topic])]
+        return {one: OffsetRange(0, end) for one, end in self.admin.end_offsets(ones, until).items()}
+
+    def read(
+        self,
+        ranges: Mapping[TopicPartition, OffsetRange],
+        isolation: IsolationLevel = COMMITTED,
+        stall_timeout: float = WAIT,
+    ) -> list[Row]:
+        """What a reader sees of some ranges, by partition and offset."""
+        rows: list[Row] = []
+        for batch in self.reader(isolation).read(ranges, stall_timeout):
+            columns = zip(batch.offsets, batch.keys, batch.values, strict=True)
+            rows += [Row(batch.partition, *column) for column in columns]
+        return sorted(rows)
+
+    def visible(self, topic: str) -> list[bytes | None]:
+        """The committed values that can be seen at this moment, before any open transaction is decided."""
+        return [row.value for row in self.read(self.ranges(topic, COMMITTED))]
+
+    def values(self, topic: str, isolation: IsolationLevel = COMMITTED) -> list[bytes | None]:
+        """The values of all that was written so far; waits until each transaction among it is decided.
+
+        Kafka answers a commit before its control records are written (COR-09), so "now" would be too early.
+        """
+        return [row.value for row in self.rows(topic, isolation)]
+
+    def rows(self, topic: str, isolation: IsolationLevel = COMMITTED) -> list[Row]:
+        """The same with their places."""
+        return self.read(self.ranges(topic, UNCOMMITTED), isolation)
+
+    def reader(self, isolation: IsolationLevel) -> LogReader:
+        """One reader per isolation level, used again and again."""
+        if isolation not in self._readers:
+            self._readers[isolation] = self.backend.reader(isolation)
+        return self._readers[isolation]
+
+    def together(self, *calls: Callable[[], object]) -> None:
+        """Run calls side by side; raise the first error."""
+        errors: list[BaseException] = []
+
+        def guarded(call: Callable[[], object]) -> Callable[[], None]:
+            def run() -> None:
+                try:
+                    call()
+                except BaseException as why:  # noqa: BLE001 - raised again below
+                    errors.append(why)
+
+            return run
+
+        running: Sequence[Spawned] = [self.runtime.spawn(f"side-{n}", guarded(c)) for n, c in enumerate(calls)]
+        if not all(one.join(WAIT) for one in running):
+            raise TimeoutError("a call did not end")
+        if errors:
+            raise errors[0]
+
+    def close(self) -> None:
+        self.backend.close()
+
+
+def record(topic: str, value: bytes, partition: int | None = 0, key: bytes | None = None) -> ProducerRecord:
+    """A record for partition 0, unless said otherwise."""
+    return ProducerRecord(topic, value, key, partition)

@@ -1,0 +1,122 @@
+"""State what every offset store must do: turn source offsets into records, and back, without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from eosfw.errors import DamagedDataError, TaskFailedError
+from eosfw.protocols import OffsetStore
+from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition
+
+_TOPIC = "offsets"
+_PARTITIONS: Sequence[SourcePartition] = (
+    {},
+    {"file": "a.txt"},
+    {"file": "ä\u2028\U0001f680.txt", "number": 3},
+    {"nothing": None, "yes": True, "share": 0.25},
+)
+_OFFSETS: Sequence[SourceOffset] = (
+    {"next": 1},
+    {"next": 2**62, "id": "x"},
+    {"share": 1e-7, "end": False},
+    {"no": None},
+)
+
+
+class OffsetStoreContract:
+    """Inherit it, define the fixture `store`."""
+
+    @pytest.fixture
+    def store(self) -> OffsetStore:
+        """The store under test."""
+        raise pytest.UsageError(f"{type(self).__name__}: define a fixture `store` that returns your OffsetStore")
+
+    def test_a_store_names_itself(self, store: OffsetStore) -> None:
+        """HOOK: chosen by name."""
+        assert isinstance(store, OffsetStore)
+        assert store.name
+
+    @pytest.mark.parametrize("partition", _PARTITIONS, ids=str)
+    @pytest.mark.parametrize("offset", _OFFSETS, ids=str)
+    def test_an_offset_comes_back_as_it_was_given(
+        self, store: OffsetStore, partition: SourcePartition, offset: SourceOffset
+    ) -> None:
+        """OFF-01: whatever primitives a connector uses."""
+        records = store.encode("c", _TOPIC, [(partition, offset)])
+
+        assert store.decode("c", _read(records)) == {store.partition_key(partition): (partition, offset)}
+
+    def test_records_go_to_the_topic_that_was_named(self, store: OffsetStore) -> None:
+        """OFF-01: the framework sends them within the transaction; a store holds no client."""
+        records = store.encode("c", _TOPIC, [({"p": 1}, {"o": 1}), ({"p": 2}, None)])
+
+        assert {record.topic for record in records} == {_TOPIC}
+
+    def test_the_later_record_wins(self, store: OffsetStore) -> None:
+        """OFF-02: as in a compacted topic."""
+        records = [*_one(store, {"p": 1}, {"o": 1}), *_one(store, {"p": 1}, {"o": 2})]
+
+        ((_, offset),) = store.decode("c", _read(records)).values()
+
+        assert offset == {"o": 2}
+
+    def test_one_partition_has_one_key_so_that_compaction_keeps_the_last(self, store: OffsetStore) -> None:
+        """OFF-01: also when an offset is forgotten."""
+        keys = {record.key for offset in ({"o": 1}, {"o": 2}, None) for record in _one(store, {"p": 1}, offset)}
+
+        assert len(keys) == 1
+        assert keys != {None}
+
+    def test_an_offset_can_be_forgotten(self, store: OffsetStore) -> None:
+        """OFF-03: None is a tombstone."""
+        records = [*_one(store, {"p": 1}, {"o": 1}), *_one(store, {"p": 1}, None)]
+
+        assert records[-1].value is None
+        assert store.decode("c", _read(records)) == {}
+
+    def test_connectors_do_not_see_each_other(self, store: OffsetStore) -> None:
+        """OFF-01: they share one topic."""
+        records = [*_one(store, {"p": 1}, {"o": 1}, "c"), *_one(store, {"p": 1}, {"o": 2}, "other")]
+
+        ((_, offset),) = store.decode("c", _read(records)).values()
+
+        assert offset == {"o": 1}
+
+    def test_a_foreign_key_is_skipped(self, store: OffsetStore) -> None:
+        """Ruling on malformed offsets: others may write to the topic."""
+        records = [ProducerRecord(_TOPIC, b"x", key) for key in (None, b"", b"\xff\x00", b"{}", b"[1]")]
+
+        assert store.decode("c", _read([*records, *_one(store, {"p": 1}, {"o": 1})])) != {}
+
+    def test_a_damaged_value_under_an_own_key_names_its_place(self, store: OffsetStore) -> None:
+        """Starting from zero would repeat everything."""
+        (record,) = _one(store, {"p": 1}, {"o": 1})
+
+        with pytest.raises(DamagedDataError, match=rf"{_TOPIC}.*\b0\b"):
+            store.decode("c", _read([ProducerRecord(_TOPIC, b"\xff not an offset", record.key)]))
+
+    def test_what_cannot_be_stated_fails_before_anything_is_written(self, store: OffsetStore) -> None:
+        """OFF-04: named by the error."""
+        with pytest.raises(TaskFailedError, match=r"deep|p"):
+            store.encode("c", _TOPIC, [({"p": 1}, {"deep": {"not": "primitive"}})])  # type: ignore[dict-item]
+
+    def test_equal_partitions_have_equal_keys(self, store: OffsetStore) -> None:
+        """`partition_key` does not depend on the order of a mapping."""
+        assert store.partition_key({"a": 1, "b": 2}) == store.partition_key({"b": 2, "a": 1})
+        assert store.partition_key({"a": 1}) != store.partition_key({"a": 2})
+
+
+def _one(
+    store: OffsetStore, partition: SourcePartition, offset: SourceOffset | None, connector: str = "c"
+) -> Sequence[ProducerRecord]:
+    return store.encode(connector, _TOPIC, [(partition, offset)])
+
+
+def _read(records: Sequence[ProducerRecord]) -> list[LogBatch]:
+    """The records as they would be read back."""
+    if not records:
+        return []
+    keys, values = [record.key for record in records], [record.value for record in records]
+    return [LogBatch(_TOPIC, 0, range(len(records)), keys, values, [0] * len(records))]

@@ -1,0 +1,44 @@
+"""Give a contract a laboratory over the backend under test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from eosfw.protocols import Backend, Fencer
+from pytest_eos.clusters import runtime
+from pytest_eos.contracts.laboratory import Lab
+from pytest_eos.installed import installed
+
+
+class OnBackend:
+    """What contracts over a backend share: its fixtures, the choice of tests by what it declares."""
+
+    @pytest.fixture
+    def backend(self) -> Backend:
+        """The backend under test, connected to a cluster on which topics can be made."""
+        raise pytest.UsageError(f"{type(self).__name__}: define a fixture `backend` that returns a connected Backend")
+
+    @pytest.fixture
+    def lab(self, backend: Backend) -> Iterator[Lab]:
+        """A laboratory over the backend, cleared up behind the test."""
+        lab = Lab(backend, runtime())
+        yield lab
+        lab.close()
+
+    @pytest.fixture
+    def fencer(self, backend: Backend) -> Iterator[Fencer]:
+        """The fencer that is installed for the backend."""
+        fencer = installed().fencer(backend.name).connect(backend, {}, runtime())
+        yield fencer
+        fencer.close()
+
+    @pytest.fixture(autouse=True)
+    def _only_what_is_declared(self, request: pytest.FixtureRequest) -> None:
+        needed = [name for mark in request.node.iter_markers("eos_needs") for name in mark.args]
+        if not needed:
+            return
+        backend = request.getfixturevalue("backend")
+        if lacking := backend.capabilities.lacking(*needed):
+            pytest.skip(f"backend {backend.name!r} does not declare {', '.join(lacking)}")

@@ -1,0 +1,159 @@
+"""Explain a verdict: who wrote each duplicate, which source offsets are missing, what should have stayed hidden."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eosfw.ids import TopicPartition
+from eosfw.records import SourceRecord
+from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, readable
+
+if TYPE_CHECKING:
+    from pytest_eos.lab import Eos
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a comparison found, with all that can be asked about it."""
+
+    seen: Any
+    difference: Difference
+    kind: Any
+    lab: Eos | None
+    connector: str = ""
+    sources: Sequence[SourceRecord] = ()
+    changed: Difference | None = None
+    """How values differ where identities agree."""
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is something to complain about."""
+        return bool(self.difference) or bool(self.changed)
+
+
+def explanation(found: Findings) -> str:
+    """The whole text of a failed assertion."""
+    return "\n".join([_headline(found), *_body(found)])
+
+
+def _headline(found: Findings) -> str:
+    what = found.difference
+    if not what:
+        return (
+            f"{_name(found)}: the source is not replayable: every record has its source partition and offset, but a "
+            f"replay by fresh tasks gives other values"
+        )
+    counts = f"{what.duplicates} duplicates, {what.missing} missing, {what.unexpected} unexpected"
+    return f"{_name(found)} is not exactly once: {counts} (records told apart by {found.kind})"
+
+
+def _name(found: Findings) -> str:
+    from pytest_eos.run import Topic
+
+    return str(found.seen) if isinstance(found.seen, Topic) else "the DataFrame"
+
+
+def _body(found: Findings) -> Iterator[str]:
+    if found.changed:
+        yield from _changed(found.changed)
+        return
+    examples = _placed(found)
+    yield from _section("duplicates", [one for one in examples if one.seen > one.due > 0], found)
+    yield from _section("unexpected: no such record up to the committed source offsets", _unexpected(examples), found)
+    yield from _missing([one for one in examples if one.seen < one.due], found)
+    yield from _visible(examples, found)
+
+
+def _unexpected(examples: Sequence[Odd]) -> list[Odd]:
+    return [one for one in examples if one.seen > one.due == 0]
+
+
+def _section(title: str, odd: Sequence[Odd], found: Findings) -> Iterator[str]:
+    if odd:
+        yield f"  {title}:"
+    for one in odd:
+        yield f"    {readable(one.identity)}: {one.seen} times"
+        yield from (f"      {place}{_writer(place, found.lab)}" for place in one.places)
+
+
+def _missing(odd: Sequence[Odd], found: Findings) -> Iterator[str]:
+    if not odd:
+        return
+    yield "  missing, though the committed source offsets lie behind them:"
+    sources = _sources_of(odd, found)
+    for one in odd:
+        source = sources.get(one.identity)
+        if source is None:
+            yield f"    {readable(one.identity)}"
+        else:
+            place = f"source partition {_flat(source.source_partition)}, source offset {_flat(source.source_offset)}"
+            yield f"    {readable(source.value or b'')}: {place}"
+
+
+def _sources_of(odd: Sequence[Odd], found: Findings) -> dict[object, SourceRecord]:
+    from pytest_eos.verdict import expected_identity
+
+    wanted = {one.identity for one in odd}
+    if not isinstance(found.kind, str):
+        return {}
+    named = ((expected_identity(one, found.kind, found.connector), one) for one in found.sources)
+    return {identity: one for identity, one in named if identity in wanted}
+
+
+def _visible(examples: Sequence[Odd], found: Findings) -> Iterator[str]:
+    """Of what is too much: the records that no transaction committed."""
+    places = [place for one in examples if one.seen > one.due for place in one.places]
+    if found.lab is None or not places:
+        return
+    topics = {place.rpartition("-")[0] for place in places}
+    committed = frozenset[str]().union(*(found.lab.topic(topic).committed_places() for topic in sorted(topics)))
+    aborted = [place for place in places if place not in committed]
+    if aborted:
+        yield "  aborted records became visible:"
+        yield from (f"    {place}{_writer(place, found.lab)}" for place in aborted)
+
+
+def _changed(changed: Difference) -> Iterator[str]:
+    for title, wrong in (
+        ("written, but not in the replay", [one for one in changed.examples if one.seen > one.due]),
+        ("in the replay, but not written", [one for one in changed.examples if one.seen < one.due]),
+    ):
+        if wrong:
+            yield f"  {title}: {', '.join(readable(one.identity) for one in wrong[:EXAMPLES])}"
+
+
+def _placed(found: Findings) -> Sequence[Odd]:
+    """The examples with their places; a topic is read once more for them."""
+    from pytest_eos.run import Topic
+    from pytest_eos.verdict import seen_identity
+
+    examples = found.difference.examples
+    if not isinstance(found.seen, Topic):
+        return examples
+    wanted: dict[object, list[str]] = {one.identity: [] for one in examples if one.seen}
+    for record in found.seen.records():
+        places = wanted.get(seen_identity(record, found.kind))
+        if places is not None and len(places) < PLACES:
+            places.append(record.place)
+    return [Odd(one.identity, one.seen, one.due, tuple(wanted.get(one.identity, ()))) for one in examples]
+
+
+def _writer(place: str, lab: Eos | None) -> str:
+    """Who wrote the record there, as far as that is known."""
+    if lab is None:
+        return ""
+    where, _, offset = place.rpartition("@")
+    topic, _, number = where.rpartition("-")
+    partition = TopicPartition(topic, int(number))
+    author = lab.authors.at(partition, int(offset))
+    producer = lab.cluster.producer_of(partition, int(offset))
+    told = [] if author is None else [str(author)]
+    told += [] if producer is None else [f"producer {producer.producer_id} epoch {producer.epoch}"]
+    return f"  by {', '.join(told)}" if told else ""
+
+
+def _flat(mapping: Any) -> str:
+    return json.dumps(dict(mapping), ensure_ascii=False, separators=(",", ":"))

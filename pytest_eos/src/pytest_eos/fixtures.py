@@ -1,0 +1,100 @@
+"""Offer the fixtures; each loads what it needs when a test asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from pytest_eos.options import SETTINGS
+from pytest_eos.tally import TALLY
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pytest_eos.clusters import Cluster
+    from pytest_eos.lab import Eos
+    from pytest_eos.markers import Haunt
+    from pytest_eos.zombies import Zombies
+
+
+@pytest.fixture(scope="session")
+def eos_unavailable(request: pytest.FixtureRequest) -> Any:
+    """Call with (`kafka` or `spark`, reason): skips the test, or fails it when `--eos-require` promised that."""
+    config = request.config
+
+    def give_up(what: str, reason: str) -> NoReturn:
+        if what in config.stash[SETTINGS].required:
+            pytest.fail(f"{what} is required by --eos-require, but: {reason}", pytrace=False)
+        config.stash[TALLY].skipped.append(reason)
+        pytest.skip(reason)
+
+    return give_up
+
+
+@pytest.fixture
+def eos_backend(request: pytest.FixtureRequest) -> str:
+    """The name of the backend under the test."""
+    param: str | None = getattr(request, "param", None)
+    if param is not None:
+        return param
+    from pytest_eos.markers import backends
+
+    return backends(None, request.config.stash[SETTINGS].backends, "--eos-backend")[0]
+
+
+@pytest.fixture
+def eos_haunt(request: pytest.FixtureRequest) -> Haunt | None:
+    """The zombie that the test's marker asks for."""
+    haunt: Haunt | None = getattr(request, "param", None)
+    return haunt
+
+
+@pytest.fixture
+def eos_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster: embedded and fresh for each test, or the one of `--eos-bootstrap-servers`."""
+    from pytest_eos.clusters import serving
+
+    with serving(request.config.stash[SETTINGS].bootstrap_servers) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def eos(
+    request: pytest.FixtureRequest, eos_cluster: Cluster, eos_backend: str, eos_haunt: Haunt | None, tmp_path: Path
+) -> Iterator[Eos]:
+    """A laboratory on the cluster: workers, runs, zombies, assertions."""
+    from pytest_eos.lab import Eos, Place
+    from pytest_eos.plugin import LABS
+
+    options = request.config.stash[SETTINGS]
+    place = Place(request.node.nodeid, tmp_path, options.seed, options.patience)
+    with Eos(eos_cluster, eos_backend, place, haunt=eos_haunt, tally=request.config.stash[TALLY]) as lab:
+        for marker in request.node.iter_markers("eos_backend"):
+            lab.refuse_without(*marker.kwargs.get("needs", ()))
+        request.node.stash.setdefault(LABS, []).append(lab)
+        yield lab
+
+
+@pytest.fixture
+def zombies(eos: Eos) -> Zombies:
+    """Freeze tasks, or whole workers, at named steps; wake them later. One that never rose fails the test."""
+    return eos.zombies
+
+
+@pytest.fixture(scope="session")
+def _eos_spark(eos_unavailable: Any) -> Iterator[SparkSession]:
+    from pytest_eos.spark import problem, session
+
+    if why := problem():
+        eos_unavailable("spark", why)
+    with session() as spark:
+        yield spark
+
+
+@pytest.fixture
+def eos_spark(_eos_spark: SparkSession) -> SparkSession:
+    """A Spark session, started by the first test that asks; skips with a remedy where there is no Spark or Java."""
+    return _eos_spark

@@ -1,0 +1,146 @@
+"""Run a worker of a group, watched, with gates to freeze its tasks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from eosfw.connectors import SourceConnector
+from eosfw.observe import Gates
+from eosfw.observe.history import History
+from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.protocols import Observer
+from eosfw.runtime import Worker
+from eosfw.runtime.preflight import connector_config
+from eosfw.waiting import Runtime
+from pytest_eos.offered import Offered
+
+LOOK = 0.005
+_STOP = 10.0
+_WORKER = {
+    "exactly.once.source.support": "enabled",
+    "offset.storage.partitions": "1",
+    "task.shutdown.graceful.timeout.ms": "20",
+}
+
+
+class Waiting:
+    """Waits for what must happen, not for ever."""
+
+    def __init__(self, runtime: Runtime, patience: float) -> None:
+        self.runtime, self.patience = runtime, patience
+
+    def until(self, happened: Callable[[], bool], what: str, state: Callable[[], str] = str) -> None:
+        """Wait; fail the test with `what` did not happen, and what did."""
+        deadline = self.runtime.now() + self.patience
+        while not happened():
+            if self.runtime.now() > deadline:
+                pytest.fail(f"waited {self.patience:g} s in vain for {what}. {state()}".strip(), pytrace=False)
+            self.runtime.sleep(LOOK)
+
+
+class WorkerGroup:
+    """One worker; another one with the same `name` is a second run of the group, which takes over from the first."""
+
+    def __init__(
+        self,
+        name: str,
+        cluster: ClusterChoice,
+        offered: Offered,
+        waiting: Waiting,
+        *,
+        observers: Sequence[Observer] = (),
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self._waiting, self._offered = waiting, offered
+        self.gates = Gates(waiting.runtime)
+        self.connectors: dict[str, Mapping[str, str]] = {}
+        pipeline = Pipeline(
+            Path("pytest-eos"), cluster, {**_WORKER, "group.id": name, **(properties or {})}, self.connectors
+        )
+        # Gates come last: they block, and whoever records must have heard before.
+        self.local = LocalRun(pipeline, offered, waiting.runtime, observers=(*observers, self.gates))
+        self._started = False
+        self.stopped = False
+
+    @property
+    def worker(self) -> Worker:
+        """The worker itself."""
+        return self.local.worker
+
+    @property
+    def history(self) -> History:
+        """What happened so far."""
+        return self.local.history
+
+    def put(self, name: str, properties: Mapping[str, object]) -> int:
+        """Put a connector, replacing the tasks of its older generation; return the new generation."""
+        texts = as_texts(properties)
+        self._start()
+        self.connectors[name] = texts
+        return self.worker.put_connector(name, texts)
+
+    def shares(self, connector: SourceConnector, name: str, properties: Mapping[str, str]) -> int:
+        """How many tasks a connector will have."""
+        config = connector_config(connector, name, properties)
+        return len(connector.task_configs(config, config["tasks.max"]))
+
+    def until(self, happened: Callable[[], bool], what: str) -> None:
+        """Wait for something; fail as soon as a task of the newest generation failed."""
+
+        def checked() -> bool:
+            for task in self.worker.status().failures:
+                pytest.fail(f"task {task.id} failed while {what} was waited for:\n{task.trace}", pytrace=False)
+            return happened()
+
+        self._waiting.until(checked, what, self.state)
+
+    def until_drained(self, idle: float = 5.0) -> None:
+        """Wait until every source said that it has no more, or was idle for so long."""
+        self.until(lambda: self.worker.drained(idle), "a drained run")
+
+    def until_records(self, count: int) -> None:
+        """Wait until so many records were committed, or the sources have no more."""
+        self.until(lambda: self.history.records >= count or self.worker.drained(5.0), f"{count} committed records")
+
+    def state(self) -> str:
+        """The last step of each task, in words."""
+        last = sorted(self.history.last_steps().items())
+        told = [f"task {lane.task} of generation {lane.generation}: {event.step.value}" for lane, event in last]
+        return f"Last step of each task: {', '.join(told) or 'none was started'}"
+
+    def stop(self) -> None:
+        """Stop cleanly: what was polled commits."""
+        self.stopped = True
+        if self._started:
+            self.gates.close()
+            self.worker.stop(_STOP)
+
+    def kill(self) -> None:
+        """Close every client at once, so that open transactions abort."""
+        self.stopped = True
+        if self._started:
+            self.worker.kill()
+
+    def _start(self) -> None:
+        if not self._started:
+            self.worker.start()
+            self._started = True
+
+    def __enter__(self) -> Self:
+        self.local.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.gates.close()
+        self.local.__exit__(None, None, None)
+
+
+def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
+    """Properties as Kafka writes them."""
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in properties.items()}

@@ -1,0 +1,259 @@
+"""Give a test everything it needs: workers on a cluster, runs, zombies, assertions."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import pytest
+
+from eosfw.connectors import SourceConnector
+from eosfw.observe import History
+from eosfw.observe.gates import Freeze
+from eosfw.observe.timeline import svg, text
+from eosfw.pipeline.model import ClusterChoice
+from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
+from eosfw.waiting import Runtime
+from pytest_eos import verdict
+from pytest_eos.clusters import Cluster, runtime
+from pytest_eos.group import Waiting, WorkerGroup, as_texts
+from pytest_eos.installed import installed
+from pytest_eos.markers import Haunt
+from pytest_eos.offered import Offered, Wrap
+from pytest_eos.provenance import Authors
+from pytest_eos.run import Run, Topic
+from pytest_eos.tally import Tally
+from pytest_eos.zombies import Zombies
+
+Until = int | Literal["drained"]
+_COLUMNS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which test this is, where it may write."""
+
+    nodeid: str
+    folder: Path
+    seed: int
+    patience: float
+
+
+class Eos:
+    """The laboratory of one test. The fixture `eos` makes it."""
+
+    def __init__(
+        self, cluster: Cluster, backend: str, place: Place, *, haunt: Haunt | None = None, tally: Tally | None = None
+    ) -> None:
+        self.cluster, self.backend_name, self.place = cluster, backend, place
+        self.tally = tally or Tally()
+        self.runtime: Runtime = runtime()
+        self.history = History(self.runtime)
+        """What happened in all workers of the test."""
+        self.authors = Authors()
+        self.waiting = Waiting(self.runtime, place.patience)
+        self.zombies = Zombies(self)
+        self.random = random.Random(f"{place.seed} {place.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
+        """Chance that `--eos-seed` repeats."""
+        self._offered = Offered(installed(), self.authors)
+        self._haunt, self._haunted = haunt, False
+        self._workers: list[WorkerGroup] = []
+        self._undo = ExitStack()
+        self._backend: Backend | None = None
+        self.last_run: Run | None = None
+        """The run that was set up last: its connector names the records that are expected of a DataFrame."""
+
+    # --- parts
+
+    @property
+    def backend(self) -> Backend:
+        """A client of the cluster, for the test's own reads and writes."""
+        if self._backend is None:
+            self._backend = installed().backend(self.backend_name).connect(self.cluster.client, self.runtime)
+            self._undo.callback(self._backend.close)
+        return self._backend
+
+    @property
+    def plugins(self) -> Offered:
+        """What workers of this test find installed."""
+        return self._offered
+
+    def use(
+        self,
+        *,
+        fencer: type[Fencer] | None = None,
+        offset_store: type[OffsetStore] | None = None,
+        isolation_reader: type[IsolationReader] | None = None,
+        wrap_backend: Wrap | None = None,
+    ) -> None:
+        """Put parts under test in the place of those installed; call it before the first worker is made."""
+        offered = self._offered
+        offered.fencer_class = fencer or offered.fencer_class
+        offered.offset_store_class = offset_store or offered.offset_store_class
+        offered.isolation_reader_class = isolation_reader or offered.isolation_reader_class
+        offered.wrap = wrap_backend or offered.wrap
+
+    def refuse_without(self, *needed: str) -> None:
+        """Fail the test when its backend cannot do what it needs."""
+        lacking = installed().backend(self.backend_name).capabilities.lacking(*needed)
+        if lacking:
+            others = [name for name in installed().names("backend") if self._can(name, needed)]
+            known = f"backends that can: {', '.join(others)}" if others else "no installed backend can"
+            pytest.fail(
+                f"backend {self.backend_name!r} lacks {', '.join(lacking)}, which this test needs; {known}",
+                pytrace=False,
+            )
+
+    def _can(self, backend: str, needed: tuple[str, ...]) -> bool:
+        return not installed().backend(backend).capabilities.lacking(*needed)
+
+    # --- workers and runs
+
+    def worker(
+        self, group: str | None = None, *, observers: Sequence[Observer] = (), **properties: object
+    ) -> WorkerGroup:
+        """The test's worker; with a group's name or properties (`offset_flush_interval_ms=10`) another one.
+
+        A worker of the same group as an earlier one takes over from it, or goes on where that one stopped.
+        """
+        if group is None and not properties and self._workers:
+            if not self._workers[-1].stopped:
+                return self._workers[-1]
+            group = self._workers[-1].name
+        given = {name.replace("_", "."): value for name, value in properties.items()}
+        made = WorkerGroup(
+            group or self.fresh_group(),
+            ClusterChoice(self.backend_name, self.cluster.client),
+            self._offered,
+            self.waiting,
+            observers=(self.history, self.authors, *observers),
+            properties=as_texts(given),
+        )
+        self._undo.enter_context(made)
+        self._workers.append(made)
+        return made
+
+    def fresh_group(self) -> str:
+        """A name of a worker group that nobody else uses."""
+        return f"eos-{uuid.uuid4().hex[:8]}"
+
+    def named(self, connector: str) -> str:
+        """What a connector is called in a run that does not say: `module:Class` and names alike."""
+        return connector.rpartition(":")[2].lower()
+
+    def run(
+        self,
+        connector: type[SourceConnector] | str,
+        properties: Mapping[str, object] | None = None,
+        *,
+        until: Until = "drained",
+        name: str | None = None,
+        worker: WorkerGroup | None = None,
+    ) -> Run:
+        """Run a connector until so many records are committed, or its sources are drained; then stop it cleanly.
+
+        Where the test is marked with `eos_zombie`, one of its tasks freezes on the way, is replaced, and wakes.
+        """
+        run = self.starting(connector, properties, name=name, worker=worker)
+        group, given = run.group, run.properties
+        if self._haunt is None:
+            group.put(run.name, given)
+            _await(group, until)
+        else:
+            self._haunted = True
+            self._run_haunted(run, self._haunt, until)
+        group.stop()
+        return run
+
+    def starting(
+        self,
+        connector: type[SourceConnector] | str,
+        properties: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
+        worker: WorkerGroup | None = None,
+    ) -> Run:
+        """A run that is set up but not put on its worker yet: `run.group.put(run.name, run.properties)` does that."""
+        cls = connector if isinstance(connector, str) else self._offered.add_connector(connector)
+        group = worker or self.worker()
+        name = name or self.named(cls)
+        kind = self._offered.connector(cls)
+        given = {"connector.class": cls, **as_texts(properties or {})}
+        given.setdefault("eosfw.identity", "headers")
+        given.setdefault("tasks.max", "2")
+        if "topic" in kind.config.keys and "topic" not in given:
+            given["topic"] = f"{group.name}-{name}"
+        self.last_run = Run(self, group, name, given)
+        return self.last_run
+
+    def topic(self, name: str) -> Topic:
+        """A topic of the cluster, to be read or judged."""
+        return Topic(self, (name,))
+
+    def _run_haunted(self, run: Run, haunt: Haunt, until: Until) -> None:
+        group, given = run.group, run.properties
+        shares = group.shares(self._offered.connector(given["connector.class"]), run.name, given)
+        # The last of several tasks, and a successor with one task less, so that source partitions move.
+        victim = shares - 1 if haunt.task is None else haunt.task
+        zombie = self.zombies.task(haunt.step, task=victim, connector=run.name, nth=haunt.nth, worker=group)
+        group.put(run.name, given)
+        zombie.await_frozen()
+        group.put(run.name, {**given, "tasks.max": str(max(1, shares - 1))})
+        _await(group, until)
+        zombie.wake().await_end()
+
+    # --- assertions
+
+    def assert_exactly_once(self, seen: Any, expected: Any, *, key: Any = None) -> None:
+        """`pytest_eos.assert_exactly_once`; `seen` may also be a topic's name."""
+        verdict.assert_exactly_once(self._seen(seen), expected, key=key, lab=self)
+
+    def assert_no_duplicates(self, seen: Any, *, key: Any = None) -> None:
+        """`pytest_eos.assert_no_duplicates`; `seen` may also be a topic's name."""
+        verdict.assert_no_duplicates(self._seen(seen), key=key, lab=self)
+
+    def _seen(self, seen: Any) -> Any:
+        return self.topic(seen) if isinstance(seen, str) else seen
+
+    # --- what a failure shows
+
+    def unrisen(self) -> str | None:
+        """Why this test shows nothing, if so: zombies it asked for did not rise."""
+        complaints = self.zombies.complaints()
+        if self._haunt is not None and not self._haunted:
+            complaints.append(f"the zombie at {self._haunt} never rose: the test called no `eos.run`.")
+        return "\n".join(complaints) or None
+
+    def timeline(self) -> str:
+        """The test's transactions in lines of characters."""
+        return text(self.history, self._freezes(), columns=_COLUMNS)
+
+    def timeline_section(self) -> str:
+        """The same, and where the picture lies."""
+        if not self.history.events():
+            return "no task was started"
+        picture = self.place.folder / "timeline.svg"
+        picture.write_text(svg(self.history, self._freezes(), title=self.place.nodeid), encoding="utf-8")
+        return f"{self.timeline()}\npicture: {picture}\nthe same chance again: --eos-seed={self.place.seed}"
+
+    def _freezes(self) -> list[Freeze]:
+        return [zombie.freeze for zombie in self.zombies.made if zombie.freeze is not None]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.zombies.close()
+        self._undo.close()
+
+
+def _await(group: WorkerGroup, until: Until) -> None:
+    if until == "drained":
+        group.until_drained()
+    else:
+        group.until_records(until)

@@ -1,0 +1,95 @@
+"""Read the markers of a test; refuse what they misspell with the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from eosfw.state.steps import TaskStep
+
+LINES = (
+    (
+        "eos_zombie(at=STEP, nth=None, task=None): run the test once per step (names, TaskSteps, `startup`,"
+        " `transaction`, `all`); `eos.run` then freezes a task at that step, lets a successor start, wakes it"
+    ),
+    "eos_backend(*names, needs=()): run the test over these backends; `needs` names capabilities it cannot do without",
+    "eos_needs(*capabilities): what a backend must declare for a contract's test to apply to it",
+    "eos_spark: needs PySpark with Java 17 or later",
+)
+_GROUPS = ("all", "startup", "transaction")
+
+
+@dataclass(frozen=True, slots=True)
+class Haunt:
+    """The zombie that a marker asks for."""
+
+    step: TaskStep
+    nth: int
+    task: int | None
+
+    def __str__(self) -> str:
+        return self.step.value
+
+
+def haunts(marker: pytest.Mark, where: str) -> list[Haunt]:
+    """One zombie per step that the marker names; UsageError when it cannot be understood."""
+    given = dict(marker.kwargs)
+    at = given.pop("at", marker.args[0] if len(marker.args) == 1 else None)
+    nth, task = given.pop("nth", None), given.pop("task", None)
+    if at is None or given or len(marker.args) > 1:
+        odd = f"; unknown: {', '.join(given)}" if given else ""
+        raise pytest.UsageError(f"{where}: write @pytest.mark.eos_zombie(at=STEP, nth=..., task=...){odd}")
+    return [Haunt(step, nth or _usual_nth(step), task) for step in steps(at, where)]
+
+
+def steps(at: object, where: str) -> list[TaskStep]:
+    """The steps that are meant."""
+    from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
+
+    possible = (*STARTUP, *TRANSACTION)
+    groups = dict(zip(_GROUPS, (possible, STARTUP, TRANSACTION), strict=True))
+    if isinstance(at, str) and at in groups:
+        return list(groups[at])
+    named: Iterable[object] = [at] if isinstance(at, str | TaskStep) else at if isinstance(at, Iterable) else [at]
+    return [_step(one, possible, where) for one in named]
+
+
+def _step(name: object, possible: Sequence[TaskStep], where: str) -> TaskStep:
+    for step in possible:
+        if name in (step, step.value, step.name):
+            return step
+    words = [*(step.value for step in possible), *_GROUPS]
+    shown = getattr(name, "value", name)
+    raise pytest.UsageError(f"{where}: a task has no step {shown!r} to freeze at{suggestion(str(shown), words)}")
+
+
+def suggestion(name: str, known: Sequence[str]) -> str:
+    """What a misspelt name may have meant, and what there is."""
+    from eosfw.config.definition import nearest
+
+    near = nearest(name.lower().replace("_", "-"), known)
+    return (f"; did you mean {near!r}?" if near else ".") + f" There are: {', '.join(known)}"
+
+
+def _usual_nth(step: TaskStep) -> int:
+    """In its second transaction a task has something committed behind it, so its successor must find the place."""
+    from eosfw.state.steps import TRANSACTION
+
+    return 2 if step in TRANSACTION else 1
+
+
+def backends(marker: pytest.Mark | None, chosen: Sequence[str], where: str) -> list[str]:
+    """The backends that a test runs over; UsageError for one that is not installed."""
+    from pytest_eos.installed import installed
+
+    there = installed().names("backend")
+    wanted = list(marker.args) if marker is not None and marker.args else list(chosen)
+    found = [name for word in wanted for name in (there if word == "all" else (word,))]
+    for name in found:
+        if name not in there:
+            raise pytest.UsageError(f"{where}: no backend {name!r} is installed{suggestion(name, there)}")
+    return list(dict.fromkeys(found))

@@ -1,0 +1,90 @@
+"""Put a test's own parts beside, or in the place of, those that are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eosfw.connectors import SourceConnector
+from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
+from eosfw.registry import Plugins
+from eosfw.waiting import Runtime
+from pytest_eos.provenance import Authors, SigningBackend
+
+Wrap = Callable[[Backend], Backend]
+
+
+class Offered(Plugins):
+    """What is installed, with a test's connectors and whatever else it replaces.
+
+    Backends made through it sign what tasks send; `wrap` puts a test's own layer under that.
+    """
+
+    def __init__(self, installed: Plugins, authors: Authors) -> None:
+        super().__init__((), installed.failures)
+        self._installed, self._authors = installed, authors
+        self._connectors: dict[str, type[SourceConnector]] = {}
+        self.fencer_class: type[Fencer] | None = None
+        self.offset_store_class: type[OffsetStore] | None = None
+        self.isolation_reader_class: type[IsolationReader] | None = None
+        self.wrap: Wrap = _as_it_is
+
+    def add_connector(self, connector: type[SourceConnector]) -> str:
+        """Offer a connector; return the name under which it is found."""
+        name: str = connector.name
+        self._connectors[name] = connector
+        return name
+
+    def connector(self, connector_class: str) -> SourceConnector:
+        own = self._connectors.get(connector_class)
+        return self._installed.connector(connector_class) if own is None else own()
+
+    def backend(self, name: str) -> Any:
+        return _Signed(self._installed.backend(name), self._authors, self.wrap)
+
+    def fencer(self, name: str) -> Any:
+        return _Unwrapping(self.fencer_class or self._installed.fencer(name))
+
+    def offset_store(self, name: str = "kafka") -> OffsetStore:
+        return self._installed.offset_store(name) if self.offset_store_class is None else self.offset_store_class()
+
+    def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:
+        return self.isolation_reader_class or self._installed.isolation_reader(name)
+
+    def cluster(self, name: str | None = None) -> type[LocalCluster]:
+        return self._installed.cluster(name)
+
+    def step_engine(self, name: str | None = None) -> type[StepEngine]:
+        return self._installed.step_engine(name)
+
+    def observers(self) -> list[Observer]:
+        return self._installed.observers()
+
+    def names(self, role: str) -> tuple[str, ...]:
+        return self._installed.names(role)
+
+
+def _as_it_is(backend: Backend) -> Backend:
+    return backend
+
+
+class _Signed:
+    """Stands for a backend's class: connects, then has its producers signed."""
+
+    def __init__(self, kind: type[Backend], authors: Authors, wrap: Wrap) -> None:
+        self._kind, self._authors, self._wrap = kind, authors, wrap
+        self.name, self.capabilities = kind.name, kind.capabilities
+
+    def connect(self, properties: Mapping[str, str], runtime: Runtime) -> Any:
+        return SigningBackend(self._wrap(self._kind.connect(properties, runtime)), self._authors)
+
+
+class _Unwrapping:
+    """Stands for a fencer's class: hands it the backend itself, which it may know better than by the protocol."""
+
+    def __init__(self, kind: type[Fencer]) -> None:
+        self._kind = kind
+        self.name = kind.name
+
+    def connect(self, backend: Any, properties: Mapping[str, str], runtime: Runtime) -> Fencer:
+        return self._kind.connect(getattr(backend, "real", backend), properties, runtime)

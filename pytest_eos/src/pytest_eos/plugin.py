@@ -1,0 +1,112 @@
+"""Hook into pytest: options, markers, header, summary, what a failing test shows.
+
+pytest imports this at every start, so it loads neither the framework nor any client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from pytest_eos import markers
+from pytest_eos.options import SETTINGS, add_options, read_options
+from pytest_eos.tally import TALLY, Tally
+
+pytest_plugins = ("pytest_eos.fixtures",)
+pytest.register_assert_rewrite("pytest_eos.contracts")
+
+LABS = pytest.StashKey[list[Any]]()
+"""The laboratories of a test."""
+_WORKER_KEY = "eos_tally"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add our options."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the options, register the markers."""
+    config.stash[SETTINGS] = read_options(config)
+    config.stash[TALLY] = Tally()
+    for line in markers.LINES:
+        config.addinivalue_line("markers", line)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say what exactly-once tests will run on."""
+    options = config.stash[SETTINGS]
+    spark = "lazy" if find_spec("pyspark") else "missing"
+    where = f" cluster={options.bootstrap_servers}" if options.bootstrap_servers else ""
+    chosen = f"backends={','.join(options.backends)}{where} spark={spark} seed={options.seed}"
+    return f"eos: {version('pytest-eos')} {chosen}"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test once per step of its zombie, once per backend."""
+    where = metafunc.definition.nodeid
+    zombie = metafunc.definition.get_closest_marker("eos_zombie")
+    if zombie is not None:
+        if "eos_haunt" not in metafunc.fixturenames:
+            raise pytest.UsageError(f"{where}: eos_zombie needs the fixture `eos` in the test's arguments")
+        metafunc.parametrize("eos_haunt", markers.haunts(zombie, where), ids=str, indirect=True)
+    chosen = metafunc.config.stash[SETTINGS].backends
+    marker = metafunc.definition.get_closest_marker("eos_backend")
+    if "eos_backend" in metafunc.fixturenames and (len(chosen) > 1 or "all" in chosen or (marker and marker.args)):
+        metafunc.parametrize("eos_backend", markers.backends(marker, chosen, where), indirect=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test whose zombie never rose: what it shows is nothing (a fault that was asked for must happen)."""
+    result = yield
+    for lab in item.stash.get(LABS, []):
+        if complaint := lab.unrisen():
+            pytest.fail(complaint, pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Show the timeline under a failing test."""
+    report = yield
+    if report.when == "call" and report.failed:
+        for lab in item.stash.get(LABS, []):
+            report.sections.append(("eos timeline", lab.timeline_section()))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many zombies rose, what was found, what was skipped."""
+    if lines := config.stash[TALLY].lines():
+        terminalreporter.section("eos")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+# --- pytest-xdist: one seed for all workers, one summary
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hand the seed to a worker."""
+    node.workerinput["eos_seed"] = node.config.stash[SETTINGS].seed
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send a worker's counts home."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[_WORKER_KEY] = session.config.stash[TALLY].as_dict()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add up what a worker counted."""
+    counted = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
+    if counted:
+        node.config.stash[TALLY].add(counted)

@@ -1,0 +1,75 @@
+"""Be the worker process that a test stops, continues, kills: `python -m pytest_eos.process_worker`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import ClassVar
+
+from eosfw.errors import ExitCode
+from eosfw.observe.lines import event_to_line
+from eosfw.state.steps import StepEvent, TaskStep
+from pytest_eos.clusters import Cluster
+from pytest_eos.lab import Eos, Place
+from pytest_eos.processes import Job
+
+_LOOK = 0.02
+
+
+class Teller:
+    """An observer that writes each step to stdout, for the test that started this process."""
+
+    name: ClassVar[str] = "eos-teller"
+
+    def observe(self, event: StepEvent) -> None:
+        sys.stdout.write(event_to_line(event) + "\n")
+        sys.stdout.flush()
+
+
+class Sleeper:
+    """An observer that stops its own process the nth time a step comes by; every thread stands still then."""
+
+    name: ClassVar[str] = "eos-sleeper"
+
+    def __init__(self, step: TaskStep, nth: int) -> None:
+        self._step, self._left = step, nth
+
+    def observe(self, event: StepEvent) -> None:
+        if event.step is not self._step:
+            return
+        self._left -= 1
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def work(job: Job) -> ExitCode:
+    """Run the connector until it is drained, or superseded."""
+    module, _, name = job.connector.partition(":")
+    connector = getattr(import_module(module), name)
+    place = Place(f"process {os.getpid()}", Path(), 0, job.patience)
+    observers = (Teller(), Sleeper(TaskStep(job.step), job.nth))
+    with Eos(Cluster(job.bootstrap_servers), job.backend, place) as lab:
+        group = lab.worker(job.group, observers=observers)
+        run = lab.starting(connector, job.properties, name=job.name, worker=group)
+        group.put(run.name, run.properties)
+        while not group.worker.status().superseded and not group.worker.drained(job.patience):
+            if group.worker.status().failures:
+                return ExitCode.VERDICT_FAILED
+            lab.runtime.sleep(_LOOK)
+        superseded = group.worker.status().superseded
+        group.stop()
+    return ExitCode.FENCED if superseded else ExitCode.OK
+
+
+def main() -> None:
+    """Read the job from stdin, work, exit with the status a command would have."""
+    given = json.loads(sys.stdin.readline())
+    sys.exit(work(Job(**{**given, "path": tuple(given["path"])})))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Run a worker in a process of its own, to be stopped, continued or killed by signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import IO, TYPE_CHECKING, Self
+
+import pytest
+
+from eosfw.observe import History
+from eosfw.observe.lines import event_from_line
+from eosfw.state.steps import TaskStep
+from pytest_eos.group import as_texts
+
+if TYPE_CHECKING:
+    from pytest_eos.lab import Eos
+
+_GRACE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker process is to do, in plain values."""
+
+    backend: str
+    bootstrap_servers: str
+    group: str
+    connector: str
+    """`module:Class`."""
+    name: str
+    properties: Mapping[str, str]
+    step: str
+    nth: int
+    path: tuple[str, ...]
+    """Where the process looks for modules."""
+    patience: float
+
+    def line(self) -> str:
+        """The job as a line of JSON."""
+        return json.dumps(asdict(self))
+
+
+class WorkerProcess:
+    """A worker in another process, which stops itself before a step."""
+
+    def __init__(self, lab: Eos, job: Job, process: subprocess.Popen[str]) -> None:
+        self._lab, self._job, self._process = lab, job, process
+        self.group, self.name = job.group, job.name
+        self.pid = process.pid
+        self.history = History(lab.runtime)
+        """What the process said of its steps."""
+        self._frozen = self._moved = False
+        self._reader = lab.runtime.spawn(f"eos-process-{self.pid}", self._listen)
+
+    @classmethod
+    def start(
+        cls, lab: Eos, connector: str, properties: Mapping[str, object], step: TaskStep, nth: int, group: str | None
+    ) -> Self:
+        """Start the process; it puts the connector at once."""
+        job = Job(
+            lab.backend_name,
+            lab.cluster.bootstrap_servers,
+            group or lab.fresh_group(),
+            connector,
+            lab.named(connector),
+            as_texts({"eosfw.identity": "headers", **properties}),
+            step.value,
+            nth,
+            tuple(entry for entry in sys.path if entry),
+            lab.place.patience,
+        )
+        command = [sys.executable, "-m", "pytest_eos.process_worker"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(job.path)}
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", env=environment)
+        _pipe(process.stdin).write(job.line() + "\n")
+        _pipe(process.stdin).flush()
+        return cls(lab, job, process)
+
+    @property
+    def rose(self) -> bool:
+        """Whether it stood frozen, then was woken or killed."""
+        return self._frozen and self._moved
+
+    def await_frozen(self) -> WorkerProcess:
+        """Wait until the whole process stands still before the step."""
+        self._lab.waiting.until(lambda: self._stopped() or self._process.poll() is not None, str(self))
+        if self._process.poll() is not None:
+            pytest.fail(f"{self.complaint()} The process ended with status {self._process.returncode}.", pytrace=False)
+        self._frozen = True
+        return self
+
+    def wake(self) -> WorkerProcess:
+        """Let the process go on (SIGCONT)."""
+        self._moved = True
+        os.kill(self.pid, signal.SIGCONT)
+        return self
+
+    def kill(self) -> WorkerProcess:
+        """End the process on the spot (SIGKILL): nothing is closed, nothing is flushed."""
+        self._moved = True
+        self._process.kill()
+        self._process.wait(_GRACE)
+        return self
+
+    def await_end(self) -> int:
+        """Wait until the process ended by itself; return its status, 5 where it found itself superseded."""
+        self._lab.waiting.until(lambda: self._process.poll() is not None, f"the end of {self}")
+        self._reader.join(_GRACE)
+        return int(self._process.returncode)
+
+    @property
+    def fenced(self) -> bool:
+        """Whether one of its tasks met a fencing error."""
+        return any(event.step is TaskStep.FENCED for event in self.history.events())
+
+    def complaint(self) -> str:
+        """Why a test with this process shows nothing."""
+        if self._frozen:
+            return f"the zombie was never woken, nor killed: {self}."
+        return f"the zombie never rose: {self} did not come by for the {self._job.nth}. time."
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.wait(_GRACE)
+        self._reader.join(_GRACE)
+        for pipe in (self._process.stdin, self._process.stdout):
+            _pipe(pipe).close()
+
+    def _stopped(self) -> bool:
+        # Looks without taking the news away from whoever waits for the end of the process.
+        look = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self.pid, look) is not None
+
+    def _listen(self) -> None:
+        for line in _pipe(self._process.stdout):
+            if line.startswith("{"):
+                event = event_from_line(line)
+                self.history.observe(event)
+                self._lab.history.observe(event)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} of group {self.group} before {self._job.step}"
+
+
+def _pipe(pipe: IO[str] | None) -> IO[str]:
+    if pipe is None:
+        raise RuntimeError("the process was started without this pipe")
+    return pipe

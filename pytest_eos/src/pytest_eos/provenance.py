@@ -1,0 +1,110 @@
+"""Remember who wrote which record: the task, its generation, its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from eosfw.errors import EosfwError
+from eosfw.ids import ConnectorTaskId, TopicPartition
+from eosfw.protocols import Backend, DeliveryCallback, TransactionalProducer
+from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
+from eosfw.state.steps import StepEvent, TaskStep
+
+_acting: ContextVar[StepEvent | None] = ContextVar("eos_acting", default=None)
+"""The step announced last on this thread of control."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who wrote a record."""
+
+    task: ConnectorTaskId
+    generation: int | None
+    transactional_id: str | None
+    transaction: int | None
+
+    def __str__(self) -> str:
+        which = f", transaction {self.transaction} of {self.transactional_id}" if self.transaction else ""
+        return f"task {self.task} of generation {self.generation}{which}"
+
+
+class Authors:
+    """An observer that knows which task acts on which thread, so that its records can be signed."""
+
+    name: ClassVar[str] = "eos-authors"
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, int, int], Author] = {}
+        self.topics: set[str] = set()
+        """Where tasks sent records of their sources."""
+
+    def observe(self, event: StepEvent) -> None:
+        _acting.set(event)
+
+    def at(self, partition: TopicPartition, offset: int) -> Author | None:
+        """Who wrote the record at a place, if it was seen."""
+        return self._of.get((*partition, offset))
+
+    def signed(self, topic: str, then: DeliveryCallback | None) -> DeliveryCallback | None:
+        """A callback that signs the record of the task that acts here, then does what was asked for."""
+        event = _acting.get()
+        if event is None or event.task is None:
+            return then
+        if event.step is not TaskStep.SEND_OFFSETS:
+            self.topics.add(topic)
+        author = Author(event.task, event.generation, event.transactional_id, event.transaction)
+        return partial(self._sign, author, then)
+
+    def _sign(
+        self,
+        author: Author,
+        then: DeliveryCallback | None,
+        metadata: RecordMetadata | None,
+        error: EosfwError | None,
+    ) -> None:
+        if metadata is not None:
+            self._of[metadata.topic, metadata.partition, metadata.offset] = author
+        if then is not None:
+            then(metadata, error)
+
+
+class SigningBackend:
+    """A backend whose producers have their records signed; everything else is the real one's."""
+
+    def __init__(self, real: Backend, authors: Authors) -> None:
+        self.real, self._authors = real, authors
+        self.name, self.capabilities = real.name, real.capabilities
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+    def producer(
+        self,
+        transactional_id: str | None,
+        *,
+        transaction_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> TransactionalProducer:
+        made = self.real.producer(transactional_id, transaction_timeout=transaction_timeout, properties=properties)
+        signing: Any = _SigningProducer(made, self._authors)
+        producer: TransactionalProducer = signing
+        return producer
+
+
+class _SigningProducer:
+    def __init__(self, real: TransactionalProducer, authors: Authors) -> None:
+        self._real, self._authors = real, authors
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
+        self._real.send(record, self._authors.signed(record.topic, on_delivery))
+
+    def send_batch(self, batch: ProducerBatch) -> None:
+        self._authors.signed(batch.topic, None)
+        self._real.send_batch(batch)

@@ -1,0 +1,158 @@
+"""Look at what a run wrote, at what its sources say it should have written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from eosfw.ids import TopicPartition
+from eosfw.observe.timeline import text
+from eosfw.pipeline.replay import replayed
+from eosfw.protocols import Admin, IsolationLevel
+from eosfw.records import Headers, LogBatch, OffsetRange, SourceRecord
+from pytest_eos.group import WorkerGroup
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pytest_eos.lab import Eos
+
+Ranges = Mapping[TopicPartition, OffsetRange]
+
+
+class Record(NamedTuple):
+    """One record as a reader sees it."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+    @property
+    def place(self) -> str:
+        """Topic, partition, offset in one word."""
+        return f"{self.topic}-{self.partition}@{self.offset}"
+
+
+class Topic:
+    """Topics of the test's cluster; `since` leaves out what was there before."""
+
+    def __init__(self, lab: Eos, topics: tuple[str, ...], since: Mapping[TopicPartition, int] | None = None) -> None:
+        self.lab = lab
+        self._topics, self._since = topics, since or {}
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Their names."""
+        return self._topics
+
+    def ranges(self) -> Ranges:
+        """From the start to the end that the isolation reader under test sees, once nothing written before is open."""
+        with closing(self.lab.backend.admin()) as admin:
+            self._await_decided(admin)
+        plugins = self.lab.plugins
+        with closing(plugins.isolation_reader().over(self.lab.backend, self.lab.runtime)) as reader:
+            bounds = reader.bounds(self.topics)
+        return {one: OffsetRange(max(r.start, self._since.get(one, 0)), r.end) for one, r in bounds.items()}
+
+    def records(self) -> Iterator[Record]:
+        """What the isolation reader shows, by partition and offset."""
+        ranges = self.ranges()
+        plugins = self.lab.plugins
+        with closing(plugins.isolation_reader().over(self.lab.backend, self.lab.runtime, headers=True)) as reader:
+            for batch in reader.read(ranges, self.lab.place.patience):
+                if isinstance(batch, LogBatch):
+                    yield from rows(batch)
+
+    def committed_places(self) -> frozenset[str]:
+        """Where committed records lie, by the backend's own reader, whatever reader is under test."""
+        with closing(self.lab.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
+            batches = reader.read(self.ranges(), self.lab.place.patience)
+            return frozenset(row.place for batch in batches for row in rows(batch))
+
+    def values(self) -> list[bytes | None]:
+        """The values, sorted."""
+        return sorted((record.value for record in self.records()), key=lambda value: value or b"")
+
+    def dataframe(self, spark: SparkSession) -> DataFrame:
+        """The same records in Spark, with the columns of Spark's Kafka source, headers included."""
+        ranges = self.ranges()
+        reader = spark.read.format("eosfw").option("backend", self.lab.backend_name)
+        return (
+            reader.option("kafka.bootstrap.servers", self.lab.cluster.bootstrap_servers)
+            .option("assign", json.dumps(_partitions(ranges)))
+            .option("startingOffsets", json.dumps(_offsets(ranges, "start")))
+            .option("endingOffsets", json.dumps(_offsets(ranges, "end")))
+            .option("includeHeaders", "true")
+            .load()
+        )
+
+    def _await_decided(self, admin: Admin) -> None:
+        counts = admin.partitions(self.topics)
+        ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+        written = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
+
+        def decided() -> bool:
+            stable = admin.end_offsets(ones, IsolationLevel.READ_COMMITTED)
+            return all(stable[one] >= end for one, end in written.items())
+
+        self.lab.waiting.until(decided, f"the end of every transaction in {', '.join(self.topics)}")
+
+    def __str__(self) -> str:
+        return f"topic {', '.join(self.topics)}"
+
+
+class Run(Topic):
+    """A connector's run: what became visible, what an independent replay of its source says should have."""
+
+    def __init__(self, lab: Eos, group: WorkerGroup, name: str, properties: Mapping[str, str]) -> None:
+        super().__init__(lab, (), _ends(lab))
+        self.group, self.name, self.properties = group, name, properties
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Where the connector wrote."""
+        told = self.properties.get("topic")
+        return tuple(sorted({*self.lab.authors.topics, *((told,) if told else ())}))
+
+    def source_records(self) -> list[SourceRecord]:
+        """What should have been written: fresh tasks replay the source up to the committed offsets (ruling 7)."""
+        return [record for chunk in replayed(self.group.local, self.name) for record in chunk]
+
+    def timeline(self) -> str:
+        """The run's transactions in lines of characters."""
+        return text(self.group.history)
+
+    def __str__(self) -> str:
+        return f"connector {self.name}, topic {', '.join(self.topics)}"
+
+
+def rows(batch: LogBatch) -> Iterator[Record]:
+    """The records of a batch, one by one."""
+    headers = batch.headers or [()] * len(batch)
+    for offset, key, value, own in zip(batch.offsets, batch.keys, batch.values, headers, strict=True):
+        yield Record(batch.topic, batch.partition, offset, key, value, own)
+
+
+def _ends(lab: Eos) -> Mapping[TopicPartition, int]:
+    with closing(lab.backend.admin()) as admin:
+        ones = [TopicPartition(topic, n) for topic, count in admin.partitions().items() for n in range(count)]
+        return admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
+
+
+def _partitions(ranges: Ranges) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for one in sorted(ranges):
+        found.setdefault(one.topic, []).append(one.partition)
+    return found
+
+
+def _offsets(ranges: Ranges, end: str) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for one, offsets in ranges.items():
+        found.setdefault(one.topic, {})[str(one.partition)] = getattr(offsets, end)
+    return found

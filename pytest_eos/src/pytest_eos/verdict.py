@@ -1,0 +1,121 @@
+"""Assert that every record appears once, or say what is wrong and where it comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from eosfw.errors import DamagedDataError
+from eosfw.identity import check_kind, identity_headers, identity_of
+from eosfw.records import SourceRecord
+from pytest_eos.difference import Difference, compare, repeated
+from pytest_eos.explaining import Findings, explanation
+from pytest_eos.frames import compare_frame, duplicates_in_frame, is_frame
+from pytest_eos.run import Record, Run, Topic
+
+if TYPE_CHECKING:
+    from pytest_eos.lab import Eos
+
+
+def assert_exactly_once(seen: Any, expected: Any, *, key: Any = None, lab: Eos | None = None) -> None:
+    """Assert that `seen` holds every expected record once and nothing else; explain what is wrong.
+
+    `seen` is a Run, a Topic or a DataFrame. `expected` is a list of SourceRecords (`run.source_records()`), of values,
+    or a DataFrame with the columns of the key. `key` says what identifies a record: "headers" (default where
+    SourceRecords are expected), "value" (default otherwise), "field:NAME" of a JSON value, or columns of a DataFrame.
+    """
+    __tracebackhide__ = True
+    found = _judged(seen, expected, key, lab)
+    _raise_if(found)
+
+
+def assert_no_duplicates(seen: Any, *, key: Any = None, lab: Eos | None = None) -> None:
+    """Assert that no record appears twice in a Run, a Topic or a DataFrame; explain where they come from."""
+    __tracebackhide__ = True
+    kind = key or ("headers" if isinstance(seen, Run) else "value")
+    if is_frame(seen):
+        difference = duplicates_in_frame(seen, kind)
+    else:
+        counts = _counted(seen, kind)
+        difference = compare(counts, Counter(dict.fromkeys(counts, 1)))
+    _raise_if(Findings(seen, difference, kind, _lab(seen, lab)))
+
+
+def _judged(seen: Any, expected: Any, key: Any, lab: Eos | None) -> Findings:
+    if not is_frame(expected):
+        expected = list(expected)
+    sources = not is_frame(expected) and bool(expected) and all(isinstance(one, SourceRecord) for one in expected)
+    kind = key or ("headers" if sources else "value")
+    name = _connector(seen, lab)
+    difference = _compared(seen, expected, kind, name)
+    findings = Findings(seen, difference, kind, _lab(seen, lab), name, expected if sources else ())
+    if sources and kind == "headers" and not difference:
+        # Same identities: are they the same records, too? A source that cannot be replayed shows here.
+        findings.changed = _compared(seen, expected, "value", name, may_repeat=True)
+    return findings
+
+
+def _compared(seen: Any, expected: Any, kind: Any, connector: str, *, may_repeat: bool = False) -> Difference:
+    if is_frame(seen) and not _is_kind(kind):
+        return compare_frame(seen, expected, kind)
+    due = due_counts(expected, kind, connector)
+    if not may_repeat and (complaint := repeated(due)):
+        raise ValueError(complaint)
+    if is_frame(seen):
+        return compare_frame(seen, due, kind)
+    return compare(_counted(seen, kind), due)
+
+
+def due_counts(expected: Iterable[Any], kind: str, connector: str) -> Counter[bytes]:
+    """How often each identity should appear."""
+    return Counter(expected_identity(one, kind, connector) for one in expected)
+
+
+def expected_identity(one: Any, kind: str, connector: str) -> bytes:
+    """The identity of something expected: a SourceRecord, or the identity's own bytes or text."""
+    if isinstance(one, SourceRecord):
+        headers = one.headers
+        if kind == "headers":
+            headers += identity_headers(connector, one.source_partition, one.source_offset)
+        return identity_of(one.value, headers, kind)
+    if isinstance(one, bytes | None):
+        return one or b""
+    return str(one).encode()
+
+
+def _counted(seen: Topic, kind: str) -> Counter[bytes]:
+    check_kind(kind)
+    return Counter(seen_identity(record, kind) for record in seen.records())
+
+
+def seen_identity(record: Record, kind: str) -> bytes:
+    """The identity of a record that was read; one without any counts as one that nobody expects."""
+    try:
+        return identity_of(record.value, record.headers, kind)
+    except DamagedDataError:
+        return b""
+
+
+def _is_kind(key: Any) -> bool:
+    return key in ("headers", "value") or (isinstance(key, str) and key.startswith("field:"))
+
+
+def _connector(seen: Any, lab: Eos | None) -> str:
+    if isinstance(seen, Run):
+        return seen.name
+    return lab.last_run.name if lab is not None and lab.last_run is not None else ""
+
+
+def _lab(seen: Any, lab: Eos | None) -> Eos | None:
+    return seen.lab if isinstance(seen, Topic) else lab
+
+
+def _raise_if(found: Findings) -> None:
+    __tracebackhide__ = True
+    if not found.anything:
+        return
+    if found.lab is not None:
+        found.lab.tally.duplicates += found.difference.duplicates + found.difference.unexpected
+        found.lab.tally.missing += found.difference.missing
+    raise AssertionError(explanation(found))

@@ -1,0 +1,93 @@
+"""Whatever is broken on purpose makes the assertion fail, with the right explanation."""
+
+from __future__ import annotations
+
+import pytest
+from tests.pytest_eos import broken
+
+from pytest_eos.installed import installed
+
+pytest_plugins = ("pytester",)
+installed()  # loaded here, so that tests inside tests need not load it again and again
+
+TEST = """\
+import pytest
+from tests.pytest_eos import broken
+from tests.pytest_eos.counter import CounterConnector
+
+@pytest.mark.eos_zombie(at="{step}")
+def test_it(eos):
+    {use}
+    run = eos.run({connector}, {{"until": 24}})
+    eos.assert_exactly_once(run, run.source_records())
+"""
+CASES = {
+    "a fencer that does not fence": (
+        "send-offsets",
+        "eos.use(fencer=broken.IdleFencer)",
+        "CounterConnector",
+        [
+            "*is not exactly once: 4 duplicates, 0 missing, 16 unexpected*",
+            "*duplicates:*",
+            '*counter {"stream":"s1"} {"next":5}: 2 times*',
+            "*@*by task counter-1 of generation 0, transaction 2 of eos-*, producer * epoch *",
+            "*@*by task counter-0 of generation 1, transaction *",
+        ],
+    ),
+    "a reader that shows aborted records": (
+        "commit",
+        "eos.use(isolation_reader=broken.ShowsAll)",
+        "CounterConnector",
+        [
+            "* duplicates, 0 missing, 0 unexpected*",
+            "*aborted records became visible:*",
+            "*@*by task counter-1 of generation 0, transaction 2*",
+        ],
+    ),
+    "offsets written outside the transaction": (
+        "commit",
+        "eos.use(wrap_backend=broken.OffsetsOutside)",
+        "CounterConnector",
+        [
+            "*0 duplicates, 4 missing*",
+            "*missing, though the committed source offsets lie behind them:*",
+            '*s1:4: source partition {"stream":"s1"}, source offset {"next":5}*',
+        ],
+    ),
+    "a connector whose offsets run ahead of its records": (
+        "commit",
+        "pass",
+        "broken.Ahead",
+        ["*missing, though*", '*s1:4: source partition {"stream":"s1"}, source offset {"next":6}*'],
+    ),
+    "a connector that cannot be replayed": (
+        "commit",
+        "pass",
+        "broken.Random",
+        ["*the source is not replayable*", "*written, but not in the replay: *", "*in the replay, but not written: *"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_broken_part_is_found_out(pytester, case):
+    """A proof is worth what it refuses: each plugin here breaks one promise."""
+    step, use, connector, lines = CASES[case]
+    pytester.makepyfile(TEST.format(step=step, use=use, connector=connector))
+
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--eos-patience=20")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"E{line}" if line.startswith("*") else line for line in lines])
+    result.stdout.fnmatch_lines(["*- eos timeline -*", "leader*", "picture: *timeline.svg"])
+
+
+def test_the_same_test_passes_where_nothing_is_broken(pytester):
+    """So it is the broken part that fails it."""
+    assert broken.IdleFencer
+    pytester.makepyfile(TEST.format(step="send-offsets", use="pass", connector="CounterConnector"))
+
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["zombies: 1 raised, 1 fenced, 0 stopped by themselves"])

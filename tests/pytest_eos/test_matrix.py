@@ -1,0 +1,149 @@
+"""A zombie at every step, over every backend: nothing twice, nothing missing, the zombie fenced or stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.pytest_eos.broken import ShowsAll
+from tests.pytest_eos.counter import CounterConnector
+
+from eosfw.builtin.isolation import ReadUncommitted
+from eosfw.runtime.leader import Leader
+from eosfw.runtime.startup import Startup
+from eosfw.state.startup import Standing
+from eosfw.state.steps import TRANSACTION, TaskStep
+from pytest_eos.clusters import Cluster, serving
+
+WORLDS = {
+    "memory": ("memory", None),
+    "memory-socket": ("memory", "socket"),
+    "confluent": ("confluent", None),
+    "confluent-kafka": ("confluent", "real_kafka"),
+    "memory-kafka": ("memory", "real_kafka"),
+}
+PROPERTIES = {"streams": 3, "until": 20}
+MANY = {**PROPERTIES, "tasks.max": 2}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.kafka] * ("kafka" in name)) for name in WORLDS])
+def world(request):
+    return WORLDS[request.param]
+
+
+@pytest.fixture
+def eos_backend(world):
+    return world[0]
+
+
+@pytest.fixture
+def eos_cluster(request, world):
+    """In the place of the plugin's own: embedded, by direct calls or a socket, or a real Kafka."""
+    _, where = world
+    if where == "real_kafka":
+        yield Cluster(request.getfixturevalue("real_kafka"))
+        return
+    with serving(None) as cluster:
+        yield cluster if where is None else replace(cluster, properties={"eosfw.transport": where})
+
+
+@pytest.mark.eos_zombie(at="all")
+def test_a_task_that_sleeps_at_any_step_adds_nothing_and_takes_nothing(eos):
+    """FEN-01..10, TXN-02: replaced with one task less, so that source partitions move; then woken."""
+    run = eos.run(CounterConnector, PROPERTIES)
+
+    eos.assert_exactly_once(run, run.source_records())
+    (zombie,) = eos.zombies.made
+    assert zombie.rose
+    writing = zombie.freeze.event.step in TRANSACTION[1:]
+    assert zombie.fenced or not writing
+
+
+def two_runs(eos, step):
+    """A whole run sleeps, another takes the group over; the first wakes while the second is half way."""
+    first = eos.starting(CounterConnector, MANY)
+    zombie = eos.zombies.task(step, task=1, worker=first.group, nth=2 if TaskStep(step) in TRANSACTION else 1)
+    first.group.put(first.name, first.properties)
+    zombie.await_frozen()
+
+    worker = eos.worker(first.group.name)
+    second = eos.starting(CounterConnector, {**first.properties, "tasks.max": 1}, worker=worker)
+    half_way = eos.zombies.task("poll", nth=3, worker=worker)
+    worker.put(second.name, second.properties)
+    half_way.await_frozen()
+    zombie.wake()
+    eos.waiting.until(lambda: ended(zombie) or wrote(zombie), "what the zombie does")
+    stopped_by_itself = ended(zombie)
+    half_way.wake()
+    worker.until_drained()
+    for group in (first.group, worker):
+        group.stop()
+    return eos.topic(first.topics[0]), second.source_records(), stopped_by_itself
+
+
+def ended(zombie):
+    last = zombie._group.history.last_steps()[zombie.lane].step
+    return last in (TaskStep.SUPERSEDED, TaskStep.STOPPED, TaskStep.FAILED)
+
+
+def wrote(zombie):
+    """Whether it committed something after it woke."""
+    woken = zombie.freeze.until or float("inf")
+    committed = [e for e in zombie._group.history.events() if e.step is TaskStep.COMMITTED and e.at > woken]
+    return any(event.task.task == zombie.lane.task for event in committed)
+
+
+@pytest.mark.parametrize("step", ["init-producer", "read-config", "check-ownership", "read-offsets", "send", "commit"])
+def test_a_run_that_sleeps_at_a_step_stops_when_it_finds_another(eos, step):
+    """Ruling 1, FEN-09: nobody asked it to stop; its own checks, or the coordinator, tell it."""
+    written, expected, stopped_by_itself = two_runs(eos, step)
+
+    eos.assert_exactly_once(written, expected)
+    assert stopped_by_itself
+
+
+# --- switches that exist here alone: each takes one protection away, and the same scenario must notice
+
+
+ONE_IS_ENOUGH = pytest.mark.parametrize("world", [WORLDS["memory"]], ids=["memory"])
+
+
+@ONE_IS_ENOUGH
+def test_without_the_task_count_record_the_matrix_fails(eos, monkeypatch):
+    """FEN-05: who does not know how many tasks there were fences too few."""
+    monkeypatch.setattr(Leader, "_write_task_count", lambda *_: None)
+    monkeypatch.setattr("eosfw.runtime.startup.standing_before_init", lambda *_, **__: Standing.OWNER)
+
+    written, expected, _ = two_runs(eos, "send-offsets")
+
+    with pytest.raises(AssertionError, match=r"[1-9]\d* duplicates"):
+        eos.assert_exactly_once(written, expected)
+
+
+@ONE_IS_ENOUGH
+def test_without_the_check_after_initialising_the_matrix_fails(eos, monkeypatch):
+    """FEN-09: a task that initialised late must look whether it still owns its share."""
+    checked = Startup._refuse_unless
+
+    def unless_after_init(self, found, wanted):
+        if self._board.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
+            checked(self, found, wanted)
+
+    monkeypatch.setattr(Startup, "_refuse_unless", unless_after_init)
+
+    written, expected, _ = two_runs(eos, "init-producer")
+
+    with pytest.raises(AssertionError, match=r"[1-9]\d* duplicates"):
+        eos.assert_exactly_once(written, expected)
+
+
+@ONE_IS_ENOUGH
+def test_with_a_reader_of_uncommitted_records_the_matrix_fails(eos):
+    """CON-02: what a zombie left behind shows."""
+    assert issubclass(ShowsAll, ReadUncommitted)
+    eos.use(isolation_reader=ShowsAll)
+
+    written, expected, _ = two_runs(eos, "commit")
+
+    with pytest.raises(AssertionError, match="aborted records became visible"):
+        eos.assert_exactly_once(written, expected)

@@ -1,0 +1,193 @@
+"""pytest-eos is a well-behaved pytest plugin."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from tests.pytest_eos import counter
+
+from pytest_eos import spark
+from pytest_eos.installed import installed
+
+pytest_plugins = ("pytester",)
+QUIET = ("-p", "no:cacheprovider")
+HEAD = "import pytest\nfrom tests.pytest_eos.counter import CounterConnector\n"
+installed()  # loaded here, so that tests inside tests need not load it again and again
+
+
+def run(pytester, test, *arguments):
+    """Run a test file inside this process."""
+    pytester.makepyfile(HEAD + dedent(test))
+    return pytester.runpytest_inprocess(*QUIET, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ("eos_zombie(at='comit')", "*no step 'comit' to freeze at; did you mean 'commit'?*"),
+        ("eos_zombie(at='fenced')", "*no step 'fenced' to freeze at*There are: request-fencing*"),
+        ("eos_zombie(step='commit')", "*write @pytest.mark.eos_zombie(at=STEP*unknown: step*"),
+        ("eos_backend('memry')", "*no backend 'memry' is installed; did you mean 'memory'?*"),
+    ],
+)
+def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, said):
+    """Bad input: an unknown step or backend in a marker."""
+    result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([said])
+
+
+def test_a_misspelt_backend_on_the_command_line_is_refused(pytester):
+    """Bad input: the same for an option."""
+    result = run(pytester, "def test_it(eos): pass", "--eos-backend=memory,confluence")
+
+    result.stdout.fnmatch_lines(["*no backend 'confluence' is installed; did you mean 'confluent'?*"])
+
+
+def test_a_zombie_that_never_rose_fails_the_test(pytester):
+    """Design decision 10: what never happened proves nothing."""
+    result = run(
+        pytester,
+        """
+    def test_gate_never_reached(eos, zombies):
+        zombies.task("commit", nth=1000)
+        eos.run(CounterConnector)
+
+    def test_never_woken(eos, zombies):
+        zombie = zombies.task("commit")
+        run = eos.starting(CounterConnector)
+        run.group.put(run.name, run.properties)
+        zombie.await_frozen()
+
+    @pytest.mark.eos_zombie(at="poll", nth=1000)
+    def test_marker_never_reached(eos):
+        eos.run(CounterConnector)
+
+    @pytest.mark.eos_zombie(at="poll")
+    def test_no_run(eos):
+        pass
+    """,
+    )
+
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "*the zombie never rose: no task came by for the 1000. time*before commit*",
+            "*the zombie was never woken: *before commit* stood frozen until the end of the test.",
+            "*the zombie never rose: *before poll*",
+            "*the zombie at poll never rose: the test called no `eos.run`.",
+        ]
+    )
+
+
+def test_expected_data_that_is_not_unique_is_refused(pytester):
+    """Bad input: it could not tell a duplicate from what is due."""
+    result = run(
+        pytester,
+        """
+    def test_it(eos):
+        run = eos.run(CounterConnector)
+        eos.assert_exactly_once(run, [b"a", b"a", b"b"], key="value")
+    """,
+    )
+
+    result.stdout.fnmatch_lines(["E*ValueError: the expected data is itself not unique: 1 identities*for example a;*"])
+
+
+def test_a_test_that_needs_what_its_backend_lacks_is_refused(pytester):
+    """Bad input: said before anything runs, with the backends that can."""
+    result = run(pytester, "@pytest.mark.eos_backend('confluent', needs=['batch_headers'])\ndef test_it(eos): pass")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*backend 'confluent' lacks batch_headers, which this test needs; *memory*"])
+
+
+def test_without_spark_a_test_skips_with_the_remedy(pytester, monkeypatch):
+    """Spark or Java missing: skip, and say it in the summary."""
+    monkeypatch.setattr(spark, "problem", lambda: "no Java here: install a JDK")
+
+    result = run(pytester, "def test_it(eos_spark): pass")
+
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["skipped: no Java here: install a JDK"])
+
+
+@pytest.mark.parametrize("how", ["option", "ini"])
+def test_a_promised_spark_that_is_missing_fails(pytester, monkeypatch, how):
+    """`--eos-require`: what continuous integration promised must be there."""
+    monkeypatch.setattr(spark, "problem", lambda: "no Java here: install a JDK")
+    if how == "ini":
+        pytester.makeini("[pytest]\neos_require = spark\n")
+
+    result = run(pytester, "def test_it(eos_spark): pass", *(["--eos-require=kafka,spark"] if how == "option" else []))
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*spark is required by --eos-require, but: no Java here: install a JDK"])
+
+
+def test_the_header_says_what_tests_run_on(pytester):
+    """One line: version, backends, Spark, seed."""
+    result = run(pytester, "def test_it(eos): eos.run(CounterConnector)", "--eos-seed=7")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["eos: 0.1.0 backends=memory spark=lazy seed=7"])
+
+
+def test_all_installed_backends_take_their_turn(pytester):
+    """`--eos-backend=all`: one test per backend."""
+    result = run(pytester, "def test_it(eos): eos.run(CounterConnector)", "--eos-backend=all", "-v")
+
+    result.stdout.fnmatch_lines(["*test_it[[]confluent[]] PASSED*", "*test_it[[]memory[]] PASSED*"])
+
+
+def test_workers_of_xdist_share_the_seed_and_the_summary(pytester):
+    """xdist-safe: chance repeats, counts add up."""
+    pytester.makepyfile(
+        counter=Path(counter.__file__).read_text(encoding="utf-8"),
+        test_it="""
+        import pytest
+        from counter import CounterConnector
+
+        @pytest.mark.eos_zombie(at=["commit", "poll", "send"])
+        def test_it(eos):
+            run = eos.run(CounterConnector)
+            eos.assert_exactly_once(run, run.source_records())
+
+        def test_seed(eos):
+            assert eos.place.seed == 11
+        """,
+    )
+
+    result = pytester.runpytest_subprocess(*QUIET, "-n2", "--eos-seed=11")
+
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["zombies: 3 raised, *"])
+
+
+def test_switched_off_it_leaves_nothing_behind(pytester):
+    """`-p no:eos`: no header, no fixture, no harm."""
+    pytester.makepyfile("def test_it(): pass")
+
+    result = pytester.runpytest_subprocess(*QUIET, "-p", "no:eos")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("eos:*")
+
+
+def test_loading_it_loads_nothing_heavy():
+    """An empty run pays for a few small modules: no framework, no client, no Spark."""
+    code = (
+        "import sys, json, pytest; before = set(sys.modules); import pytest_eos.plugin, pytest_eos.fixtures\n"
+        "print(json.dumps(sorted({name.split('.')[0] for name in set(sys.modules) - before})))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    heavy = {"eosfw", "pyspark", "pyarrow", "confluent_kafka", "kio", "kafka", "numpy", "pluggy"}
+    assert not heavy & set(json.loads(done.stdout))
