@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 
@@ -136,7 +137,8 @@ def test_the_header_says_what_tests_run_on(pytester):
     result = run(pytester, "def test_it(eos): eos.run(CounterConnector)", "--eos-seed=7")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["eos: 0.1.0 backends=memory spark=lazy seed=7"])
+    spark = "lazy" if find_spec("pyspark") else "missing"
+    result.stdout.fnmatch_lines([f"eos: 0.1.0 backends=memory spark={spark} seed=7"])
 
 
 def test_all_installed_backends_take_their_turn(pytester):
