@@ -72,6 +72,7 @@ def eos(
     options = request.config.stash[SETTINGS]
     place = Place(request.node.nodeid, tmp_path, options.seed, options.patience)
     with Eos(eos_cluster, eos_backend, place, haunt=eos_haunt, tally=request.config.stash[TALLY]) as lab:
+        lab.refuse_without("transactions", "read_committed")  # what exactly-once rests on
         for marker in request.node.iter_markers("eos_backend"):
             lab.refuse_without(*marker.kwargs.get("needs", ()))
         request.node.stash.setdefault(LABS, []).append(lab)

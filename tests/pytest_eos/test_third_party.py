@@ -1,0 +1,134 @@
+"""Third parties enter by the same door: what they bring is used, what it lacks is named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+SLOW = Path(__file__).parents[2] / "examples" / "slow-backend"
+PLAIN = """\
+from eosfw import hookimpl
+from eosfw.capabilities import Capabilities
+from eosfw_memory.client.backend import MemoryBackend
+
+class PlainBackend(MemoryBackend):
+    name, capabilities = "plain", Capabilities(read_committed=True)
+
+@hookimpl
+def eosfw_backends():
+    return [PlainBackend]
+"""
+PIPELINE = """\
+[cluster]
+backend = "{backend}"
+[worker]
+"group.id" = "g"
+{worker}
+[connectors.lines]
+"connector.class" = "file"
+file = "lines.txt"
+topic = "lines"
+"""
+
+
+@pytest.fixture
+def door(tmp_path):
+    """Install a module as a distribution of its own that lives as long as the test; run Python with it."""
+    site = tmp_path / "site"
+
+    def install(distribution, module, text):
+        info = site / f"{distribution.replace('-', '_')}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[eosfw]\nentry = {module}\n")
+        (site / f"{module}.py").write_text(text)
+
+        def python(*arguments):
+            return subprocess.run(
+                [sys.executable, *arguments],
+                env={**os.environ, "PYTHONPATH": str(site), "PYTEST_ADDOPTS": ""},
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=100,
+            )
+
+        return python
+
+    return install
+
+
+def eosfw(python, *arguments):
+    return python("-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", *arguments)
+
+
+def write(folder, backend, worker=""):
+    (folder / "lines.txt").write_text("a\nb\n")
+    (folder / "pipeline.toml").write_text(PIPELINE.format(backend=backend, worker=worker))
+    return "pipeline.toml"
+
+
+def test_a_backend_that_lacks_transactions_is_refused_with_what_it_lacks(door, tmp_path):
+    """HOOK, ruling 17: by the capability it declares, before anything starts; exit code 3."""
+    ran = eosfw(door("acme-plain", "acme_plain", PLAIN), "run", write(tmp_path, "plain"))
+
+    assert ran.returncode == 3
+    assert "backend 'plain' cannot run exactly once: it lacks transactions" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_the_same_backend_runs_where_nobody_asked_for_transactions(door, tmp_path):
+    """So it is the missing capability that is refused, not the stranger."""
+    file = write(tmp_path, "plain", '"exactly.once.source.support" = "disabled"')
+
+    ran = eosfw(door("acme-plain", "acme_plain", PLAIN), "run", file)
+
+    assert ran.returncode == 0, ran.stderr
+    assert "2 records" in ran.stdout
+
+
+def test_a_test_over_a_backend_that_lacks_transactions_is_refused(door, tmp_path):
+    """The fixture says it before a worker starts, with the backends that can."""
+    (tmp_path / "test_it.py").write_text("def test_it(eos): eos.run('file', {'file': 'lines.txt'})\n")
+
+    ran = door("acme-plain", "acme_plain", PLAIN)("-m", "pytest", "-pno:cacheprovider", "--eos-backend=plain")
+
+    assert ran.returncode == 1
+    assert "backend 'plain' lacks transactions, which this test needs; backends that can: " in ran.stdout
+
+
+def test_a_wrapping_backend_runs_a_pipeline(door, tmp_path):
+    """The example of the page on backends, through the command line."""
+    python = door("eosfw-slow", "eosfw_slow", (SLOW / "eosfw_slow.py").read_text())
+
+    ran = eosfw(python, "run", write(tmp_path, "slow"))
+    listed = eosfw(python, "plugins")
+
+    assert ran.returncode == 0, ran.stderr
+    assert "2 records committed" in ran.stdout
+    assert "eosfw-slow" in listed.stdout
+
+
+def test_a_wrapping_backend_keeps_every_promise_of_a_backend(door, tmp_path):
+    """Its own tests, as its author runs them: the contracts, and zombies."""
+    (tmp_path / "test_slow.py").write_text((SLOW / "test_slow.py").read_text())
+
+    python = door("eosfw-slow", "eosfw_slow", (SLOW / "eosfw_slow.py").read_text())
+    ran = python("-m", "pytest", "-pno:cacheprovider", "-q", "test_slow.py")
+
+    assert ran.returncode == 0, ran.stdout
+    assert "zombies: 3 raised" in ran.stdout
+    assert "skipped" not in ran.stdout
+
+
+def test_the_example_is_offered_under_the_entry_point_that_was_tested():
+    """What the tests above install by hand is what a wheel of it would."""
+    project = tomllib.loads((SLOW / "pyproject.toml").read_text())["project"]
+
+    assert project["entry-points"]["eosfw"] == {"slow": "eosfw_slow"}
