@@ -120,7 +120,7 @@ class Run(Topic):
         return tuple(sorted({*self.lab.authors.topics, *((told,) if told else ())}))
 
     def source_records(self) -> list[SourceRecord]:
-        """What should have been written: fresh tasks replay the source up to the committed offsets (ruling 7)."""
+        """What should have been written: fresh tasks replay the source up to the committed offsets."""
         return [record for chunk in replayed(self.group.local, self.name) for record in chunk]
 
     def timeline(self) -> str:

@@ -1,0 +1,90 @@
+"""Write docs/reference/errors.md from the errors themselves; a test finds the page out of date."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+from eosfw import errors
+from eosfw.errors import AbortableError, EosfwError, FatalError, IndefiniteOutcomeError, RetriableError
+
+PAGE = Path(__file__).with_name("errors.md")
+HEAD = """# Errors
+
+Every error that eosfw raises on purpose is a class of `eosfw.errors`. Its text says what happened, to what, and what to
+do next. Its class says what the caller must do, its *fate*:
+
+| fate | class | what a caller does |
+|---|---|---|
+| retry | `RetriableError` | nothing happened: make the same call again |
+| abort | `AbortableError` | abort the transaction, go on with the same producer |
+| close | `FatalError` | close the producer, never use it again |
+| discard | `IndefiniteOutcomeError` | nobody knows whether it happened: throw the producer away, read the committed \
+offsets, go on from there |
+| none | | the call cannot succeed until somebody changes something |
+
+Workers do all this by themselves. The fate matters to who writes a backend, or uses a producer directly. The last
+column is for who runs a pipeline. [Exit codes](exit-codes.md) are those of a command that ends with the error.
+
+This page is made from the code by `python docs/reference/errors_page.py`.
+
+| error | fate | exit code | meaning | what to do |
+|---|---|---|---|---|
+"""
+FATES = {IndefiniteOutcomeError: "discard", RetriableError: "retry", AbortableError: "abort", FatalError: "close"}
+REMEDIES = {
+    "RetriableError": "Wait. If it stays, look at the cluster.",
+    "AbortableError": "Read the text. The worker fails the task after it aborted.",
+    "FatalError": "Read the text. The task fails; the next run goes on behind the last commit.",
+    "IndefiniteOutcomeError": "Nothing. The worker asks the cluster what was committed, and goes on behind it.",
+    "IllegalStateError": "Mend the code that calls the producer: see `eosfw.protocols.TransactionalProducer`.",
+    "ProducerFencedError": "Nothing, if a newer run took over. Otherwise a transaction ran too long: raise"
+    " `producer.override.transaction.timeout.ms`, or commit more often.",
+    "InvalidProducerEpochError": "As for `ProducerFencedError`.",
+    "InvalidTxnStateError": "Start the run again. If it comes back, somebody else uses the transactional id.",
+    "InvalidPidMappingError": "Start the run again. The cluster forgets transactional ids that are unused for long"
+    " (`transactional.id.expiration.ms`).",
+    "InvalidTransactionTimeoutError": "Lower `producer.override.transaction.timeout.ms`, or raise the broker's"
+    " `transaction.max.timeout.ms`.",
+    "OutOfOrderSequenceError": "Run again: it goes on behind the last commit.",
+    "ConcurrentTransactionsError": "Nothing. The call is made again.",
+    "TransactionalIdAuthorizationError": "Let the principal Write and Describe the transactional id.",
+    "TopicAuthorizationError": "Let the principal use the topic.",
+    "GroupAuthorizationError": "Let the principal use the group.",
+    "UnknownTopicOrPartitionError": "Create the topic, or correct its name.",
+    "RecordTooLargeError": "Make records smaller, or raise `max.message.bytes` of the topic.",
+    "TopicExistsError": "Nothing, if the topic is the one you wanted.",
+    "ClusterUnavailableError": "Check that the address is right and the broker runs.",
+    "ReadStalledError": "Wait for the open transaction that the text names to end, or fence its owner.",
+    "ConfigError": "Correct every line that the text names.",
+    "PluginError": "Install, or repair, the distribution that the text names; `eosfw plugins` lists them all.",
+    "DamagedDataError": "Look at the place that the text names. Restore the source, or give the connector a new name.",
+    "SupersededError": "Nothing. The newer run does the work.",
+    "PrivilegedWriteError": "Nothing, if another run of the group took over. Otherwise start the run again.",
+    "TaskFailedError": "Mend the connector or its data. The next run goes on behind the last commit.",
+    "StepFailedError": "Mend the step, then `eosfw run --steps-only`.",
+    "InterruptedRunError": "Run again: it goes on behind the last commit.",
+}
+
+
+def page() -> str:
+    """The whole page."""
+    return HEAD + "".join(f"{row}\n" for row in _rows())
+
+
+def classes() -> list[type[EosfwError]]:
+    """Every error, in the order of the module, its root left out."""
+    found = [value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, EosfwError)]
+    return [one for one in found if one is not EosfwError]
+
+
+def _rows() -> Iterator[str]:
+    for one in classes():
+        fate = next((word for kind, word in FATES.items() if issubclass(one, kind)), "none")
+        meaning = " ".join((inspect.getdoc(one) or "").split())
+        yield f"| `{one.__name__}` | {fate} | {int(one.exit_code)} | {meaning} | {REMEDIES[one.__name__]} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,72 @@
+"""Write docs/reference/hooks.md from the hook specifications; a test finds the page out of date."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eosfw import connectors, hookspecs, protocols
+
+PAGE = Path(__file__).with_name("hooks.md")
+HEAD = """# Hooks
+
+A plugin is a module. An entry point of the group `eosfw` names it. The module defines functions with the names below
+and decorates them with `eosfw.hookimpl`. Each function returns classes, and each class names itself: `name = "..."`.
+
+- The parts that come with eosfw enter by the same door.
+- Two classes of one role with one name are refused. The message names both distributions.
+- A plugin that cannot be loaded does not stop the others. `eosfw plugins` shows it, and the reason.
+- The group `eosfw.commands` is for commands: an entry point of it becomes a subcommand of `eosfw`.
+
+[Write a connector](../how-to/write-a-connector.md) and [write a backend](../how-to/write-a-backend.md) show plugins
+that run. This page is made from the code by `python docs/reference/hooks_page.py`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    hooks = [value for name, value in vars(hookspecs).items() if name.startswith("eosfw_")]
+    return "\n".join([HEAD, *(line for hook in hooks for line in _section(hook))])
+
+
+def _section(hook: Any) -> Iterator[str]:
+    name = re.search(r"type\[(\w+)\]", str(hook.__annotations__["return"]))
+    assert name is not None
+    contract = getattr(protocols, name[1], None) or getattr(connectors, name[1])
+    yield f"## {hook.__name__}\n"
+    yield f"`{hook.__name__}{_signature(hook)}`\n"
+    yield f"{_prose(hook)}\n"
+    yield f"Contract: `{contract.__module__}.{contract.__name__}`. {_prose(contract)}\n"
+    yield "| member | meaning |"
+    yield "|---|---|"
+    yield from _members(contract)
+    yield ""
+
+
+def _members(contract: type) -> Iterator[str]:
+    for name in contract.__annotations__:
+        yield f"| `{name}` | `{contract.__annotations__[name]}` |"
+    for name, member in vars(contract).items():
+        function = getattr(member, "__func__", member)
+        if not name.startswith("_") and inspect.isfunction(function):
+            signature = _signature(function)
+            kind = "class method: " if isinstance(member, classmethod) else ""
+            yield f"| `{name}{signature}` | {kind}{_prose(function).replace('|', chr(92) + '|')} |"
+
+
+def _signature(function: Any) -> str:
+    whole = inspect.signature(function)
+    members = [one for name, one in whole.parameters.items() if name not in ("self", "cls")]
+    return str(whole.replace(parameters=members)).replace("'", "").replace(" | ", " or ")
+
+
+def _prose(documented: Any) -> str:
+    """A docstring as one paragraph."""
+    return " ".join((inspect.getdoc(documented) or "").split())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

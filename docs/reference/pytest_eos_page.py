@@ -1,0 +1,149 @@
+"""Write docs/reference/pytest-eos.md from the plugin itself; a test finds the page out of date."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eosfw.state.steps import STARTUP, TRANSACTION
+from pytest_eos import assert_exactly_once, assert_no_duplicates, contracts, fixtures
+from pytest_eos.lab import Eos
+from pytest_eos.markers import LINES
+from pytest_eos.options import add_options
+from pytest_eos.run import Run, Topic
+from pytest_eos.zombies import Zombie, Zombies
+
+PAGE = Path(__file__).with_name("pytest-eos.md")
+HEAD = """# pytest-eos
+
+A pytest plugin. Install it, and pytest finds it. [Test a connector](../how-to/test-a-connector.md) shows its use. This
+page is made from the code by `python docs/reference/pytest_eos_page.py`.
+"""
+HIDDEN = {"unrisen", "timeline_section", "complaints", "complaint", "close", "refuse_without", "eos_haunt"}
+"""What pytest-eos calls itself."""
+
+
+class Recorder:
+    """Stands for pytest's parser, and keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.options: list[tuple[str, dict[str, Any]]] = []
+        self.inis: list[str] = []
+
+    def getgroup(self, *_: str) -> Recorder:
+        return self
+
+    def addoption(self, name: str, **given: Any) -> None:
+        self.options.append((name, given))
+
+    def addini(self, name: str, *_: Any, **__: Any) -> None:
+        self.inis.append(name)
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(
+        [
+            HEAD,
+            *_options(),
+            *_markers(),
+            *_fixtures(),
+            *_section("The fixture `eos`", Eos),
+            *_section("What `eos.run` returns", Run, Topic),
+            *_section("The fixture `zombies`", Zombies),
+            *_section("What `zombies.task` returns", Zombie),
+            *_assertions(),
+            *_contracts(),
+        ]
+    )
+
+
+def _options() -> Iterator[str]:
+    recorder = Recorder()
+    add_options(recorder)  # type: ignore[arg-type]
+    yield "## Options\n"
+    yield "The second name is for configuration files (`pytest.ini`, `pyproject.toml`).\n"
+    yield "| option | in a file | meaning |"
+    yield "|---|---|---|"
+    for (name, given), ini in zip(recorder.options, recorder.inis, strict=True):
+        takes = given.get("metavar", "")
+        yield f"| `{name} {takes}` | `{ini}` | {given['help']} |"
+    yield ""
+
+
+def _markers() -> Iterator[str]:
+    yield "## Markers\n"
+    for line in LINES:
+        name, _, meaning = line.partition("):")
+        name, meaning = (f"{name})", meaning) if meaning else tuple(line.split(":", 1))
+        yield f"- `{name}`: {meaning.strip()}"
+    for title, steps in (("startup", STARTUP), ("transaction", TRANSACTION)):
+        yield f"- Steps of `{title}`, in order: {', '.join(f'`{step.value}`' for step in steps)}."
+    yield ""
+
+
+def _fixtures() -> Iterator[str]:
+    yield "## Fixtures\n"
+    yield "| fixture | gives |"
+    yield "|---|---|"
+    for name, value in vars(fixtures).items():
+        if type(value).__name__ == "FixtureFunctionDefinition" and name not in HIDDEN and not name.startswith("_"):
+            yield f"| `{name}` | {_prose(value)} |"
+    yield ""
+
+
+def _section(title: str, *kinds: type) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield f"{_prose(kinds[0])}\n"
+    yield "| member | does |"
+    yield "|---|---|"
+    for kind in kinds:
+        for name, member in vars(kind).items():
+            documented = inspect.isfunction(member) or isinstance(member, property)
+            if documented and name not in HIDDEN and not name.startswith("_") and inspect.getdoc(member):
+                call = _call(name, member) if inspect.isfunction(member) else name
+                yield f"| `{call}` | {_prose(member)} |"
+    yield ""
+
+
+def _call(name: str, function: Any) -> str:
+    given = [str(one.replace(annotation=one.empty)) for one in inspect.signature(function).parameters.values()]
+    stars = [text for text in given if text != "self"]
+    return f"{name}({', '.join(stars)})"
+
+
+def _assertions() -> Iterator[str]:
+    yield "## Assertions\n"
+    for one in (assert_exactly_once, assert_no_duplicates):
+        yield f"- `pytest_eos.{_call(one.__name__, one)}`: {_prose(one)}"
+    yield ""
+
+
+def _contracts() -> Iterator[str]:
+    yield "## Contracts\n"
+    yield "Inherit one of these classes of `pytest_eos.contracts`, define its fixture, and get every test."
+    yield "How: [test a connector](../how-to/test-a-connector.md), [write a backend](../how-to/write-a-backend.md).\n"
+    for name in contracts.__all__:
+        contract = getattr(contracts, name)
+        tests = [test for test in dir(contract) if test.startswith("test_")]
+        if tests:
+            yield f"### {name}\n"
+            yield f"{_prose(contract)}\n"
+            yield from (f"- {test.removeprefix('test_').replace('_', ' ')}" for test in _in_order(contract, tests))
+            yield ""
+
+
+def _in_order(contract: type, tests: list[str]) -> list[str]:
+    written = [name for kind in contract.__mro__ for name in vars(kind)]
+    return sorted(tests, key=written.index)
+
+
+def _prose(documented: Any) -> str:
+    """A docstring as one paragraph."""
+    return " ".join((inspect.getdoc(documented) or "").split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

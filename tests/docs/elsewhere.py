@@ -1,0 +1,23 @@
+"""Name what a page shows but the tests of pages cannot run, with who does run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A command, why it is not run here, and the text of the file that shows who runs it."""
+
+    command: str
+    why: str
+    file: str
+    text: str
+
+
+_NETWORK = "installs from a package index into a fresh environment"
+ELSEWHERE = (
+    Elsewhere("python -m venv .venv && . .venv/bin/activate", _NETWORK, ".ci/run", "-m venv"),
+    Elsewhere("pip install uv && uv run tox", "it would run these tests", ".ci/run", "uv run --quiet tox"),
+    Elsewhere("pip install uv && uv run eosfw demo", _NETWORK, ".ci/run", "uv run --quiet eosfw demo"),
+)

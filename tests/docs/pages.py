@@ -1,0 +1,53 @@
+"""Find the pages a reader may open, and what Markdown says is in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[2]
+_WHERE = ("*.md", "docs/**/*.md", "backends/*/README.md", "plugins/*/README.md", "pytest_eos/README.md")
+_ALSO = ("examples/**/*.md", "changelog.d/README.md", "benchmarks/README.md")
+PAGES = sorted({str(path.relative_to(ROOT)) for pattern in (*_WHERE, *_ALSO) for path in ROOT.glob(pattern)})
+"""Every page of the repository that is written for readers, by its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link or picture of a page, and the line of the paragraph it stands in."""
+
+    target: str
+    line: int
+
+
+def tokens(page: str) -> list[Token]:
+    """A page as GitHub's kind of Markdown sees it, blocks and what stands in their lines."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return MarkdownIt("commonmark").enable("table").parse(text)
+
+
+def inline(page: str) -> Iterator[tuple[Token, int]]:
+    """What stands in the lines of a page: texts, spans of code, links; each with its line."""
+    for token in tokens(page):
+        for child in token.children or ():
+            yield child, (token.map or [0])[0] + 1
+
+
+def links(page: str) -> Iterator[Link]:
+    """Where a page leads to."""
+    for child, line in inline(page):
+        target = child.attrs.get("href") or child.attrs.get("src")
+        if isinstance(target, str):
+            yield Link(target, line)
+
+
+def anchors(page: str) -> set[str]:
+    """The headings of a page, as GitHub names them in links."""
+    found = tokens(page)
+    titles = [found[at + 1].content for at, token in enumerate(found) if token.type == "heading_open"]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

@@ -1,0 +1,150 @@
+"""Run a page as a reader would: save its files, type its commands, execute its Python, in the order of the page."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from sybil import Example, Sybil
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.markdown import CodeBlockParser
+from tests.docs.elsewhere import ELSEWHERE, Elsewhere
+from tests.docs.pages import ROOT
+from tests.docs.terminal import Terminal, typed
+
+_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql))\n")
+_ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):9092")
+_PIPELINE = {"cluster", "worker", "connectors", "steps"}
+_EDITABLE = "pip install -e ."
+
+
+class NobodyRunsItError(AssertionError):
+    """A block that neither this test nor a named other one runs."""
+
+
+class Reader:
+    """Somebody who follows one page in an empty folder with a copy of `examples/`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._terminal = Terminal(folder)
+        self._python = PythonEvaluator()
+        self._address = f"127.0.0.1:{_free_port()}"
+        self._unused: dict[str, int] = {}
+        self.met: set[Elsewhere] = set()
+        """What was left to others."""
+        shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("output", "__pycache__"))
+
+    def follow(self, page: str) -> None:
+        """Run every block of a page."""
+        kinds = {"python": self._run_python, "toml": self._run_toml, "ini": self._save, "console": self._run_console}
+        parsers = [CodeBlockParser(language, _evaluator(run)) for language, run in kinds.items()]
+        here = Path.cwd()
+        os.chdir(self._folder)
+        try:
+            for example in Sybil(parsers=parsers).parse(ROOT / page).examples():
+                example.evaluate()
+            self._terminal.settle()
+        finally:
+            os.chdir(here)
+            self._terminal.close()
+        if self._unused:
+            raise NobodyRunsItError(f"{page}: files that no command uses: {self._unused}")
+
+    def _text(self, example: Example) -> str:
+        # A page says 9092; tests run side by side.
+        return _ADDRESS.sub(self._address, str(example.parsed))
+
+    def _saved(self, example: Example) -> bool:
+        """Whether the block names a file in its first line, and so was saved."""
+        text = self._text(example)
+        named = _NAME.match(text)
+        if named is None:
+            return False
+        path = self._folder / named[1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        self._unused[named[1]] = example.line
+        return True
+
+    def _save(self, example: Example) -> None:
+        if not self._saved(example):
+            raise NobodyRunsItError(f"{example.path}:{example.line}: the first line names no file")
+
+    def _run_python(self, example: Example) -> None:
+        if not self._saved(example):
+            self._python(example)
+
+    def _run_toml(self, example: Example) -> None:
+        if self._saved(example):
+            return
+        text = self._text(example)
+        tables = set(tomllib.loads(text))
+        if not tables <= _PIPELINE:
+            raise NobodyRunsItError(f"{example.path}:{example.line}: no pipeline, and its first line names no file")
+        path = self._folder / f"line-{example.line}.toml"
+        path.write_text(_completed(text, tables), encoding="utf-8")
+        check = ["eosfw", "run", "--check", path.name]
+        environment = self._terminal.environment
+        done = subprocess.run(check, capture_output=True, text=True, check=False, env=environment, cwd=self._folder)
+        assert done.returncode == 0, f"{example.path}:{example.line}: {done.stdout}{done.stderr}"
+
+    def _run_console(self, example: Example) -> None:
+        commands = list(typed(self._text(example)))
+        if not commands:
+            raise NobodyRunsItError(f"{example.path}:{example.line}: a console block has lines that start with `$ `")
+        for one in commands:
+            self._use(one.command)
+            elsewhere = next((row for row in ELSEWHERE if row.command == one.command), None)
+            if elsewhere is not None:
+                self.met.add(elsewhere)
+            elif one.command == _EDITABLE:
+                self._install()
+            else:
+                self._terminal.type(one)
+
+    def _use(self, command: str) -> None:
+        whole = re.search(r"\bpytest(?! [^-])", command) is not None or command == _EDITABLE
+        used = [name for name in self._unused if whole or name in command or Path(name).stem in command]
+        for name in used:
+            del self._unused[name]
+
+    def _install(self) -> None:
+        """Do what an editable installation amounts to: a path, the metadata of entry points."""
+        project = tomllib.loads((self._folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        info = self._folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        info.mkdir()
+        name, version = project["name"], project["version"]
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        points = [
+            f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in members.items())
+            for group, members in project.get("entry-points", {}).items()
+        ]
+        (info / "entry_points.txt").write_text("".join(points))
+        self._terminal.environment["PYTHONPATH"] = f"{self._folder}{os.pathsep}{self._folder / 'src'}"
+
+
+def _evaluator(run: Callable[[Example], None]) -> Callable[[Example], None]:
+    def evaluate(example: Example) -> None:
+        run(example)
+
+    return evaluate
+
+
+def _completed(text: str, tables: set[str]) -> str:
+    """A fragment of a pipeline file with what every pipeline needs."""
+    worker = "" if "worker" in tables else '[worker]\n"group.id" = "docs"\n'
+    return f"{text}\n{worker}"
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port

@@ -1,0 +1,134 @@
+"""Type a page's commands into a shell, and compare what it answers with what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+HOME = "/home/me"
+"""How pages write the folder that a reader works in."""
+_ECHO_STATUS = "echo $?"
+_FOREIGN = ("PYTEST_", "EOS_", "VIRTUAL_ENV", "COV_")
+_VARIES = (
+    (re.compile(r"\b\d+\.\d+ ?s\b"), "N s"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "HOST:PORT"),
+    (re.compile(r"seed=\d+"), "seed=N"),
+    (re.compile(r"={3,}"), "==="),
+    (re.compile(r"-{4,}"), "----"),
+    (re.compile(r" {3,}"), "  "),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command behind a `$`, and the lines that the page shows under it."""
+
+    command: str
+    shown: str
+
+
+def typed(block: str) -> Iterator[Typed]:
+    """The commands of a console block; one may go on over lines that end with a backslash."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = re.sub(r"\\\n\s*", "", part).partition("\n")
+        yield Typed(command.strip(), shown.strip("\n"))
+
+
+def agrees(shown: str, said: str) -> bool:
+    """Whether an answer is the one shown: `...` stands for anything; times, ports, ruled lines vary."""
+    pattern = re.escape(_steady(shown)).replace(re.escape("..."), ".*?")
+    return re.fullmatch(pattern, _steady(said), re.DOTALL) is not None
+
+
+def _steady(text: str) -> str:
+    for varying, name in _VARIES:
+        text = varying.sub(name, text)
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+class Terminal:
+    """A shell in a folder of its own; what it started in the background ends with it."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._home = self._folder = folder
+        own = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{own.get('PATH', '')}"
+        self.environment = {**own, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", **(environment or {})}
+        self._status = 0
+        self._background: list[subprocess.Popen[str]] = []
+
+    def type(self, one: Typed) -> None:
+        """Run a command; fail where it ends with an error that the page does not mention, or says something else."""
+        if one.command.endswith("&"):
+            said = self._start(one)
+        elif one.command == _ECHO_STATUS:
+            said, self._status = str(self._status), 0
+        else:
+            self.settle()
+            said = self._run(one.command)
+        said = said.replace(str(self._home), HOME)
+        # What a page does not show may be anything, as long as it is no failure.
+        if one.shown and not agrees(one.shown, said):
+            raise AssertionError(f"$ {one.command}\n--- the page shows\n{one.shown}\n--- it says\n{said}")
+        self._last = f"$ {one.command}\n{said}"
+
+    def settle(self) -> None:
+        """Fail when the last command failed and the page did not go on with `echo $?`."""
+        if self._status:
+            raise AssertionError(f"status {self._status}, and the page does not say so:\n{self._last}")
+
+    def _run(self, command: str) -> str:
+        # The third descriptor tells where the shell stands afterwards.
+        ours, theirs = os.pipe()
+        script = f"{command}\nstatus=$?; pwd -P >&{theirs}; exit $status"
+        with os.fdopen(ours) as place:
+            done = subprocess.run(
+                ["bash", "-c", script],
+                cwd=self._folder,
+                env=self.environment,
+                pass_fds=(theirs,),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            os.close(theirs)
+            self._folder = Path(place.read().strip() or self._folder)
+        self._status = done.returncode
+        return done.stdout
+
+    def _start(self, one: Typed) -> str:
+        process = subprocess.Popen(
+            ["bash", "-c", f"exec {one.command.rstrip('&')}"],
+            cwd=self._folder,
+            env=self.environment,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._background.append(process)
+        return "".join(_lines(process.stdout, len(one.shown.splitlines())))
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        for process in self._background:
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in self._background:
+            process.wait(30)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def _lines(stream: IO[str] | None, count: int) -> Iterator[str]:
+    for _, line in zip(range(count), stream or (), strict=False):
+        yield line

@@ -1,0 +1,33 @@
+"""Every link leads somewhere, every page can be found."""
+
+from __future__ import annotations
+
+import os.path
+
+import pytest
+from tests.docs.pages import PAGES, ROOT, anchors, links
+
+
+def leads_to(page, target):
+    """The file and the anchor that a relative link of a page means."""
+    path, _, anchor = target.partition("#")
+    return os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page, anchor
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_somewhere(page):
+    """A file that exists, a heading that is there."""
+    for link in links(page):
+        if link.target.startswith(("https://", "mailto:")):
+            continue
+        assert not link.target.startswith("http://"), f"{page}:{link.line}: {link.target}"
+        path, anchor = leads_to(page, link.target)
+        assert (ROOT / path).exists(), f"{page}:{link.line}: there is no {path}"
+        assert not anchor or anchor in anchors(path), f"{page}:{link.line}: {path} has no heading #{anchor}"
+
+
+def test_every_page_is_linked_from_the_index():
+    """A page that is not listed is read by nobody."""
+    listed = {leads_to("docs/README.md", link.target)[0] for link in links("docs/README.md")}
+
+    assert {page for page in PAGES if page.startswith("docs/")} - listed == {"docs/README.md"}

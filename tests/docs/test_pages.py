@@ -1,0 +1,143 @@
+"""What a page shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib.util import find_spec
+
+import pytest
+from tests.docs.elsewhere import ELSEWHERE
+from tests.docs.pages import PAGES, ROOT, tokens
+from tests.docs.running import NobodyRunsItError, Reader
+from tests.docs.terminal import Terminal, agrees, typed
+
+NEEDS = {
+    "README.md": "spark",
+    "docs/tutorial/first-pipeline.md": "spark",
+    "docs/how-to/run-a-pipeline.md": "spark",
+    "docs/how-to/test-with-a-real-kafka.md": "kafka",
+}
+"""Pages that need more than Python."""
+LANGUAGES = {"python", "toml", "ini", "console"}
+
+
+def fences(page):
+    """The blocks of a page, as Markdown sees them."""
+    return [token for token in tokens(page) if token.type in ("fence", "code_block")]
+
+
+WITH_BLOCKS = [page for page in PAGES if fences(page)]
+MARKED = [
+    pytest.param(page, marks=getattr(pytest.mark, NEEDS[page])) if page in NEEDS else page for page in WITH_BLOCKS
+]
+
+
+@pytest.fixture
+def needed(request, unavailable):
+    """Skip a page that needs what is not here, or fail it where that was promised."""
+
+    def check(page):
+        what = NEEDS.get(page)
+        if what is not None and shutil.which("java") is None:
+            unavailable(what, f"{page} needs Java 17 or later")
+        module = {"kafka": "jgo", "spark": "pyspark"}.get(what or "")
+        if what is not None and module is not None and find_spec(module) is None:
+            unavailable(what, f"{page} needs {module}")
+
+    return check
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("page", MARKED)
+def test_what_a_page_shows_is_what_happens(page, tmp_path, needed):
+    """Issue: every command and code block is run by a test."""
+    needed(page)
+
+    Reader(tmp_path).follow(page)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_of_a_kind_that_is_run(page):
+    """A block in another language, or only indented, would be run by nobody."""
+    for block in fences(page):
+        where = f"{page}:{(block.map or [0])[0] + 1}"
+        assert block.type == "fence", f"{where}: an indented block; fence it and name its language"
+        assert block.info in LANGUAGES, f"{where}: {block.info or 'no language'}; there are: {sorted(LANGUAGES)}"
+
+
+@pytest.mark.parametrize("row", ELSEWHERE, ids=lambda row: row.command)
+def test_what_is_left_to_others_is_on_a_page_and_run_by_them(row):
+    """A row that no page needs any more, or whose runner is gone, is stale."""
+    commands = {one.command for page in PAGES for block in fences(page) for one in typed(block.content)}
+
+    assert row.command in commands
+    assert row.text in (ROOT / row.file).read_text(encoding="utf-8")
+
+
+# --- the machinery itself: a test that cannot fail shows nothing
+
+
+def followed(tmp_path, text):
+    """Follow a page written for the test."""
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    Reader(folder).follow(str(page))
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("```console\n$ echo one\ntwo\n```\n", "the page shows\ntwo"),
+        ("```console\n$ false\n```\n", "status 1"),
+        ("```console\n$ false\n$ true\n```\n", "status 1"),
+        ("```console\necho one\n```\n", r"start with `\$ `"),
+        ("```python\nassert 1 == 2\n```\n", "assert 1 == 2"),
+        ("```python\n# lonely.py\n```\n", "no command uses"),
+        ("```toml\n[project]\nname = 'x'\n```\n", "no pipeline"),
+        ('```toml\n[worker]\n"grup.id" = "x"\n```\n', "group.id"),
+        ("```ini\n[pytest]\n```\n", "names no file"),
+    ],
+)
+def test_a_page_that_is_wrong_is_found_out(tmp_path, text, wrong):
+    """Each kind of block can fail."""
+    with pytest.raises(AssertionError, match=wrong):
+        followed(tmp_path, text)
+
+
+def test_a_page_that_is_right_is_believed(tmp_path):
+    """Files are saved, folders entered, statuses and answers compared."""
+    followed(
+        tmp_path,
+        "```python\n# one.py\nprint('a long answer')\n```\n"
+        "```console\n$ mkdir deep && cd deep\n$ python ../one.py\na ... answer\n$ exit 3\n$ echo $?\n3\n```\n"
+        "```python\nhalf = 21\n```\n\n```python\nassert half * 2 == 42\n```\n",
+    )
+
+
+def test_nobody_runs_it_is_an_assertion_of_its_own():
+    """The error that names a block nobody runs fails the test as any assertion does."""
+    assert issubclass(NobodyRunsItError, AssertionError)
+
+
+def test_answers_are_compared_but_for_what_varies():
+    """`...` stands for anything; times, ports vary; words do not."""
+    assert agrees("12 records, 1.5 s", "12 records, 32.0 s")
+    assert agrees("a\n...\nd", "a\nb\nc\nd\n")
+    assert not agrees("12 records", "13 records")
+    assert not agrees("a\n...", "b\na\nc")
+
+
+def test_what_runs_in_the_background_ends_with_the_terminal(tmp_path):
+    """No server outlives its page."""
+    terminal = Terminal(tmp_path)
+    (one,) = typed("$ python -u -c 'import os, time; print(os.getpid()); time.sleep(600)' &\n...\n")
+
+    terminal.type(one)
+    process = terminal._background[0]
+    terminal.close()
+
+    assert process.returncode is not None
+    assert re.fullmatch(r"-?\d+", str(process.returncode))

@@ -1,0 +1,46 @@
+"""The reference says what the code says."""
+
+from __future__ import annotations
+
+import runpy
+
+import pytest
+from tests.docs.pages import ROOT
+
+from eosfw.errors import ExitCode
+from eosfw.state.steps import STARTUP, TRANSACTION
+
+REFERENCE = ROOT / "docs" / "reference"
+GENERATED = {"properties_page.py", "hooks_page.py", "errors_page.py", "pytest_eos_page.py"}
+
+
+@pytest.mark.parametrize("script", sorted(GENERATED))
+def test_a_page_made_from_the_code_is_up_to_date(script):
+    """Run the script after changing what it describes."""
+    made = runpy.run_path(str(REFERENCE / script))
+
+    assert made["PAGE"].read_text(encoding="utf-8") == made["page"]()
+
+
+def test_no_generated_page_is_left_out():
+    """A new script beside the pages is checked, too."""
+    assert {path.name for path in REFERENCE.glob("*_page.py")} == GENERATED
+
+
+def test_every_error_comes_with_a_remedy():
+    """Somebody who meets an error finds what to do; a remedy for an error that is gone is stale."""
+    made = runpy.run_path(str(REFERENCE / "errors_page.py"))
+
+    assert set(made["REMEDIES"]) == {one.__name__ for one in made["classes"]()}
+
+
+@pytest.mark.parametrize("code", ExitCode)
+def test_every_exit_code_is_in_the_reference(code):
+    """A script that runs the command can tell all endings apart."""
+    assert f"| {int(code)} |" in (REFERENCE / "exit-codes.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("step", [*STARTUP, *TRANSACTION], ids=lambda step: step.value)
+def test_every_step_a_zombie_can_sleep_at_is_in_the_reference(step):
+    """The names that markers take."""
+    assert f"`{step.value}`" in (REFERENCE / "pytest-eos.md").read_text(encoding="utf-8")
