@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import itertools
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 from eosfw.errors import ConfigError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -15,9 +16,13 @@ from eosfw.protocols import OpenTransaction
 from eosfw.waiting import Runtime
 from eosfw_memory.broker import Broker
 from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.sweeping import Sweeper
 from eosfw_memory.wire.server import WireServer
 
 _BACKLOG = 128
+_NOWHERE = "a-broker-without-a-port.invalid"
+"""No name server knows it (RFC 2606), so that whoever tries a socket reads in the error what is wrong."""
+_NUMBERS = itertools.cycle(range(1, 65536))
 _SERVED: dict[str, EmbeddedCluster] = {}
 """The clusters of this process by address; single operations on a dict are atomic, so any thread may look."""
 
@@ -28,12 +33,19 @@ def served_here(bootstrap_servers: str) -> EmbeddedCluster | None:
     return next((cluster for cluster in found if cluster is not None and cluster.is_open()), None)
 
 
+class _Server(Protocol):
+    """What a broker needs besides calls."""
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+
 class EmbeddedCluster:
-    """One broker in memory, with its port."""
+    """One broker in memory, with its port; without `listeners`, one that only this process can call."""
 
     name: ClassVar[str] = "memory"
 
-    def __init__(self, broker: Broker, server: WireServer) -> None:
+    def __init__(self, broker: Broker, server: _Server) -> None:
         self.broker = broker
         self._server = server
         self.bootstrap_servers = str(broker.endpoint)
@@ -45,8 +57,12 @@ class EmbeddedCluster:
     def start(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
         """Serve a fresh cluster; the port is open on return."""
         settings = Settings.parse(properties)
-        _refuse_strangers(settings)
-        listening = _listen(settings.listener)
+        where = settings.listener
+        if where is None:
+            broker = Broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
+            return cls(broker, Sweeper(broker, runtime))
+        _refuse_strangers(settings, where.host)
+        listening = _listen(where)
         host, port = listening.getsockname()[:2]
         advertised = settings.advertised
         endpoint = Endpoint(advertised.host, advertised.port or port) if advertised else Endpoint(host, port)
@@ -73,9 +89,8 @@ class EmbeddedCluster:
         self._server.close()
 
 
-def _refuse_strangers(settings: Settings) -> None:
+def _refuse_strangers(settings: Settings, host: str) -> None:
     """Whoever lets other machines in must say where they find the broker (ruling 19)."""
-    host = settings.listener.host
     if settings.advertised is None and not _is_loopback(host):
         raise ConfigError(
             Problem(

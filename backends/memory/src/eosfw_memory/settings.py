@@ -11,7 +11,8 @@ from eosfw.errors import ConfigError, Problem
 from eosfw_memory.coordinators.transactions import MAX_TIMEOUT_MS
 
 BROKER = ConfigDef(
-    String("listeners", default="PLAINTEXT://127.0.0.1:0", doc="where to listen; port 0 takes a free one"),
+    String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
+        doc="where to listen; port 0 takes a free one; empty: nowhere, only this process calls it"),
     String("advertised.listeners", default=None, doc="where clients are told to connect; default: listeners"),
     Int("num.partitions", default=1, at_least=1, doc="partitions of a topic created without saying how many"),
     Boolean("auto.create.topics.enable", default=True, doc="create a topic that a client asks about"),
@@ -39,7 +40,8 @@ class Endpoint:
 class Settings:
     """A broker's properties, typed."""
 
-    listener: Endpoint
+    listener: Endpoint | None
+    """None for a broker without a port."""
     advertised: Endpoint | None
     num_partitions: int
     auto_create_topics: bool
@@ -52,9 +54,9 @@ class Settings:
     def parse(cls, properties: Mapping[str, str]) -> Self:
         """Read Kafka's names; raise ConfigError with every problem."""
         config = BROKER.parse(properties, "embedded broker")
-        advertised = config["advertised.listeners"]
+        listeners, advertised = config["listeners"], config["advertised.listeners"]
         return cls(
-            listener=_endpoint("listeners", config["listeners"]),
+            listener=_endpoint("listeners", listeners) if listeners.strip() else None,
             advertised=None if advertised is None else _endpoint("advertised.listeners", advertised),
             num_partitions=config["num.partitions"],
             auto_create_topics=config["auto.create.topics.enable"],

@@ -12,6 +12,7 @@ import socket
 
 from eosfw.waiting import Runtime
 from eosfw_memory.broker import Broker
+from eosfw_memory.sweeping import sweep
 from eosfw_memory.wire.connection import Connection
 
 _LOG = logging.getLogger(__name__)
@@ -66,10 +67,4 @@ class WireServer:
     async def _sweep_regularly(self) -> None:
         while True:
             await asyncio.sleep(self._broker.settings.sweep_interval_ms / 1000)
-            try:
-                late = self._broker.sweep()
-            except Exception:  # noqa: BLE001 the next sweep must come
-                _LOG.exception("looking for transactions beyond their timeout failed")
-            else:
-                for name in late:
-                    _LOG.info("transaction of %r was open beyond its timeout: aborted, its producer fenced", name)
+            sweep(self._broker)
