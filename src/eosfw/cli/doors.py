@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import metadata
 from typing import Any
 
 import typer
-import typer.core
 import typer.main
 
-from eosfw.config.definition import nearest
+from eosfw.cli.groups import SuggestingGroup
 from eosfw.errors import PluginError
+from eosfw.installed import Door, doors, extras
 
 GROUP = "eosfw.commands"
 
 
-class PluginGroup(typer.core.TyperGroup):
+class PluginGroup(SuggestingGroup):
     """The root command: its own commands, then those of entry points, loaded when needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -26,26 +25,13 @@ class PluginGroup(typer.core.TyperGroup):
         own = super().get_command(ctx, cmd_name)
         return own if own is not None or cmd_name not in _doors() else _loaded(cmd_name)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, known = args[0], self.list_commands(ctx)
-        if name not in known and not name.startswith("-"):
-            near = nearest(name, known)
-            hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(known)}"
-            extra = f"; or install what brings it: pip install 'eosfw[{name}]'" if name in _extras() else ""
-            ctx.fail(f"no command {name!r}; {hint}{extra}")
-        return super().resolve_command(ctx, args)
+    def elsewhere(self, name: str) -> str:
+        return f"; or install what brings it: pip install 'eosfw[{name}]'" if name in extras() else ""
 
 
 @cache
-def _doors() -> dict[str, metadata.EntryPoint]:
-    return {door.name: door for door in metadata.entry_points(group=GROUP)}
-
-
-def _extras() -> list[str]:
-    try:
-        return metadata.metadata("eosfw").get_all("Provides-Extra") or []
-    except metadata.PackageNotFoundError:
-        return []
+def _doors() -> dict[str, Door]:
+    return {door.name: door for door in doors(GROUP)[0]}
 
 
 @cache
@@ -55,7 +41,7 @@ def _loaded(name: str) -> Any:
         offered = door.load()
         app = offered if isinstance(offered, typer.Typer) else _alone(name, offered)
         made = typer.main.get_command(app)
-    except Exception as error:  # noqa: BLE001 (a broken command must not take the others away)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (a broken command must not take the others away)
         made = typer.main.get_command(_alone(name, _broken(door, error)))
     made.name = name
     return made
@@ -67,9 +53,8 @@ def _alone(name: str, function: Any) -> typer.Typer:
     return app
 
 
-def _broken(door: metadata.EntryPoint, error: Exception) -> Any:
-    owner = door.dist.name if door.dist is not None else "?"
-    why = f"cannot be loaded from {owner}: {type(error).__name__}: {' '.join(str(error).split())}"
+def _broken(door: Door, error: BaseException) -> Any:
+    why = f"cannot be loaded from {door.dist.name}: {type(error).__name__}: {' '.join(str(error).split())}"
 
     def broken() -> None:
         raise PluginError(f"command {door.name!r} {why}")

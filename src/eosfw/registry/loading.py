@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib import metadata
 from typing import Any, Protocol
 
 import pluggy
 
 from eosfw import hookspecs
 from eosfw.config.definition import nearest
+from eosfw.installed import doors
 from eosfw.registry.checks import ROLES, fault_of
 from eosfw.registry.lookup import Found, PluginFailure, Plugins, Source, said
 
@@ -29,7 +29,7 @@ class Distribution(Protocol):
 
 
 class EntryPoint(Protocol):
-    """What is asked of an entry point; `importlib.metadata.EntryPoint` fits."""
+    """What is asked of an entry point; `eosfw.installed.Door` fits."""
 
     @property
     def name(self) -> str:
@@ -48,7 +48,10 @@ def load_plugins(entry_points: Iterable[EntryPoint] | None = None) -> Plugins:
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     loader = _Loader(manager)
-    for entry_point in metadata.entry_points(group=GROUP) if entry_points is None else entry_points:
+    if entry_points is None:
+        entry_points, unreadable = doors(GROUP)
+        loader.failures += [PluginFailure(one.name, "?", one.reason) for one in unreadable]
+    for entry_point in entry_points:
         loader.load(entry_point)
     return Plugins(loader.found(), loader.failures)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eosfw.config.definition import nearest
 from eosfw.errors import PluginError
+from eosfw.installed import extras
 
 if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
@@ -128,9 +128,9 @@ class Plugins:
         if len(offered) > 1:
             raise PluginError(f"several {role}s are installed, name one: {', '.join(self.names(role))}")
         if not offered:
-            extras = ", ".join(_extras()) or "none"
+            known = ", ".join(extras()) or "none"
             raise PluginError(
-                f"no {role} is installed. Extras that `pip install 'eosfw[NAME]'` knows: {extras}.{self._broken()}"
+                f"no {role} is installed. Extras that `pip install 'eosfw[NAME]'` knows: {known}.{self._broken()}"
             )
         return offered[0].cls
 
@@ -169,17 +169,10 @@ def _remedy(name: str, known: Iterable[str]) -> str:
     near = nearest(name, known)
     if near:
         return f"Did you mean {near!r}?"
-    if name in _extras():
+    if name in extras():
         return f"Try: pip install 'eosfw[{name}]'."
     # A name put together here might be anybody's on a package index.
     return "Correct the name, or install the distribution that brings it; `eosfw plugins` lists what is there."
-
-
-def _extras() -> list[str]:
-    try:
-        return sorted(metadata.metadata("eosfw").get_all("Provides-Extra") or ())
-    except metadata.PackageNotFoundError:
-        return []
 
 
 def said(error: BaseException) -> str:

@@ -1,0 +1,90 @@
+"""Read what is installed, one distribution at a time, so that broken metadata is named and hides nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Owner(NamedTuple):
+    """A distribution, as far as its metadata can be read; `?` stands for what cannot."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """An entry point with its owner."""
+
+    name: str
+    dist: Owner
+    entry_point: metadata.EntryPoint
+
+    def load(self) -> Any:
+        """Import what it names."""
+        return self.entry_point.load()
+
+
+class Unreadable(NamedTuple):
+    """A distribution whose metadata cannot be used."""
+
+    name: str
+    reason: str
+
+
+def doors(group: str) -> tuple[list[Door], list[Unreadable]]:
+    """The entry points of a group, and the distributions whose entry points cannot be read."""
+    found: list[Door] = []
+    unreadable: list[Unreadable] = []
+    for name, distribution in _distributions():
+        try:
+            offered = [one for one in distribution.entry_points if one.group == group]
+            owner = Owner(name, _version(distribution)) if offered else None
+        except Exception as error:  # noqa: BLE001 (whatever a file holds, the others count)
+            unreadable.append(Unreadable(name, f"its entry points cannot be read: {_said(error)}"))
+            continue
+        found += [Door(one.name, owner, one) for one in offered if owner is not None]
+    return found, unreadable
+
+
+def extras() -> list[str]:
+    """The optional parts that `pip install 'eosfw[NAME]'` knows."""
+    try:
+        return sorted(metadata.metadata("eosfw").get_all("Provides-Extra") or ())
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _distributions() -> Iterator[tuple[str, metadata.Distribution]]:
+    seen = set()
+    for distribution in metadata.distributions():
+        name = _name(distribution)
+        if name.lower() not in seen:  # as Python's import does, the first on the path wins
+            seen.add(name.lower())
+            yield name, distribution
+
+
+def _name(distribution: metadata.Distribution) -> str:
+    # The folder says the name without reading a file; it is all there is when the file is missing.
+    folder = vars(distribution).get("_path")
+    if folder is not None and Path(str(folder)).suffix in (".dist-info", ".egg-info"):
+        return Path(str(folder)).stem.partition("-")[0].replace("_", "-")
+    try:
+        return str(distribution.metadata["Name"])
+    except Exception:  # noqa: BLE001 (its name is not worth an end)
+        return "?"
+
+
+def _version(distribution: metadata.Distribution) -> str:
+    try:
+        return distribution.version or "?"
+    except Exception:  # noqa: BLE001 (3.11 raises what its parser happens to)
+        return "?"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
