@@ -1,0 +1,25 @@
+"""Find a command by its name, or the nearest one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer.core
+
+from eosfw.config.definition import nearest
+
+
+class SuggestingGroup(typer.core.TyperGroup):
+    """Commands under one name; a misspelt one is answered with the nearest, or with all."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            near = nearest(name, known)
+            hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(known)}"
+            ctx.fail(f"no command {name!r}; {hint}{self.elsewhere(name)}")
+        return super().resolve_command(ctx, args)
+
+    def elsewhere(self, name: str) -> str:
+        """Where else a command may come from."""
+        return ""

@@ -1,0 +1,34 @@
+"""Refuse a name that somebody holds already."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+from eosfw.cli.new.naming import Names
+from eosfw.errors import PluginError
+
+
+def refuse_taken(names: Names) -> None:
+    """Raise PluginError that names the holder: an installed connector, an installed distribution, a part of eosfw."""
+    holder = _connector(names.name) or _distribution(names.distribution) or _part(names)
+    if holder:
+        raise PluginError(f"the name {names.name!r} is taken: {holder}. Choose another one.")
+
+
+def _connector(name: str) -> str | None:
+    from eosfw.registry import load_plugins
+
+    rows = (row for row in load_plugins().all() if (row.role, row.name) == ("connector", name))
+    return next((f"{row.distribution} {row.version} offers a connector of that name" for row in rows), None)
+
+
+def _distribution(name: str) -> str | None:
+    try:
+        return f"{name} {metadata.version(name)} is installed"
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _part(names: Names) -> str | None:
+    parts = metadata.metadata("eosfw").get_all("Provides-Extra") or []
+    return f"{names.distribution} is a part of eosfw" if names.name in parts else None

@@ -1,0 +1,84 @@
+"""Write a project's files from the templates that eosfw carries."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from eosfw import __version__
+from eosfw.cli.new.naming import Names
+from eosfw.errors import ConfigError, Problem
+
+_PLACES = {
+    "README.md": "README.md",
+    "pyproject.toml": "pyproject.toml",
+    "tox.ini": "tox.ini",
+    "pipeline.toml": "pipeline.toml",
+    "gitignore": ".gitignore",
+    "workflow.yml": ".github/workflows/test.yml",
+    "connector.py": "src/{module}/__init__.py",
+    "py.typed": "src/{module}/py.typed",
+    "test_contract.py": "tests/test_contract.py",
+    "test_zombies.py": "tests/test_zombies.py",
+}
+"""Where each template goes. Templates have an ending of their own, so that no tool takes them for code."""
+
+
+def write(names: Names, folder: Path) -> None:
+    """Write the project of a connector into a new folder: all of it, or nothing.
+
+    Raises ConfigError when the folder exists, even empty, or cannot be written.
+    """
+    project = _filled(names)
+    with _new(folder):
+        for place, text in project.items():
+            path = folder / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _filled(names: Names) -> Mapping[str, str]:
+    """Each file's place with its text."""
+    words = {
+        "name": names.name,
+        "distribution": names.distribution,
+        "module": names.module,
+        "camel": names.camel,
+        "version": __version__,
+    }
+    shelf = files(__package__) / "templates" / "connector"
+    return {
+        place.format(module=names.module): Template(
+            (shelf / f"{template}.template").read_text(encoding="utf-8")
+        ).substitute(words)
+        for template, place in _PLACES.items()
+    }
+
+
+@contextmanager
+def _new(folder: Path) -> Iterator[None]:
+    """Make the folder; take it away again when it cannot be filled."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise ConfigError(
+            Problem(str(folder), "exists already; nothing is overwritten: choose another --output")
+        ) from None
+    except OSError as why:
+        raise _unwritable(folder, why) from why
+    try:
+        yield
+    except OSError as why:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise _unwritable(folder, why) from why
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _unwritable(folder: Path, why: OSError) -> ConfigError:
+    return ConfigError(Problem(str(folder), f"cannot be written: {why.strerror or why}"))
