@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 
 from eosfw.config import Config
@@ -21,6 +21,8 @@ from eosfw.waiting import Runtime
 Committed = Mapping[str, tuple[SourcePartition, SourceOffset]]
 _IDLE = 5.0
 """Seconds without a record after which a source that cannot tell its end counts as exhausted."""
+_BEYOND = 100_000
+"""Polls in a row with nothing but records that were never committed, after which a source without end is left."""
 
 
 def replayed(run: LocalRun, name: str) -> Iterator[Sequence[SourceRecord]]:
@@ -32,9 +34,12 @@ def replayed(run: LocalRun, name: str) -> Iterator[Sequence[SourceRecord]]:
     config = connector_config(connector, name, run.pipeline.connectors[name])
     store = run.plugins.offset_store()
     goal = _Goal(store, dict(_committed(run, name, store)))
-    for number, share in enumerate(connector.task_configs(config, config["tasks.max"])):
-        if goal.left:
-            yield from _task(connector, ConnectorTaskId(name, number), share, goal, run.runtime)
+    with ExitStack() as opened:
+        tasks = [
+            opened.enter_context(_started(connector, ConnectorTaskId(name, number), share))
+            for number, share in enumerate(connector.task_configs(config, config["tasks.max"]))
+        ]
+        yield from _polled(tasks, goal, run.runtime)
     if goal.left:
         unmet = ", ".join(str(dict(partition)) for partition, _ in goal.left.values())
         raise DamagedDataError(f"the source of connector {name!r} could not be replayed: never met again: {unmet}")
@@ -80,13 +85,12 @@ class _Context:
         """The run itself has told it already."""
 
 
-def _task(
-    connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], goal: _Goal, runtime: Runtime
-) -> Iterator[Sequence[SourceRecord]]:
+@contextmanager
+def _started(connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str]) -> Iterator[_Replay]:
     task = connector.task()
     try:
         task.start(_task_config(task, share), _Context(task_id))
-        yield from _polled(task, task_id, goal, runtime)
+        yield _Replay(task, task_id)
     finally:
         task.stop()
 
@@ -95,19 +99,40 @@ def _task_config(task: SourceTask, share: Mapping[str, str]) -> Config:
     return Config(share, share) if task.config is None else task.config.parse(share, "replay")
 
 
-def _polled(
-    task: SourceTask, task_id: ConnectorTaskId, goal: _Goal, runtime: Runtime
-) -> Iterator[Sequence[SourceRecord]]:
-    idle_since = runtime.now()
-    while goal.left:
-        records = _poll(task, task_id)
-        if records:
-            idle_since = runtime.now()
-            yield [record for record in records if goal.upto(record)]
-        elif task.at_end() or runtime.now() - idle_since > _IDLE:
-            return
-        else:
+def _polled(tasks: Sequence[_Replay], goal: _Goal, runtime: Runtime) -> Iterator[Sequence[SourceRecord]]:
+    """Poll all tasks in turn: one that counts for ever must not keep the others from their last committed offset."""
+    while goal.left and (tasks := [task for task in tasks if not task.over(runtime.now())]):
+        found = [task.poll(goal, runtime.now()) for task in tasks]
+        yield from filter(None, found)
+        if not any(task.busy for task in tasks):
             runtime.sleep(0.01)
+
+
+class _Replay:
+    """A fresh task that is polled once more."""
+
+    def __init__(self, task: SourceTask, task_id: ConnectorTaskId) -> None:
+        self._task, self._id = task, task_id
+        self.busy = True
+        """Whether the last poll gave anything."""
+        self._idle_since: float | None = None
+        self._beyond = 0
+
+    def over(self, now: float) -> bool:
+        """Whether nothing that was committed is to be expected of it any more."""
+        if self.busy:
+            return self._beyond >= _BEYOND
+        idle_since = now if self._idle_since is None else self._idle_since
+        return bool(self._task.at_end()) or now - idle_since > _IDLE
+
+    def poll(self, goal: _Goal, now: float) -> Sequence[SourceRecord]:
+        """Its next records that were committed."""
+        records = _poll(self._task, self._id)
+        self.busy = bool(records)
+        self._idle_since = None if records else now if self._idle_since is None else self._idle_since
+        committed = [record for record in records if goal.upto(record)]
+        self._beyond = 0 if committed or not records else self._beyond + 1
+        return committed
 
 
 def _poll(task: SourceTask, task_id: ConnectorTaskId) -> list[SourceRecord]:
