@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
@@ -86,7 +84,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """COR-14: but for the epoch before, which Kafka keeps in memory only."""
         heir = Desk(self.desk.log)
         heir.coordinator.load()
-        live = [replace(known, last_epoch=NO_EPOCH) for known in self.desk.coordinator.transactions()]
+        live = [known._replace(last_epoch=NO_EPOCH) for known in self.desk.coordinator.transactions()]
 
         assert sorted(heir.coordinator.transactions(), key=repr) == sorted(live, key=repr)
 

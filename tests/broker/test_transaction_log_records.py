@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
-from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.metadata import NO_EPOCH, TransactionMetadata
 from eosfw_memory.coordinators.ownership import java_hash, partition_for
 from eosfw_memory.coordinators.states import TransactionState
 
@@ -100,7 +100,8 @@ _partitions = st.frozensets(st.builds(TopicPartition, st.text("ab.-_9", min_size
         _partitions,
         _numbers,
         _numbers,
-        previous_producer_id=st.integers(-1, 2**63 - 1),
+        st.just(NO_EPOCH),
+        st.integers(-1, 2**63 - 1),
     )
 )
 def test_what_is_written_is_read_back(metadata):

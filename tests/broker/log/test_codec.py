@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import KafkaError
 from eosfw_memory.log.batch import HEADER, read_header, split
-from eosfw_memory.log.codec import decode_records, encode_batch
+from eosfw_memory.log.codec import decode_records, encode_batch, encode_record
 from eosfw_memory.log.compression import unpack
 from eosfw_memory.log.errors import CorruptMessageError, MessageTooLargeError, UnsupportedCompressionTypeError
 from eosfw_memory.log.varints import VARINT, encoded, read
@@ -83,6 +83,14 @@ class TestAgainstKafkaPython:
         ours = encode_batch([b"key"] * size, [b"value"] * size, NOW)
 
         assert without_leader_epoch(ours) == without_leader_epoch(kafka_batch(rows, transactional=False))
+
+    @unhurried
+    @given(st.binary(max_size=200), st.none() | st.binary(max_size=9000), st.integers(0, 2**42))
+    def test_a_lone_record_is_equal_byte_for_byte(self, key, value, timestamp):
+        ours = encode_record(key, value, timestamp)
+
+        theirs = kafka_batch([(key, value, timestamp, ())], transactional=False)
+        assert without_leader_epoch(ours) == without_leader_epoch(theirs)
 
     @unhurried
     @given(records)

@@ -8,7 +8,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
 from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.ownership import partition_for
-from eosfw_memory.log.codec import decode_records, encode_batch
+from eosfw_memory.log.codec import decode_records, encode_record
 from eosfw_memory.topics import Partition, Topic
 
 
@@ -22,9 +22,9 @@ class TopicTransactionLog:
         """Write one change; nothing is written when it raises."""
         partition = self._partition(transactional_id)
         value = None if metadata is None else encode_value(metadata)
-        batch = encode_batch([encode_key(transactional_id)], [value], [now_ms])
+        batch = encode_record(encode_key(transactional_id), value, now_ms)
         try:
-            partition.log.append(batch, now_ms)
+            partition.log.append_own(batch, 1, now_ms)
         except KafkaError as why:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"transaction log: {why}") from why
         partition.changed()

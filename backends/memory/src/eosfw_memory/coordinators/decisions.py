@@ -7,7 +7,6 @@ without logging anything (`Code.NONE` when the request is already fulfilled).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -85,7 +84,7 @@ def _rotated(
     known: TransactionMetadata, producer_id: int, timeout_ms: int, now_ms: int, *, recall: bool
 ) -> TransactionMetadata:
     last = known.epoch if recall else NO_EPOCH
-    renamed = replace(known, producer_id=producer_id, previous_producer_id=known.producer_id)
+    renamed = known._replace(producer_id=producer_id, previous_producer_id=known.producer_id)
     return _emptied(renamed, 0, last, timeout_ms, now_ms)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
+from functools import lru_cache
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
@@ -20,8 +21,14 @@ _HEAD = struct.Struct(">hqhib")
 _TIMES = struct.Struct(">qq")
 _INT64 = struct.Struct(">q")
 _PREVIOUS_PRODUCER_ID_TAG = 0
+_NO_PARTITIONS = uvarint(0)
+_NO_TAGS = uvarint(0)
+_REMEMBERED = 4096
+_FEW = 16
+"""A transaction of no more partitions is worth remembering: the next one of its producer has the same."""
 
 
+@lru_cache(_REMEMBERED)
 def encode_key(transactional_id: str) -> bytes:
     """The key of every record about one transactional id."""
     name = transactional_id.encode()
@@ -44,21 +51,28 @@ def encode_value(metadata: TransactionMetadata) -> bytes:
 def _encode_partitions(metadata: TransactionMetadata) -> bytes:
     # Kafka writes null, not an empty array, while there is no transaction.
     if metadata.state is TransactionState.EMPTY:
-        return uvarint(0)
+        return _NO_PARTITIONS
+    return (_encode_few if len(metadata.partitions) <= _FEW else _encode_topics)(metadata.partitions)
+
+
+def _encode_topics(touched: frozenset[TopicPartition]) -> bytes:
     topics: defaultdict[str, list[int]] = defaultdict(list)
-    for topic, partition in sorted(metadata.partitions):
+    for topic, partition in sorted(touched):
         topics[topic].append(partition)
     parts = [uvarint(len(topics) + 1)]
     for topic, partitions in topics.items():
         name = topic.encode()
         numbers = struct.pack(f">{len(partitions)}i", *partitions)
-        parts += uvarint(len(name) + 1), name, uvarint(len(partitions) + 1), numbers, uvarint(0)
+        parts += uvarint(len(name) + 1), name, uvarint(len(partitions) + 1), numbers, _NO_TAGS
     return b"".join(parts)
+
+
+_encode_few = lru_cache(_REMEMBERED)(_encode_topics)
 
 
 def _encode_tags(metadata: TransactionMetadata) -> bytes:
     if metadata.previous_producer_id == NO_PRODUCER_ID:
-        return uvarint(0)
+        return _NO_TAGS
     field = _INT64.pack(metadata.previous_producer_id)
     return uvarint(1) + uvarint(_PREVIOUS_PRODUCER_ID_TAG) + uvarint(len(field)) + field
 

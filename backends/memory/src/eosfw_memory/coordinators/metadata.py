@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.coordinators.states import TransactionState, advance
@@ -14,8 +14,7 @@ LAST_CLIENT_EPOCH = 32766
 """The highest epoch a client gets; 32767 is kept for fencing its holder (COR-04)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionMetadata:
+class TransactionMetadata(NamedTuple):
     """One transactional id: who holds it, what state its transaction is in, which partitions it touches.
 
     `last_epoch` and `previous_producer_id` let a client repeat an InitProducerId whose answer was lost (KIP-360); the
@@ -48,4 +47,4 @@ class TransactionMetadata:
 
     def moved(self, target: TransactionState, **changes: object) -> TransactionMetadata:
         """The metadata after a move; raises when the move is illegal."""
-        return replace(self, state=advance(self.state, target), **changes)  # type: ignore[arg-type]
+        return self._replace(state=advance(self.state, target), **changes)  # type: ignore[arg-type]

@@ -76,6 +76,13 @@ def encode_batch(
     return assemble(records, len(values), bounds, producer, base_sequence=base_sequence, transactional=transactional)
 
 
+def encode_record(key: bytes, value: bytes | None, timestamp: int) -> bytes:
+    """One record as `encode_batch` writes it without a producer, for the broker's own logs, which grow one by one."""
+    value_size, value_bytes = (_NULL, b"") if value is None else (VARINT[len(value)], value)
+    record = b"".join((_STARTS[0], VARINT[len(key)], key, value_size, value_bytes, _NO_HEADERS))
+    return assemble(VARINT[len(record)] + record, 1, (timestamp, timestamp), _NO_PRODUCER)
+
+
 def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[bytes], tuple[int, int]]:
     """What comes first in each record, with the first timestamp and the largest."""
     if isinstance(timestamps, int):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch
@@ -22,9 +23,14 @@ _BEHIND: Final = b"\x00"
 
 def marker(producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> bytes:
     """The bytes of a marker, the same as Kafka's."""
-    key, value = _KEY.pack(_VERSION, _TYPE[outcome]), _VALUE.pack(_VERSION, coordinator_epoch)
-    record = b"".join((_BEFORE_KEY, key, _BEFORE_VALUE, value, _BEHIND))
+    record = _record(outcome, coordinator_epoch)
     return assemble(record, 1, (now_ms, now_ms), producer, transactional=True, control=True)
+
+
+@lru_cache
+def _record(outcome: Outcome, coordinator_epoch: int) -> bytes:
+    key, value = _KEY.pack(_VERSION, _TYPE[outcome]), _VALUE.pack(_VERSION, coordinator_epoch)
+    return b"".join((_BEFORE_KEY, key, _BEFORE_VALUE, value, _BEHIND))
 
 
 def outcome_of(key: Buffer) -> Outcome | None:

@@ -24,7 +24,7 @@ from eosfw_memory.log.markers import marker
 from eosfw_memory.log.open_transactions import OpenTransactions
 from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState, ProducerStates
 from eosfw_memory.log.segment import Segment
-from eosfw_memory.log.validation import LogConfig, check
+from eosfw_memory.log.validation import LogConfig, check, check_size
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -125,11 +125,19 @@ class PartitionLog:
         if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME:
             kept = restamped(batch, header, now_ms)
             header = header_at(kept, 0)
-        base_offset = self._segment.append(kept, header)
+        base_offset = self._segment.append(kept, header.records, header.max_timestamp)
         if has_producer and self._producers.saw(header, base_offset):
             self._open.begin(header.producer_id, base_offset)
         last_offset = base_offset + header.last_offset_delta
         return Appended(base_offset, last_offset, self._append_time(now_ms), duplicate=False)
+
+    def append_own(self, batch: bytes, records: int, now_ms: int) -> int:
+        """Append what the broker itself encoded just now for a topic of its own; give its base offset.
+
+        Only its size needs a check: raises MessageTooLargeError, with nothing changed.
+        """
+        check_size(len(batch), self.config)
+        return self._segment.append(batch, records, now_ms)
 
     def append_marker(self, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> int:
         """End the producer's transaction here; give the marker's offset.
@@ -137,8 +145,7 @@ class PartitionLog:
         A marker for a producer without an open transaction takes an offset too, but decides nothing (BRK-05).
         """
         self._producers.check_marker(producer, coordinator_epoch)
-        kept = marker(producer, outcome, coordinator_epoch, now_ms)
-        offset = self._segment.append(kept, header_at(kept, 0))
+        offset = self._segment.append(marker(producer, outcome, coordinator_epoch, now_ms), 1, now_ms)
         first_offset = self._producers.saw_marker(producer, coordinator_epoch, now_ms)
         if first_offset != NOT_OPEN:
             self._open.end(first_offset)

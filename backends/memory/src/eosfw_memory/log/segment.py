@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from eosfw_memory.log.batch import LENGTH_END, PLACE, BatchHeader
+from eosfw_memory.log.batch import LENGTH_END, PLACE
 
 
 class Segment:
@@ -38,14 +38,18 @@ class Segment:
     def max_timestamp(self) -> int | None:
         return self._newest[-1] if self._newest else None
 
-    def append(self, batch: bytes, header: BatchHeader) -> int:
-        """Add a batch behind all others; give its base offset."""
-        base_offset, newest = self.end_offset, header.max_timestamp
-        self._ends.append(self.size + len(batch))
-        self._newest.append(max(newest, self._newest[-1]) if self._newest else newest)
+    def append(self, batch: bytes, records: int, newest: int) -> int:
+        """Add a batch of so many records, none newer than `newest`, behind all others; give its base offset."""
+        base_offset = self.end_offset
+        if self._batches:
+            self._ends.append(self._ends[-1] + len(batch))
+            self._newest.append(max(newest, self._newest[-1]))
+        else:
+            self._ends.append(len(batch))
+            self._newest.append(newest)
         self._base_offsets.append(base_offset)
         self._batches.append(batch)
-        self.end_offset = base_offset + header.last_offset_delta + 1
+        self.end_offset = base_offset + records
         return base_offset
 
     def read(self, offset: int, end: int, max_bytes: int) -> tuple[bytes, int]:

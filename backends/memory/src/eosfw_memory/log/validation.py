@@ -26,16 +26,21 @@ class LogConfig:
 
 def check(header: BatchHeader, config: LogConfig, now_ms: int, origin: Origin) -> None:
     """Raise when a batch of this header may not be appended."""
-    if header.size > config.max_message_bytes:
-        raise MessageTooLargeError(
-            f"a record batch of {header.size} bytes exceeds max.message.bytes={config.max_message_bytes}: "
-            "send smaller batches or raise the topic's limit"
-        )
+    check_size(header.size, config)
     problem = _problem(header, origin)
     if problem is not None:
         raise InvalidRecordError(problem)
     if config.timestamp_type is TimestampType.CREATE_TIME:
         _check_timestamps(header, config, now_ms)
+
+
+def check_size(size: int, config: LogConfig) -> None:
+    """Raise when a batch of so many bytes may not be appended."""
+    if size > config.max_message_bytes:
+        raise MessageTooLargeError(
+            f"a record batch of {size} bytes exceeds max.message.bytes={config.max_message_bytes}: "
+            "send smaller batches or raise the topic's limit"
+        )
 
 
 def _problem(header: BatchHeader, origin: Origin) -> str | None:
