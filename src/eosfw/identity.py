@@ -7,10 +7,12 @@ its own value. Both sides of a verdict, what was read back, what a replay of the
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from eosfw.errors import ConfigError, DamagedDataError, Problem
-from eosfw.records import Headers, SourceOffset, SourcePartition
+from eosfw.capabilities import Capabilities
+from eosfw.errors import ConfigError, DamagedDataError, Problem, TaskFailedError
+from eosfw.records import Headers, SourceOffset, SourcePartition, SourceRecord
 
 CONNECTOR: Final = "eosfw.connector"
 SOURCE_PARTITION: Final = "eosfw.source.partition"
@@ -18,6 +20,8 @@ SOURCE_OFFSET: Final = "eosfw.source.offset"
 HEADER_NAMES: Final = (CONNECTOR, SOURCE_PARTITION, SOURCE_OFFSET)
 _FIELD: Final = "field:"
 KINDS: Final = "`value`, `headers` or `field:NAME`"
+NONE: Final = "none"
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def check_kind(kind: str) -> None:
@@ -27,13 +31,53 @@ def check_kind(kind: str) -> None:
     raise ConfigError(Problem("identity", f"no identity is called {kind!r}; write {KINDS}"))
 
 
+def kind_in_force(named: str | None, capabilities: Capabilities) -> str:
+    """What identifies the records of a connector: what it names, else headers where they cost little (ruling 7)."""
+    if named is not None:
+        return named
+    return "headers" if capabilities.batch_headers else NONE
+
+
+class IdentityHeaders:
+    """Makes the headers that identify a connector's records; equal for equal mappings whatever the order of keys.
+
+    Raises TaskFailedError for mappings that JSON cannot say.
+    """
+
+    def __init__(self, connector: str) -> None:
+        self._connector = (CONNECTOR, connector.encode())
+        self._last: tuple[SourcePartition, dict[str, Any], Headers] | None = None
+
+    def of(self, source_partition: SourcePartition, source_offset: SourceOffset) -> Headers:
+        """The headers of one record."""
+        return self.column(source_partition, [source_offset])[0]
+
+    def column(self, source_partition: SourcePartition, source_offsets: Sequence[SourceOffset]) -> list[Headers]:
+        """The headers of many records of one source partition."""
+        first, second = self._of_partition(source_partition)
+        return [(first, second, (SOURCE_OFFSET, each)) for each in _each_canonical(source_offsets)]
+
+    def of_records(self, records: Sequence[SourceRecord]) -> list[Headers]:
+        """The headers of many records, behind those that they have."""
+        offsets = _each_canonical([record.source_offset for record in records])
+        return [
+            (*record.headers, *self._of_partition(record.source_partition), (SOURCE_OFFSET, offset))
+            for record, offset in zip(records, offsets, strict=True)
+        ]
+
+    def _of_partition(self, partition: SourcePartition) -> Headers:
+        last = self._last
+        # Records of one partition come in runs: to compare is cheaper than to encode again.
+        if last is not None and last[0] is partition and last[1] == partition:
+            return last[2]
+        headers = (self._connector, (SOURCE_PARTITION, _each_canonical([partition])[0]))
+        self._last = (partition, dict(partition), headers)
+        return headers
+
+
 def identity_headers(connector: str, source_partition: SourcePartition, source_offset: SourceOffset) -> Headers:
-    """The headers that identify a record; equal for equal mappings whatever the order of their keys."""
-    return (
-        (CONNECTOR, connector.encode()),
-        (SOURCE_PARTITION, _canonical(dict(source_partition))),
-        (SOURCE_OFFSET, _canonical(dict(source_offset))),
-    )
+    """The headers that identify one record."""
+    return IdentityHeaders(connector).of(source_partition, source_offset)
 
 
 def identity_of(value: bytes | None, headers: Headers | None, kind: str) -> bytes:
@@ -67,5 +111,19 @@ def _from_field(value: bytes | None, name: str) -> bytes:
     return _canonical(record[name])
 
 
+def _each_canonical(mappings: Sequence[SourcePartition | SourceOffset]) -> Sequence[bytes]:
+    """The canonical JSON of each mapping. One call of the encoder for all: it costs more than the encoding itself."""
+    try:
+        objects = list(map(dict, mappings))
+        text = _ENCODER.encode(objects)[1:-1]
+        # JSON escapes NUL, so it can stand between the objects, unless "},{" also stands inside of one.
+        each: Iterable[str] = text.replace("},{", "}\0{").split("\0")
+        if text.count("},{") != len(objects) - 1:
+            each = map(_ENCODER.encode, objects)
+        return [one.encode(errors="surrogatepass") for one in each]
+    except (TypeError, ValueError) as why:
+        raise TaskFailedError(f"a source partition or source offset cannot identify a record: {why}") from None
+
+
 def _canonical(thing: Any) -> bytes:
-    return json.dumps(thing, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="surrogatepass")
+    return _ENCODER.encode(thing).encode(errors="surrogatepass")

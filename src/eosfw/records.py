@@ -6,8 +6,9 @@ Timestamps are milliseconds since 1970; None asks for the producer's clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TypeAlias
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
@@ -79,6 +80,14 @@ class ProducerBatch:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def records(self) -> Iterator[ProducerRecord]:
+        """The same records one by one, for a client whose batch call cannot carry all columns."""
+        keys = repeat(None) if self.keys is None else self.keys
+        stamps = repeat(None) if self.timestamps is None else self.timestamps
+        headers: Iterable[Headers] = repeat(()) if self.headers is None else self.headers
+        for value, key, stamp, pairs in zip(self.values, keys, stamps, headers, strict=False):
+            yield ProducerRecord(self.topic, value, key, self.partition, stamp, pairs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,12 +83,12 @@ def pipeline(embedded: str, tmp_path: Path, request: pytest.FixtureRequest) -> C
     """A pipeline of one numbers connector on the shared embedded cluster; group and topic are the test's own."""
     own = f"{abs(hash(request.node.nodeid)):x}"
 
-    def make(*, address: str | None = None, **properties: str) -> Pipeline:
+    def make(*, address: str | None = None, backend: str = "confluent", **properties: str) -> Pipeline:
         given = {"connector.class": "numbers", "topic": f"numbers-{own}"}
         given |= {name.replace("_", "."): text for name, text in properties.items()}
         return Pipeline(
             path=tmp_path / "flow.toml",
-            cluster=ClusterChoice("confluent", {"bootstrap.servers": address or embedded}),
+            cluster=ClusterChoice(backend, {"bootstrap.servers": address or embedded}),
             worker={"group.id": f"group-{own}", "exactly.once.source.support": "enabled"},
             connectors={"c": given},
         )

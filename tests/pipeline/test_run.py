@@ -45,6 +45,29 @@ def test_a_second_run_continues_and_the_whole_topic_is_verified(
     assert (second.records, second.duplicates, second.missing) == (15, 0, 0)
 
 
+def test_a_run_on_the_embedded_backend_is_verified_without_being_asked(pipeline: Make, plugins: Plugins) -> None:
+    """Ruling 7: headers are its default."""
+    flow = pipeline(backend="memory")
+    clean = done(flow, plugins)
+    write(flow, plugins, b'{"n":3}')
+    foreign = done(flow, plugins)
+
+    assert (clean.records, clean.duplicates, clean.missing, clean.unverified) == (10, 0, 0, [])
+    assert (foreign.duplicates, foreign.missing) == (None, None)
+    assert "has no identity" in foreign.unverified[0]
+
+
+@pytest.mark.parametrize(("backend", "identity"), [("memory", {"eosfw_identity": "none"}), ("confluent", {})])
+def test_a_run_that_names_no_identity_is_not_verified(
+    pipeline: Make, plugins: Plugins, backend: str, identity: dict[str, str]
+) -> None:
+    """Ruling 7: null, never 0, also where `none` was said."""
+    summary = done(pipeline(backend=backend, **identity), plugins)
+
+    assert (summary.duplicates, summary.missing) == (None, None)
+    assert summary.unverified == ['name an identity, "eosfw.identity", to have records counted']
+
+
 def test_a_duplicate_is_found(pipeline: Make, plugins: Plugins) -> None:
     flow = pipeline(eosfw_identity="value")
     done(flow, plugins)

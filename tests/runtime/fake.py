@@ -13,6 +13,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import LogBatch, OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
 
+CAPABILITIES = Capabilities(transactions=True, read_committed=True)
+
 
 @dataclass
 class Txn:
@@ -37,6 +39,7 @@ class FakeCluster:
     fail: dict[str, list[Exception | Callable[[], None]]] = field(default_factory=dict)
     """What the next calls of a name meet: an exception to raise, or something to do first."""
     before: Callable[[str, str | None], None] = lambda *_: None
+    capabilities: Capabilities = CAPABILITIES
 
     def called(self, call: str, transactional_id: str | None = None) -> None:
         self.before(call, transactional_id)
@@ -105,9 +108,8 @@ class FakeProducer:
 
     def send_batch(self, batch: ProducerBatch) -> None:
         self.cluster.called(f"send_batch {batch.topic} {len(batch)}", self.transactional_id)
-        keys = batch.keys or [None] * len(batch)
-        for key, value in zip(keys, batch.values, strict=True):
-            self._append(ProducerRecord(batch.topic, value, key, batch.partition))
+        for record in batch.records():
+            self._append(record)
 
     def flush(self, timeout: float) -> None:
         self.cluster.called("flush", self.transactional_id)
@@ -196,10 +198,9 @@ class FakeAdmin:
 
 class FakeBackend:
     name: ClassVar[str] = "fake"
-    capabilities: ClassVar[Capabilities] = Capabilities(transactions=True, read_committed=True)
 
     def __init__(self, cluster: FakeCluster) -> None:
-        self.cluster = cluster
+        self.cluster, self.capabilities = cluster, cluster.capabilities
 
     def producer(self, transactional_id: str | None, **_: Any) -> FakeProducer:
         return FakeProducer(self.cluster, transactional_id)

@@ -2,87 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
-from eosfw.connectors import SourceTask
-from eosfw.errors import (
-    AbortableError,
-    ClusterUnavailableError,
-    IndefiniteOutcomeError,
-    InvalidTransactionTimeoutError,
-    ProducerFencedError,
-    RetriableError,
-)
+from eosfw.errors import RetriableError
 from eosfw.records import SourceBatch, SourceRecord
-from eosfw.runtime.status import TaskState
 from eosfw.state.steps import STARTUP, TaskStep
 
 from .counting import expected
-from .fake import FakeCluster
+from .script import OFFSETS, batch, failure, record, run, scripted
 from .stage import Stage, connector_of
-
-OFFSETS = "send g-offsets"
-
-
-class Scripted(SourceTask):
-    """Returns what it was given, poll by poll, then nothing."""
-
-    script: ClassVar[list[Any]] = []
-    heard: ClassVar[list[str]] = []
-
-    def start(self, config: Any, context: Any) -> None:
-        self.context = context
-        self.left = list(self.script)
-        self.done = False
-
-    def poll(self) -> Any:
-        if not self.left:
-            self.done = True
-            return None
-        item = self.left.pop(0)
-        if isinstance(item, BaseException):
-            raise item
-        return item(self.context) if callable(item) else item
-
-    def at_end(self) -> bool | None:
-        return self.done
-
-    def commit(self) -> None:
-        self.heard.append("commit")
-
-    def stop(self) -> None:
-        self.heard.append("stop")
-
-
-def scripted(*script: Any, **methods: Any) -> type[Scripted]:
-    return type("Script", (Scripted,), {"script": list(script), "heard": [], **methods})
-
-
-def batch(first: int, count: int = 2, topic: str = "t") -> SourceBatch:
-    values = [b"%d" % number for number in range(first, first + count)]
-    return SourceBatch(topic, values, {"p": "a"}, {"o": first + count})
-
-
-def record(number: int, topic: str = "t", **more: Any) -> SourceRecord:
-    return SourceRecord(topic, b"%d" % number, None, {"p": "a"}, {"o": number + 1}, **more)
-
-
-def run(task: type[Scripted], **properties: str) -> Stage:
-    """Run a scripted task to its end."""
-    with Stage(connector_of(task)) as stage:
-        stage.put("c", **properties)
-        stage.until(lambda: stage.worker.drained(9) or bool(stage.worker.status().failures), "the end of the script")
-    return stage
-
-
-def failure(stage: Stage) -> str:
-    (task,) = stage.worker.status().tasks
-    assert task.state is TaskState.FAILED, task
-    assert task.trace
-    return str(task.error)
-
 
 # --- transactions
 
@@ -157,18 +87,6 @@ def test_a_callback_that_raises_changes_nothing():
     assert stage.cluster.committed("t") == [b"0", b"1"]
 
 
-def test_identity_headers_tell_records_apart():
-    """Ruling 7."""
-    stage = run(scripted([record(0)]), eosfw_identity="headers")
-
-    (entry,) = [entry for place, log in stage.cluster.logs.items() if place.topic == "t" for entry in log]
-    assert dict(entry.headers) == {
-        "eosfw.connector": b"c",
-        "eosfw.source.partition": b'{"p":"a"}',
-        "eosfw.source.offset": b'{"o":1}',
-    }
-
-
 # --- bad input
 
 
@@ -240,193 +158,6 @@ def test_a_task_that_cannot_start_never_polls():
     assert "no such file" in failure(stage)
     assert TaskStep.POLL not in stage.steps()
     assert (stage.cluster.calls, task.heard) == (["init", "close"], ["stop"])
-
-
-# --- a cluster in trouble
-
-
-def troubled(call: str, *troubles: Any) -> FakeCluster:
-    return FakeCluster(fail={call: list(troubles)})
-
-
-def run_on(cluster: FakeCluster, task: type[Scripted]) -> Stage:
-    with Stage(connector_of(task), cluster) as stage:
-        stage.put("c")
-        stage.until(lambda: stage.worker.drained(9) or bool(stage.worker.status().failures))
-    return stage
-
-
-def test_sending_again_keeps_the_transaction_open():
-    """TXN-09: no commit in between, every offset once."""
-    stage = run_on(troubled("send_batch t 2", RetriableError("full")), scripted(batch(0)))
-
-    assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "send_batch t 2", OFFSETS, "commit", "close"]
-    assert stage.cluster.committed("t") == [b"0", b"1"]
-
-
-def test_a_send_that_fails_fails_the_task_at_once():
-    """TXN-08."""
-    stage = run_on(troubled("send_batch t 2", AbortableError("too large")), scripted(batch(0)))
-
-    assert failure(stage) == "too large"
-    assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "abort", "close"]
-
-
-def test_a_commit_that_may_be_repeated_is_repeated():
-    """PRD-11: only the same call."""
-    stage = run_on(troubled("commit", RetriableError("moving")), scripted(batch(0)))
-    assert stage.cluster.calls.count("commit") == 2
-    assert stage.cluster.committed("t") == [b"0", b"1"]
-
-
-def test_a_producer_that_cannot_be_initialised_fails_the_task_before_its_source_is_opened():
-    """TestFailureInProducerInitialization."""
-    stage = run_on(troubled("init", InvalidTransactionTimeoutError("too long")), scripted(batch(0)))
-
-    assert failure(stage) == "too long"
-    assert (stage.steps()[-2], stage.cluster.calls) == (TaskStep.INIT_PRODUCER, ["init", "close"])
-
-
-class Resuming(Scripted):
-    """Counts up to 6, two by two, from the committed offset."""
-
-    def start(self, config: Any, context: Any) -> None:
-        super().start(config, context)
-        first = (context.offset({"p": "a"}) or {"o": 0})["o"]
-        self.left = [batch(number) for number in range(first, 6, 2)]
-
-
-@pytest.mark.parametrize("happened", [True, False])
-def test_an_answer_that_was_lost_is_neither_a_loss_nor_a_repeat(happened):
-    """Design decision 7: the producer is discarded, the start runs again, what was committed decides."""
-
-    def commit_then_lose() -> None:
-        if happened:
-            txn = cluster.open.pop("g-c-0")
-            txn.open = False
-        raise IndefiniteOutcomeError("no answer")
-
-    cluster = troubled("commit", lambda: None, commit_then_lose)
-    stage = run_on(cluster, type("Resuming", (Resuming,), {"heard": []}))
-
-    assert cluster.committed("t") == [b"%d" % number for number in range(6)]
-    assert cluster.calls.count("init") == 2
-    (notice,) = stage.worker.status().notices
-    assert notice.kind == "indefinite outcome"
-    assert TaskStep.FENCED not in stage.steps()
-
-
-def test_an_owner_whose_transaction_timed_out_starts_over_and_is_told_the_remedies():
-    """Ruling 3, TXN-10: a timeout looks like a fencing; the config log tells the difference."""
-    cluster = troubled("commit", lambda: cluster.fence("g-c-0"))
-    stage = run_on(cluster, type("Resuming", (Resuming,), {"heard": []}))
-
-    assert cluster.committed("t") == [b"%d" % number for number in range(6)]
-    assert stage.steps().count(TaskStep.FENCED) == 1
-    (notice,) = stage.worker.status().notices
-    assert "transaction.timeout.ms" in notice.text
-    assert "transaction.boundary=poll" in notice.text
-    assert not stage.worker.status().superseded
-
-
-def test_an_owner_that_is_fenced_for_ever_fails_in_the_end():
-    """Ruling 1: more than three times within one generation."""
-    cluster = troubled("commit", *[lambda: cluster.fence("g-c-0")] * 9)
-    stage = run_on(cluster, type("Resuming", (Resuming,), {"heard": []}))
-
-    (task,) = stage.worker.status().tasks
-    assert (task.state, type(task.error)) == (TaskState.FAILED, ProducerFencedError)
-    assert "4 times within generation 0" in str(task.error)
-    assert stage.steps().count(TaskStep.FENCED) == 4
-    assert cluster.committed("t") == []
-
-
-def test_a_cluster_that_stays_away_fails_the_task_with_its_address():
-    """Bad input: bounded, named."""
-    away = ClusterUnavailableError("no broker answered at h:9092")
-    stage = run_on(troubled("init", away), scripted(batch(0)))
-    assert failure(stage) == "no broker answered at h:9092"
-
-
-# --- boundaries of the connector
-
-
-def test_a_connector_ends_transactions_where_it_says():
-    """BND-01, BND-02: later records of a batch belong to the next transaction."""
-    first, second, third = record(0), record(1), record(2)
-
-    def ask(context: Any) -> list[SourceRecord]:
-        context.transaction.commit_record(second)
-        return [first, second, third]
-
-    stage = run(scripted(ask), transaction_boundary="connector")
-
-    assert stage.cluster.committed("t") == [b"0", b"1"]
-    assert stage.cluster.committed("g-offsets") == [b'{"o":2}']
-    assert stage.cluster.calls == ["init", "begin", "send t", "send t", OFFSETS, "commit", "begin", "send t", "close"]
-
-
-def test_what_a_connector_aborts_is_passed_not_read_again():
-    """BND-03: an offsets-only transaction follows."""
-
-    def ask(context: Any) -> list[SourceRecord]:
-        context.transaction.abort()
-        return [record(0), record(1)]
-
-    stage = run(scripted(ask), transaction_boundary="connector")
-
-    assert (stage.cluster.committed("t"), stage.cluster.committed("g-offsets")) == ([], [b'{"o":2}'])
-    assert stage.cluster.calls[1:-1] == ["begin", "send t", "send t", "abort", "begin", OFFSETS, "commit"]
-
-
-def test_aborting_nothing_never_reaches_the_producer():
-    """BND-04."""
-
-    def ask(context: Any) -> None:
-        context.transaction.abort()
-
-    stage = run(scripted(ask), transaction_boundary="connector")
-    assert stage.cluster.calls == ["init", "close"]
-
-
-def test_the_last_records_request_beats_the_opposite_for_its_batch():
-    """BND-06, both ways round."""
-
-    def commit_last(context: Any) -> list[SourceRecord]:
-        context.transaction.abort()
-        one = record(0)
-        context.transaction.commit_record(one)
-        return [one]
-
-    def abort_last(context: Any) -> list[SourceRecord]:
-        context.transaction.commit()
-        one = record(1)
-        context.transaction.abort_record(one)
-        return [one]
-
-    stage = run(scripted(commit_last, abort_last), transaction_boundary="connector")
-    assert stage.cluster.committed("t") == [b"0"]
-
-
-def test_opposite_requests_fail_the_task():
-    """BND-05."""
-
-    def ask(context: Any) -> list[SourceRecord]:
-        context.transaction.commit()
-        context.transaction.abort()
-        return [record(0)]
-
-    stage = run(scripted(ask), transaction_boundary="connector")
-    assert "commit and to abort" in failure(stage)
-    assert stage.cluster.committed("t") == []
-
-
-def test_only_tasks_in_connector_mode_get_a_transaction_context():
-    """BND-01: None otherwise."""
-    seen: list[Any] = []
-    task = scripted(lambda context: seen.append(context.transaction))
-    run(task)
-    assert seen == [None]
 
 
 # --- without exactly-once

@@ -10,6 +10,7 @@ OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override
 BOUNDARY = "transaction.boundary"
 INTERVAL = "transaction.boundary.interval.ms"
 REQUIREMENT = "exactly.once.support"
+IDENTITY = "eosfw.identity"
 
 _NOT_YET = (
     "key.converter", "value.converter", "header.converter", "key.converter.", "value.converter.", "header.converter.",
@@ -39,7 +40,12 @@ SOURCE_CONNECTOR = LayeredDef(
     ReplicationFactor(
         "topic.creation.default.replication.factor", -1, "replicas of such topics; -1: the cluster's default"
     ),
-    Identity("eosfw.identity", "none", "what identifies a record for the verdict: none, headers, value, field:NAME"),
+    Identity(
+        IDENTITY,
+        None,
+        "what identifies a record for the verdict: none, headers, value, field:NAME; "
+        "default: headers on a backend that sends them in batches (memory), else none",
+    ),
     prefixes=OVERRIDE_PREFIXES,
     not_yet=_NOT_YET,
 )

@@ -10,6 +10,7 @@ from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
 from eosfw.pipeline.checking import backend_of, worker_config
 from eosfw.pipeline.model import Pipeline
+from eosfw.pipeline.reaching import require_reachable
 from eosfw.protocols import LocalCluster, Observer, OpenTransaction
 from eosfw.registry import Plugins
 from eosfw.runtime import Worker
@@ -61,7 +62,9 @@ class LocalRun:
         kind = backend_of(self.pipeline, self.plugins)
         self.client_properties = dict(self.pipeline.cluster.properties)
         self.cluster = None if self.pipeline.cluster.external else self._serve()
-        if self.cluster is not None:
+        if self.cluster is None:
+            require_reachable(self.client_properties, self.runtime)
+        else:
             undo.callback(self.cluster.close)
             self.client_properties["bootstrap.servers"] = self.cluster.bootstrap_servers
         self.backend_name = kind.name

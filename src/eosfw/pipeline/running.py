@@ -8,14 +8,16 @@ from dataclasses import dataclass
 
 from eosfw.config.clients import task_producer
 from eosfw.errors import ConfigError, EosfwError
+from eosfw.identity import NONE
 from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems
 from eosfw.pipeline.control import Control
 from eosfw.pipeline.draining import drain
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.model import Pipeline
+from eosfw.pipeline.reaching import require_reachable
 from eosfw.pipeline.reporting import Reporter
 from eosfw.pipeline.summary import StepResult, Summary
-from eosfw.pipeline.verdict import UNVERIFIED, Ranges, judge
+from eosfw.pipeline.verdict import UNVERIFIED, Ranges, identity, judge
 from eosfw.pipeline.visible import committed_ranges
 from eosfw.protocols import StepEngine, Verdict
 from eosfw.registry import Plugins
@@ -47,6 +49,7 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
     if problems:
         raise ConfigError(*problems)
     if pipeline.cluster.external and pipeline.steps:
+        require_reachable(pipeline.cluster.properties, runtime)
         backend = backend_of(pipeline, plugins).connect(pipeline.cluster.properties, runtime)
         with closing(backend), closing(backend.admin()) as admin:
             problems = topic_problems(pipeline, admin)
@@ -80,7 +83,7 @@ class _After:
 
     def work(self, unverified: str | None) -> tuple[dict[str, StepResult], Verdict, list[str]]:
         steps = self._local.pipeline.steps
-        if not any(p.get("eosfw.identity", "none") != "none" for p in self._local.pipeline.connectors.values()):
+        if all(identity(self._local, name) == NONE for name in self._local.pipeline.connectors):
             unverified = unverified or 'name an identity, "eosfw.identity", to have records counted'
         if not steps:
             return {}, *self._verdict(None, unverified)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import islice
+from itertools import islice, repeat
 
-from eosfw.config.connector import BOUNDARY
+from eosfw.config.connector import BOUNDARY, IDENTITY
 from eosfw.errors import DamagedDataError
-from eosfw.identity import identity_headers, identity_of
+from eosfw.identity import NONE, IdentityHeaders, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.replay import replayed
@@ -42,6 +42,13 @@ def judge(run: LocalRun, bounds: Bounds, engine: StepEngine | None) -> tuple[Ver
     return _sum(verdicts), []
 
 
+def identity(run: LocalRun, name: str) -> str:
+    """What identifies a connector's records in this run."""
+    properties = run.pipeline.connectors[name]
+    config = connector_config(run.plugins.connector(properties["connector.class"]), name, properties)
+    return kind_in_force(config[IDENTITY], run.backend.capabilities)
+
+
 def count(found: Iterable[bytes], expected: Iterable[Sequence[bytes]]) -> Verdict:
     """Compare identities that were found with those expected, in this process."""
     balance: Counter[bytes] = Counter()
@@ -60,12 +67,13 @@ def _kinds(run: LocalRun) -> tuple[dict[str, list[str]], list[str]]:
     unverified = []
     for name, properties in run.pipeline.connectors.items():
         config = connector_config(run.plugins.connector(properties["connector.class"]), name, properties)
-        if config["eosfw.identity"] == "none":
+        kind = identity(run, name)
+        if kind == NONE:
             unverified.append(f'connector {name}: set "eosfw.identity" to have its records counted')
         elif config[BOUNDARY] == "connector":
             unverified.append(f"connector {name}: it may discard records by {BOUNDARY}=connector")
         else:
-            kinds.setdefault(config["eosfw.identity"], []).append(name)
+            kinds.setdefault(kind, []).append(name)
     return kinds, unverified
 
 
@@ -84,14 +92,12 @@ def _expected(run: LocalRun, kind: str, names: Sequence[str], topics: set[str]) 
     for name in names:
         for chunk in replayed(run, name):
             topics.update(record.topic for record in chunk)
-            yield [_identity(name, record, kind) for record in chunk]
+            yield _identities(IdentityHeaders(name), chunk, kind)
 
 
-def _identity(name: str, record: SourceRecord, kind: str) -> bytes:
-    headers = record.headers
-    if kind == "headers":
-        headers += identity_headers(name, record.source_partition, record.source_offset)
-    return identity_of(record.value, headers, kind)
+def _identities(own: IdentityHeaders, chunk: Sequence[SourceRecord], kind: str) -> list[bytes]:
+    headers = own.of_records(chunk) if kind == "headers" else repeat(None)
+    return [identity_of(record.value, each, kind) for record, each in zip(chunk, headers, strict=False)]
 
 
 def _found(run: LocalRun, kind: str, ranges: Ranges) -> Iterator[bytes]:

@@ -60,7 +60,7 @@ class Loop:
         """Hand the committed offsets to the connector's task."""
         requested = self._boundary if isinstance(self._boundary, RequestedBoundary) else None
         context = TaskContext(
-            self._plan.id, requested, self._transaction.one_by_one, offsets, key_of, self._board.notice
+            self._plan.id, requested, self._transaction.record_offsets, offsets, key_of, self._board.notice
         )
         self._source.start(self._plan.config, context)
 

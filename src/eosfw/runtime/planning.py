@@ -6,11 +6,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
 from eosfw.config.clients import ClientSettings
-from eosfw.config.connector import BOUNDARY
+from eosfw.config.connector import BOUNDARY, IDENTITY
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem
+from eosfw.identity import kind_in_force
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins
 from eosfw.runtime.plan import ClientProperties, OffsetsTopic, TaskPlan
@@ -31,11 +33,20 @@ class Planned:
     parsed: Sequence[Config]
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What a plan depends on that only the cluster, or the client that leads there, can tell."""
+
+    capabilities: Capabilities
+    max_transaction_timeout: float | None = None
+    """Seconds; None where the broker does not say."""
+
+
 class Planner:
     """Plans the tasks of one worker's connectors."""
 
-    def __init__(self, worker: Config, plugins: Plugins, broker_max: float | None) -> None:
-        self._worker, self._plugins, self._broker_max = worker, plugins, broker_max
+    def __init__(self, worker: Config, plugins: Plugins, facts: ClusterFacts) -> None:
+        self._worker, self._plugins, self._facts = worker, plugins, facts
 
     def check(self, name: str, properties: Mapping[str, str]) -> Planned:
         """Check a connector and split its work; ConfigError lists every problem."""
@@ -64,7 +75,7 @@ class Planner:
         worker, config = self._worker, planned.config
         task = ConnectorTaskId(config["name"], number)
         transactional_id = task_transactional_id(worker["group.id"], task)
-        producer = clients.task_producer(worker, config, transactional_id, self._broker_max)
+        producer = clients.task_producer(worker, config, transactional_id, self._facts.max_transaction_timeout)
         consumer = clients.offsets_consumer(worker, config)
         admin = clients.connector_admin(worker, config)
         if number == 0:
@@ -78,7 +89,7 @@ class Planner:
             offsets_topic(worker),
             transactional_id if clients.exactly_once(worker) else None,
             producer.transaction_timeout,
-            config["eosfw.identity"] == "headers",
+            kind_in_force(config[IDENTITY], self._facts.capabilities) == "headers",
             (config["topic.creation.default.partitions"], config["topic.creation.default.replication.factor"]),
             ClientProperties(producer.properties, consumer.properties, admin.properties),
         )

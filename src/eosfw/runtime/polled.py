@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from eosfw.errors import TaskFailedError
-from eosfw.records import ProducerBatch, SourceBatch, SourceRecord
+from eosfw.records import Headers, ProducerBatch, SourceBatch, SourceOffset, SourceRecord
 
 Batches = Sequence[SourceBatch]
 Records = Sequence[SourceRecord]
@@ -65,15 +65,8 @@ def _odd(kinds: set[type]) -> str | None:
 
 
 def records_of(batch: SourceBatch, task: object) -> Iterator[SourceRecord]:
-    """A batch record by record, each with its own offset where the batch has them, else the batch's at the last."""
-    count = len(batch)
-    for index, value in enumerate(batch.values):
-        offset = batch.source_offset if batch.source_offsets is None else batch.source_offsets[index]
-        if batch.source_offsets is None and index < count - 1:
-            raise TaskFailedError(
-                f"task {task} returned a SourceBatch without `source_offsets`, though its context asks for "
-                f"`record_offsets`: without them records cannot be told apart"
-            )
+    """A batch record by record, each with its own offset."""
+    for index, (value, offset) in enumerate(zip(batch.values, offsets_of(batch, task), strict=True)):
         yield SourceRecord(
             batch.topic,
             value,
@@ -85,16 +78,29 @@ def records_of(batch: SourceBatch, task: object) -> Iterator[SourceRecord]:
         )
 
 
-def columns(batch: SourceBatch) -> ProducerBatch:
+def offsets_of(batch: SourceBatch, task: object) -> Sequence[SourceOffset]:
+    """The offset behind each record; a batch of one may leave it to the batch's own."""
+    if batch.source_offsets is not None:
+        return batch.source_offsets
+    if len(batch) > 1:
+        raise TaskFailedError(
+            f"task {task} returned a SourceBatch without `source_offsets`, though its context asks for "
+            f"`record_offsets`: without them records cannot be told apart; have the connector return them, or set "
+            f'"eosfw.identity" to "none", "value" or "field:NAME"'
+        )
+    return [batch.source_offset] * len(batch)
+
+
+def columns(batch: SourceBatch, headers: Sequence[Headers] | None = None) -> ProducerBatch:
     """What of a batch goes to its topic."""
-    return ProducerBatch(batch.topic, batch.values, batch.keys, batch.partition, batch.timestamps)
+    return ProducerBatch(batch.topic, batch.values, batch.keys, batch.partition, batch.timestamps, headers)
 
 
-def runs(records: Records) -> Iterator[list[SourceRecord]]:
-    """Records that can travel as one batch: in order, one topic, one partition, no headers."""
+def runs(records: Records, *, headers: bool = False) -> Iterator[list[SourceRecord]]:
+    """Records that can travel as one batch: in order, one topic, one partition; without headers unless batches do."""
     run: list[SourceRecord] = []
     for record in records:
-        if run and not _together(run[0], record):
+        if run and not _together(run[0], record, headers=headers):
             yield run
             run = []
         run.append(record)
@@ -102,17 +108,16 @@ def runs(records: Records) -> Iterator[list[SourceRecord]]:
         yield run
 
 
-def _together(first: SourceRecord, record: SourceRecord) -> bool:
+def _together(first: SourceRecord, record: SourceRecord, *, headers: bool) -> bool:
     return (
         record.topic == first.topic
         and record.partition == first.partition
-        and not record.headers
-        and not first.headers
+        and (headers or not (record.headers or first.headers))
         and (record.timestamp is None) == (first.timestamp is None)
     )
 
 
-def columns_of(run: Records) -> ProducerBatch:
+def columns_of(run: Records, headers: Sequence[Headers] | None = None) -> ProducerBatch:
     """Records of a run as columns."""
     first = run[0]
     stamped = first.timestamp is not None
@@ -122,4 +127,5 @@ def columns_of(run: Records) -> ProducerBatch:
         [record.key for record in run] if any(record.key is not None for record in run) else None,
         first.partition,
         [record.timestamp or 0 for record in run] if stamped else None,
+        headers,
     )

@@ -125,6 +125,7 @@ class Task:
             around.store,
             OffsetLedger(around.store.partition_key, started.offsets),
             around.runtime,
+            around.backend.capabilities.batch_headers,
         )
         return Transaction(plan, outlet, self._board, source)
 

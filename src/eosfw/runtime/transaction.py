@@ -9,13 +9,13 @@ from functools import partial
 
 from eosfw.connectors import SourceTask
 from eosfw.errors import EosfwError, RetriableError, TaskFailedError
-from eosfw.identity import identity_headers
+from eosfw.identity import IdentityHeaders
 from eosfw.protocols import OffsetStore, TransactionalProducer
 from eosfw.records import Headers, ProducerRecord, RecordMetadata, SourceBatch, SourceRecord
 from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.delivery import RETRY_PAUSE, Delivery
 from eosfw.runtime.plan import TaskPlan
-from eosfw.runtime.polled import Records, columns, columns_of, records_of, runs
+from eosfw.runtime.polled import Records, columns, columns_of, offsets_of, records_of, runs
 from eosfw.runtime.topics import RecordTopics
 from eosfw.state.offsets import OffsetLedger
 from eosfw.state.steps import TaskStep
@@ -45,6 +45,8 @@ class Outlet:
     store: OffsetStore
     ledger: OffsetLedger
     runtime: Runtime
+    batch_headers: bool = False
+    """Whether batches carry headers at their own speed; where not, records that have any go one by one."""
 
 
 class Transaction:
@@ -58,8 +60,11 @@ class Transaction:
         self._sent: list[_Sent] = []
         self._number = 0
         self.open = False
-        self.one_by_one = self._commit_record is not None or plan.identity_headers
-        """Whether records must be sent one by one: somebody wants to hear of each, or each carries headers."""
+        self._identity = IdentityHeaders(plan.id.connector) if plan.identity_headers else None
+        self.record_offsets = self._commit_record is not None or self._identity is not None
+        """Whether the offset behind each single record must be known."""
+        slow_headers = self._identity is not None and not outlet.batch_headers
+        self._one_by_one = self._commit_record is not None or slow_headers
 
     @property
     def _current(self) -> int | None:
@@ -69,12 +74,15 @@ class Transaction:
 
     def send_batch(self, batch: SourceBatch) -> None:
         """Send a batch whole, then note its offset; an empty one only moves the offset."""
-        if self.one_by_one:
+        if self._one_by_one:
             self.send_records(list(records_of(batch, self._plan.id)), batch)
             return
         if len(batch):
+            headers = None
+            if self._identity is not None:
+                headers = self._identity.column(batch.source_partition, offsets_of(batch, self._plan.id))
             self._before_send(batch.topic, len(batch))
-            self._retried(lambda: self._outlet.producer.send_batch(columns(batch)))
+            self._retried(lambda: self._outlet.producer.send_batch(columns(batch, headers)))
         self._outlet.ledger.note(batch.source_partition, batch.source_offset)
 
     def send_records(self, records: Records, behind: SourceBatch | None = None) -> None:
@@ -83,9 +91,11 @@ class Transaction:
             for topic in {record.topic for record in records}:
                 self._admit(topic)
             self._before_send(records[0].topic, len(records))
-            send = self._send_alone if self.one_by_one else self._send_run
-            for run in runs(records):
-                send(run)
+            for run in runs(records, headers=self._outlet.batch_headers):
+                if self._one_by_one or len(run) == 1:
+                    self._send_alone(run)
+                else:
+                    self._send_run(run)
         if behind is not None:
             self._outlet.ledger.note(behind.source_partition, behind.source_offset)
 
@@ -111,24 +121,25 @@ class Transaction:
         self.open = True
 
     def _send_run(self, run: list[SourceRecord]) -> None:
-        if len(run) == 1 or run[0].headers:
-            for record in run:
-                self._send_one(record, record.headers, None)
-        else:
-            self._retried(lambda: self._outlet.producer.send_batch(columns_of(run)))
+        headers = self._headers(run)
+        self._retried(lambda: self._outlet.producer.send_batch(columns_of(run, headers)))
         for record in run:
             self._outlet.ledger.note(record.source_partition, record.source_offset)
 
     def _send_alone(self, run: list[SourceRecord]) -> None:
-        for record in run:
-            headers = record.headers
-            if self._plan.identity_headers:
-                headers += identity_headers(self._plan.id.connector, record.source_partition, record.source_offset)
-            sent = None if self._commit_record is None else _Sent(record)
-            self._send_one(record, headers, sent)
+        headers = self._headers(run)
+        for index, record in enumerate(run):
+            self._send_one(record, headers[index] if headers else ())
             self._outlet.ledger.note(record.source_partition, record.source_offset)
 
-    def _send_one(self, record: SourceRecord, headers: Headers, sent: _Sent | None) -> None:
+    def _headers(self, run: Records) -> list[Headers] | None:
+        if self._identity is not None:
+            return self._identity.of_records(run)
+        headers = [record.headers for record in run]
+        return headers if any(headers) else None
+
+    def _send_one(self, record: SourceRecord, headers: Headers) -> None:
+        sent = None if self._commit_record is None else _Sent(record)
         out = ProducerRecord(record.topic, record.value, record.key, record.partition, record.timestamp, headers)
         self._retried(lambda: self._outlet.producer.send(out, None if sent is None else sent.delivered))
         if sent is not None:

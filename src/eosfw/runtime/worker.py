@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT
@@ -20,7 +21,7 @@ from eosfw.runtime.fencing import ROUND_TIMEOUT
 from eosfw.runtime.leader import Leader, LeaderTies
 from eosfw.runtime.membership import SoleMember
 from eosfw.runtime.plan import Announce, Surroundings
-from eosfw.runtime.planning import Planned, Planner, offsets_topic, warn
+from eosfw.runtime.planning import ClusterFacts, Planned, Planner, offsets_topic, warn
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.topics import ensure_config_topic, ensure_offsets_topic
 from eosfw.waiting import Runtime
@@ -41,7 +42,7 @@ class Worker:
         self._member = SoleMember(self.name, runtime)
         self._crew = Crew(runtime)
         self._planned: dict[str, Planned] = {}
-        self._broker_max: float | None = None
+        self._facts = ClusterFacts(backend.capabilities)
         topic = self._topic = self._config_topic()
         ties = LeaderTies(config["group.id"], self.name, self._fence, announce, runtime)
         self._leader = Leader(topic, self._config_writer(topic), ties)
@@ -62,7 +63,7 @@ class Worker:
         try:
             ensure_config_topic(admin, config["config.storage.topic"], config["config.storage.replication.factor"])
             ensure_offsets_topic(admin, offsets.name, offsets.partitions, offsets.replication_factor)
-            self._broker_max = admin.max_transaction_timeout()
+            self._facts = replace(self._facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
             admin.close()
         self._leader.start()
@@ -74,7 +75,7 @@ class Worker:
         abandoned and reported as zombies. ConfigError lists all that is wrong with the properties, and changes
         nothing. SupersededError when a newer run of the group took over.
         """
-        planner = Planner(self._config, self._plugins, self._broker_max)
+        planner = Planner(self._config, self._plugins, self._facts)
         planned = planner.check(name, properties)
         self._planned[name] = planned
         generation = self._leader.put_connector(name, planned.properties, planned.tasks)

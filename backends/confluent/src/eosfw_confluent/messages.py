@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
 from confluent_kafka import KafkaError, Message
@@ -23,17 +22,6 @@ def arguments(record: ProducerRecord, told: Told | None) -> Arguments:
     partition = ANY_PARTITION if record.partition is None else record.partition
     headers: list[tuple[str, str | bytes | None]] | None = [*record.headers] if record.headers else None
     return record.topic, record.value, record.key, partition, told, None, record.timestamp or 0, headers
-
-
-def records(batch: ProducerBatch) -> list[ProducerRecord]:
-    """The records of a batch, one by one."""
-    keys = repeat(None) if batch.keys is None else batch.keys
-    stamps = repeat(None) if batch.timestamps is None else batch.timestamps
-    headers = repeat(()) if batch.headers is None else batch.headers
-    return [
-        ProducerRecord(batch.topic, value, key, batch.partition, stamp, pairs)
-        for value, key, stamp, pairs in zip(batch.values, keys, stamps, headers, strict=False)
-    ]
 
 
 def messages(batch: ProducerBatch, told: Told) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from eosfw.waiting import Runtime
 from eosfw_confluent import codes
 from eosfw_confluent.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, Fates, cause, ours, translated
 from eosfw_confluent.events import Events
-from eosfw_confluent.messages import ANY_PARTITION, Told, arguments, messages, records, where
+from eosfw_confluent.messages import ANY_PARTITION, Told, arguments, messages, where
 
 _LOG = logging.getLogger(__name__)
 _SLICE = 0.5
@@ -88,7 +88,7 @@ class ConfluentProducer:
     def send_batch(self, batch: ProducerBatch) -> None:
         if batch.timestamps is not None or batch.headers is not None:
             # librdkafka's batch call knows neither.
-            for record in records(batch):
+            for record in batch.records():
                 self.send(record)
             return
         client = self._open()

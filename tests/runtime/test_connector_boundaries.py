@@ -1,0 +1,87 @@
+"""Transactions end where the connector says (Kafka's WorkerTransactionContext)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw.records import SourceRecord
+
+from .script import OFFSETS, failure, record, run, scripted
+
+
+def test_a_connector_ends_transactions_where_it_says():
+    """BND-01, BND-02: later records of a batch belong to the next transaction."""
+    first, second, third = record(0), record(1), record(2)
+
+    def ask(context: Any) -> list[SourceRecord]:
+        context.transaction.commit_record(second)
+        return [first, second, third]
+
+    stage = run(scripted(ask), transaction_boundary="connector")
+
+    assert stage.cluster.committed("t") == [b"0", b"1"]
+    assert stage.cluster.committed("g-offsets") == [b'{"o":2}']
+    assert stage.cluster.calls == ["init", "begin", "send t", "send t", OFFSETS, "commit", "begin", "send t", "close"]
+
+
+def test_what_a_connector_aborts_is_passed_not_read_again():
+    """BND-03: an offsets-only transaction follows."""
+
+    def ask(context: Any) -> list[SourceRecord]:
+        context.transaction.abort()
+        return [record(0), record(1)]
+
+    stage = run(scripted(ask), transaction_boundary="connector")
+
+    assert (stage.cluster.committed("t"), stage.cluster.committed("g-offsets")) == ([], [b'{"o":2}'])
+    assert stage.cluster.calls[1:-1] == ["begin", "send t", "send t", "abort", "begin", OFFSETS, "commit"]
+
+
+def test_aborting_nothing_never_reaches_the_producer():
+    """BND-04."""
+
+    def ask(context: Any) -> None:
+        context.transaction.abort()
+
+    stage = run(scripted(ask), transaction_boundary="connector")
+    assert stage.cluster.calls == ["init", "close"]
+
+
+def test_the_last_records_request_beats_the_opposite_for_its_batch():
+    """BND-06, both ways round."""
+
+    def commit_last(context: Any) -> list[SourceRecord]:
+        context.transaction.abort()
+        one = record(0)
+        context.transaction.commit_record(one)
+        return [one]
+
+    def abort_last(context: Any) -> list[SourceRecord]:
+        context.transaction.commit()
+        one = record(1)
+        context.transaction.abort_record(one)
+        return [one]
+
+    stage = run(scripted(commit_last, abort_last), transaction_boundary="connector")
+    assert stage.cluster.committed("t") == [b"0"]
+
+
+def test_opposite_requests_fail_the_task():
+    """BND-05."""
+
+    def ask(context: Any) -> list[SourceRecord]:
+        context.transaction.commit()
+        context.transaction.abort()
+        return [record(0)]
+
+    stage = run(scripted(ask), transaction_boundary="connector")
+    assert "commit and to abort" in failure(stage)
+    assert stage.cluster.committed("t") == []
+
+
+def test_only_tasks_in_connector_mode_get_a_transaction_context():
+    """BND-01: None otherwise."""
+    seen: list[Any] = []
+    task = scripted(lambda context: seen.append(context.transaction))
+    run(task)
+    assert seen == [None]

@@ -1,0 +1,142 @@
+"""Each record carries what tells it from every other, where that costs little or somebody asked for it (ruling 7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw.errors import TaskFailedError
+from eosfw.identity import HEADER_NAMES, IdentityHeaders, identity_headers, kind_in_force
+from eosfw.records import SourceRecord
+
+from .fake import CAPABILITIES, Entry, FakeCluster
+from .script import OFFSETS, batch, failure, record, run, scripted
+from .stage import Stage
+
+OFFSET = "eosfw.source.offset"
+
+
+def carrying() -> FakeCluster:
+    """A cluster whose client sends headers in batches."""
+    return FakeCluster(capabilities=replace(CAPABILITIES, batch_headers=True))
+
+
+def entries(stage: Stage) -> list[Entry]:
+    return [entry for place, log in stage.cluster.logs.items() if place.topic == "t" for entry in log]
+
+
+def offsets(stage: Stage) -> list[bytes | None]:
+    return [dict(entry.headers).get(OFFSET) for entry in entries(stage)]
+
+
+def test_headers_name_connector_source_partition_and_source_offset():
+    """Ruling 7."""
+    stage = run(scripted([record(0)]), eosfw_identity="headers")
+
+    (entry,) = entries(stage)
+    assert dict(entry.headers) == {
+        "eosfw.connector": b"c",
+        "eosfw.source.partition": b'{"p":"a"}',
+        OFFSET: b'{"o":1}',
+    }
+
+
+def test_a_backend_that_carries_headers_in_batches_gets_them_without_being_asked():
+    """Ruling 7, ruling 33: one call for the whole batch."""
+    stage = run(scripted(batch(0, source_offsets=[{"o": 1}, {"o": 2}])), carrying())
+
+    assert stage.cluster.calls[1:-1] == ["begin", "send_batch t 2", OFFSETS, "commit"]
+    assert offsets(stage) == [b'{"o":1}', b'{"o":2}']
+
+
+def test_a_list_of_records_travels_as_one_batch_too_its_own_headers_kept():
+    """Ruling 7: own headers come first."""
+    own = record(1, headers=(("mine", b"x"),))
+    stage = run(scripted([record(0), own]), carrying())
+
+    assert "send_batch t 2" in stage.cluster.calls
+    assert offsets(stage) == [b'{"o":1}', b'{"o":2}']
+    assert entries(stage)[1].headers[0] == ("mine", b"x")
+
+
+@pytest.mark.parametrize("identity", ["none", "value", "field:n"])
+def test_whoever_names_another_identity_gets_no_headers(identity: str):
+    """Ruling 7: also `none`, said explicitly; then nobody asks for single offsets."""
+    asked: list[bool] = []
+    stage = run(
+        scripted(lambda context: asked.append(context.record_offsets), batch(0)), carrying(), eosfw_identity=identity
+    )
+
+    assert asked == [False]
+    assert [entry.headers for entry in entries(stage)] == [(), ()]
+
+
+def test_other_backends_carry_headers_for_whoever_asks():
+    """Ruling 7: one by one, since their batches cannot."""
+    offered = batch(0, source_offsets=[{"o": 1}, {"o": 2}])
+    silent = run(scripted(offered))
+    asked = run(scripted(offered), eosfw_identity="headers")
+
+    assert offsets(silent) == [None, None]
+    assert offsets(asked) == [b'{"o":1}', b'{"o":2}']
+    assert asked.cluster.calls.count("send t") == 2
+
+
+def test_records_with_own_headers_go_one_by_one_where_batches_carry_none():
+    """Capabilities: never a header lost."""
+    stage = run(scripted([record(number, headers=(("mine", b"%d" % number),)) for number in range(2)]))
+
+    assert [entry.headers for entry in entries(stage)] == [(("mine", b"0"),), (("mine", b"1"),)]
+    assert "send_batch t 2" not in stage.cluster.calls
+
+
+def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():
+    """Bad input: before anything is sent."""
+    stage = run(scripted(batch(0)), carrying())
+
+    assert "without `source_offsets`" in failure(stage)
+    assert '"eosfw.identity"' in failure(stage)
+    assert stage.cluster.calls == ["init", "close"]
+
+
+def test_a_kind_that_was_named_beats_what_the_backend_can():
+    """Ruling 7."""
+    able, unable = replace(CAPABILITIES, batch_headers=True), CAPABILITIES
+
+    assert [kind_in_force(None, each) for each in (able, unable)] == ["headers", "none"]
+    assert {kind_in_force(kind, each) for kind in ("none",) for each in (able, unable)} == {"none"}
+
+
+PRIMITIVES = st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["},{", '},{"', "\0", "{}"])
+MAPPINGS = st.dictionaries(st.text(max_size=3) | st.just("},{"), PRIMITIVES, max_size=3)
+
+
+@given(MAPPINGS, st.lists(MAPPINGS))
+def test_a_column_has_the_headers_of_each_record_alone(partition: dict, given_offsets: list[dict]):
+    """Many are encoded by one call, whatever stands in them."""
+    headers = IdentityHeaders("c")
+    alone = [identity_headers("c", partition, offset) for offset in given_offsets]
+    records = [SourceRecord("t", b"", None, partition, offset) for offset in given_offsets]
+
+    assert headers.column(partition, given_offsets) == alone
+    assert headers.of_records(records) == alone
+    assert all(tuple(name for name, _ in one) == HEADER_NAMES for one in alone)
+
+
+def test_a_source_partition_that_was_changed_in_place_is_encoded_again():
+    """A task may go on with the same mapping."""
+    headers, partition = IdentityHeaders("c"), {"p": 1}
+    before = headers.of(partition, {})
+    partition["p"] = 2
+
+    assert headers.of(partition, {}) == identity_headers("c", {"p": 2}, {}) != before
+
+
+@pytest.mark.parametrize("offset", [{"o": b"x"}, {"o": object()}, None, 5])
+def test_what_json_cannot_say_cannot_identify_a_record(offset: object):
+    """Bad input: an error of ours, which names what is wrong."""
+    with pytest.raises(TaskFailedError, match="cannot identify a record"):
+        IdentityHeaders("c").of({}, offset)  # type: ignore[arg-type]

@@ -1,0 +1,117 @@
+"""What a task makes of a cluster that fails it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eosfw.errors import (
+    AbortableError,
+    ClusterUnavailableError,
+    IndefiniteOutcomeError,
+    InvalidTransactionTimeoutError,
+    ProducerFencedError,
+    RetriableError,
+)
+from eosfw.runtime.status import TaskState
+from eosfw.state.steps import TaskStep
+
+from .fake import FakeCluster
+from .script import OFFSETS, Scripted, batch, failure, run, scripted
+
+
+def troubled(call: str, *troubles: Any) -> FakeCluster:
+    return FakeCluster(fail={call: list(troubles)})
+
+
+def test_sending_again_keeps_the_transaction_open():
+    """TXN-09: no commit in between, every offset once."""
+    stage = run(scripted(batch(0)), troubled("send_batch t 2", RetriableError("full")))
+
+    assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "send_batch t 2", OFFSETS, "commit", "close"]
+    assert stage.cluster.committed("t") == [b"0", b"1"]
+
+
+def test_a_send_that_fails_fails_the_task_at_once():
+    """TXN-08."""
+    stage = run(scripted(batch(0)), troubled("send_batch t 2", AbortableError("too large")))
+
+    assert failure(stage) == "too large"
+    assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "abort", "close"]
+
+
+def test_a_commit_that_may_be_repeated_is_repeated():
+    """PRD-11: only the same call."""
+    stage = run(scripted(batch(0)), troubled("commit", RetriableError("moving")))
+    assert stage.cluster.calls.count("commit") == 2
+    assert stage.cluster.committed("t") == [b"0", b"1"]
+
+
+def test_a_producer_that_cannot_be_initialised_fails_the_task_before_its_source_is_opened():
+    """TestFailureInProducerInitialization."""
+    stage = run(scripted(batch(0)), troubled("init", InvalidTransactionTimeoutError("too long")))
+
+    assert failure(stage) == "too long"
+    assert (stage.steps()[-2], stage.cluster.calls) == (TaskStep.INIT_PRODUCER, ["init", "close"])
+
+
+class Resuming(Scripted):
+    """Counts up to 6, two by two, from the committed offset."""
+
+    def start(self, config: Any, context: Any) -> None:
+        super().start(config, context)
+        first = (context.offset({"p": "a"}) or {"o": 0})["o"]
+        self.left = [batch(number) for number in range(first, 6, 2)]
+
+
+@pytest.mark.parametrize("happened", [True, False])
+def test_an_answer_that_was_lost_is_neither_a_loss_nor_a_repeat(happened):
+    """Design decision 7: the producer is discarded, the start runs again, what was committed decides."""
+
+    def commit_then_lose() -> None:
+        if happened:
+            txn = cluster.open.pop("g-c-0")
+            txn.open = False
+        raise IndefiniteOutcomeError("no answer")
+
+    cluster = troubled("commit", lambda: None, commit_then_lose)
+    stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster)
+
+    assert cluster.committed("t") == [b"%d" % number for number in range(6)]
+    assert cluster.calls.count("init") == 2
+    (notice,) = stage.worker.status().notices
+    assert notice.kind == "indefinite outcome"
+    assert TaskStep.FENCED not in stage.steps()
+
+
+def test_an_owner_whose_transaction_timed_out_starts_over_and_is_told_the_remedies():
+    """Ruling 3, TXN-10: a timeout looks like a fencing; the config log tells the difference."""
+    cluster = troubled("commit", lambda: cluster.fence("g-c-0"))
+    stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster)
+
+    assert cluster.committed("t") == [b"%d" % number for number in range(6)]
+    assert stage.steps().count(TaskStep.FENCED) == 1
+    (notice,) = stage.worker.status().notices
+    assert "transaction.timeout.ms" in notice.text
+    assert "transaction.boundary=poll" in notice.text
+    assert not stage.worker.status().superseded
+
+
+def test_an_owner_that_is_fenced_for_ever_fails_in_the_end():
+    """Ruling 1: more than three times within one generation."""
+    cluster = troubled("commit", *[lambda: cluster.fence("g-c-0")] * 9)
+    stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster)
+
+    (task,) = stage.worker.status().tasks
+    assert (task.state, type(task.error)) == (TaskState.FAILED, ProducerFencedError)
+    assert "4 times within generation 0" in str(task.error)
+    assert stage.steps().count(TaskStep.FENCED) == 4
+    assert cluster.committed("t") == []
+
+
+def test_a_cluster_that_stays_away_fails_the_task_with_its_address():
+    """Bad input: bounded, named."""
+    away = ClusterUnavailableError("no broker answered at h:9092")
+    stage = run(scripted(batch(0)), troubled("init", away))
+    assert failure(stage) == "no broker answered at h:9092"
