@@ -174,6 +174,27 @@ def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline
     assert address in run.err()
 
 
+@pytest.mark.parametrize("backend", ["memory", "confluent"])
+@pytest.mark.parametrize("steps", ["", STEP.format(sql="select 1")], ids=["no steps", "steps"])
+def test_an_address_where_nobody_listens_ends_a_run_long_before_its_client_would_give_up(
+    start, pipeline, backend, steps
+) -> None:
+    """The client here would try for ten minutes; steps make the check of the file ask the cluster first."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    waits = '"default.api.timeout.ms" = 600000\n"max.block.ms" = 600000'
+    file = pipeline(cluster=f'"bootstrap.servers" = "{address}"\n{waits}', steps=steps)
+    file.write_text(file.read_text().replace('backend = "confluent"', f'backend = "{backend}"'))
+    run = start("run", "--quiet", file)
+
+    assert run.end() == ExitCode.UNAVAILABLE
+    assert run.err() == (
+        f"eosfw: no broker listens at {address} (Connection refused); "
+        "is the cluster running, is bootstrap.servers right?\n"
+    )
+    assert run.out() == ""
+
+
 @pytest.mark.parametrize("kind", ["slow", "held"])
 def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster, kind, tmp_path) -> None:
     """Ruling 1: the older gives way while it sends (its producer is fenced), and while it has nothing to send."""

@@ -1,0 +1,92 @@
+"""Find out within moments that nobody listens where a cluster should be."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+from eosfw.errors import ClusterUnavailableError
+from eosfw.waiting import Queue, Runtime
+
+SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
+"""Kafka's name for how long one connection may take to open."""
+_SETUP = 10.0
+_STARTING = 1.0
+"""How long a broker that refuses may be one that is about to start."""
+_PAUSE = 0.1
+_ADDRESS = re.compile(r"(?:\w+://)?(?:\[(?P<six>[0-9a-fA-F:.%]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})")
+
+
+class _Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class _Tried(NamedTuple):
+    address: _Address
+    refusal: str | None
+
+
+def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
+    """Return once one address of `bootstrap.servers` lets us in; else ClusterUnavailableError says why none does.
+
+    Clients of Kafka try again for as long as one call may take, in the hope of a broker that comes back. That is right
+    for a run under way, a bad answer to a mistyped port. So: refused, or a host of no known name, is final after a
+    second; silence after `socket.connection.setup.timeout.ms`. Whether somebody who lets us in also answers is left to
+    the client, within `default.api.timeout.ms`, as is an address that cannot be read.
+    """
+    addresses = _addresses(properties.get("bootstrap.servers", ""))
+    if not addresses:
+        return
+    patience = _setup_timeout(properties)
+    answers: Queue[_Tried] = runtime.queue()
+    for address in addresses:
+        runtime.spawn(f"eosfw-reach-{address}", partial(_try, address, patience, answers, runtime))
+    refusals = dict.fromkeys(addresses, f"nothing within {patience:g} s")
+    deadline = runtime.now() + patience + _STARTING
+    for _ in addresses:
+        try:
+            tried = answers.get(max(0.0, deadline - runtime.now()))
+        except TimeoutError:  # somebody still looks a name up, which nothing can hurry
+            break
+        if tried.refusal is None:
+            return
+        refusals[tried.address] = tried.refusal
+    shown = ", ".join(f"{address} ({why})" for address, why in refusals.items())
+    raise ClusterUnavailableError(f"no broker listens at {shown}; is the cluster running, is bootstrap.servers right?")
+
+
+def _try(address: _Address, patience: float, answers: Queue[_Tried], runtime: Runtime) -> None:
+    final = runtime.now() + min(patience, _STARTING)
+    while (refusal := _refusal(address, patience)) is not None and runtime.now() < final:
+        runtime.sleep(_PAUSE)
+    answers.put(_Tried(address, refusal))
+
+
+def _refusal(address: _Address, patience: float) -> str | None:
+    try:
+        socket.create_connection(address, timeout=patience).close()
+    except TimeoutError:
+        return f"nothing within {patience:g} s"
+    except (OSError, ValueError, OverflowError) as error:  # a name may be no name, a port none of the 65,535
+        return getattr(error, "strerror", None) or str(error)
+    return None
+
+
+def _addresses(servers: str) -> list[_Address]:
+    """Every address, or none if one of them is not written HOST:PORT: the client knows how to complain."""
+    found = [_ADDRESS.fullmatch(text.strip()) for text in servers.split(",") if text.strip()]
+    if None in found:
+        return []
+    return list(dict.fromkeys(_Address(one["six"] or one["host"], int(one["port"])) for one in found if one))
+
+
+def _setup_timeout(properties: Mapping[str, str]) -> float:
+    text = properties.get(SETUP_TIMEOUT, "").strip()
+    return int(text) / 1000 if text.isdecimal() and int(text) else _SETUP
