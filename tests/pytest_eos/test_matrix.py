@@ -13,10 +13,12 @@ from eosfw.runtime.leader import Leader
 from eosfw.runtime.startup import Startup
 from eosfw.state.startup import Standing
 from eosfw.state.steps import TRANSACTION, TaskStep
-from pytest_eos.clusters import Cluster, serving
+from pytest_eos.clusters import Cluster, serving, virtual
+from pytest_eos.options import SETTINGS
 
 WORLDS = {
-    "memory": ("memory", None),
+    "memory": ("memory", "virtual"),
+    "memory-threads": ("memory", None),
     "memory-socket": ("memory", "socket"),
     "confluent": ("confluent", None),
     "confluent-kafka": ("confluent", "real_kafka"),
@@ -38,13 +40,16 @@ def eos_backend(world):
 
 @pytest.fixture
 def eos_cluster(request, world):
-    """In the place of the plugin's own: embedded, by direct calls or a socket, or a real Kafka."""
+    """In the place of the plugin's own: embedded, in virtual or real time, or a real Kafka."""
     _, where = world
-    if where == "real_kafka":
+    if where == "virtual":
+        with virtual(f"{request.config.stash[SETTINGS].seed} {request.node.nodeid}") as cluster:
+            yield cluster
+    elif where == "real_kafka":
         yield Cluster(request.getfixturevalue("real_kafka"))
-        return
-    with serving(None) as cluster:
-        yield cluster if where is None else replace(cluster, properties={"eosfw.transport": where})
+    else:
+        with serving(None) as cluster:
+            yield replace(cluster, properties={"eosfw.transport": where} if where else {})
 
 
 @pytest.mark.eos_zombie(at="all")

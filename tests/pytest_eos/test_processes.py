@@ -6,7 +6,7 @@ import pytest
 from tests.pytest_eos.counter import CounterConnector
 
 CONNECTOR = f"{CounterConnector.__module__}:{CounterConnector.__name__}"
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.eos_clock("real")]
 
 
 def put_successor(eos, process, properties):

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import pytest
+
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import LocalCluster
 from eosfw.waiting import Runtime, ThreadRuntime
 from pytest_eos.installed import installed
+
+
+@cache
+def runtime() -> Runtime:
+    """Real threads, the real clock."""
+    return ThreadRuntime()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +31,13 @@ class Cluster:
     local: LocalCluster | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     """More client properties that lead there."""
+    runtime: Runtime = field(default_factory=runtime)
+    """The clock it lives by, with everybody who uses it."""
+
+    @property
+    def virtual(self) -> bool:
+        """Whether it lives by a virtual clock, so that nobody outside this thread can reach it."""
+        return not isinstance(self.runtime, ThreadRuntime)
 
     @property
     def client(self) -> dict[str, str]:
@@ -35,10 +51,19 @@ class Cluster:
         return found
 
 
-@cache
-def runtime() -> Runtime:
-    """Real threads, the real clock."""
-    return ThreadRuntime()
+@contextmanager
+def virtual(seed: int | str | None) -> Iterator[Cluster]:
+    """An embedded cluster in virtual time: no port, no thread; warns of what a test left running on it."""
+    from pytest_eos.virtual import VirtualRuntime
+
+    clock = VirtualRuntime(seed)
+    local = installed().cluster("memory").start({"listeners": ""}, clock)
+    try:
+        yield Cluster(local.bootstrap_servers, local, runtime=clock)
+        local.close()
+    finally:
+        if left := clock.close():
+            warnings.warn(pytest.PytestWarning(f"ended with the virtual clock: {', '.join(left)}"), stacklevel=1)
 
 
 @contextmanager

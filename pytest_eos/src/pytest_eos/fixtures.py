@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from pytest_eos import clocks
 from pytest_eos.options import SETTINGS
 from pytest_eos.tally import TALLY
 
@@ -53,11 +54,19 @@ def eos_haunt(request: pytest.FixtureRequest) -> Haunt | None:
 
 
 @pytest.fixture
-def eos_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster: embedded and fresh for each test, or the one of `--eos-bootstrap-servers`."""
-    from pytest_eos.clusters import serving
+def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cluster]:
+    """A cluster: embedded and fresh for each test, or the one of `--eos-bootstrap-servers`.
 
-    with serving(request.config.stash[SETTINGS].bootstrap_servers) as cluster:
+    It lives, with the laboratory `eos`, by a virtual clock where everything of the test is in this process.
+    """
+    from pytest_eos.clusters import serving, virtual
+
+    options, node = request.config.stash[SETTINGS], request.node
+    wanted = clocks.marked(node) or options.clock
+    in_the_way = clocks.obstacles(eos_backend, options.bootstrap_servers, request.fixturenames)
+    is_virtual = "eos" in request.fixturenames and clocks.is_virtual(wanted, in_the_way, node.nodeid)
+    seed = f"{options.seed} {node.nodeid}" if options.seed else None
+    with virtual(seed) if is_virtual else serving(options.bootstrap_servers) as cluster:
         yield cluster
 
 

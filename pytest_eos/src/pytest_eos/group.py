@@ -16,10 +16,13 @@ from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.protocols import Observer
 from eosfw.runtime import Worker
 from eosfw.runtime.preflight import connector_config
-from eosfw.waiting import Runtime
+from eosfw.waiting import Event, Runtime
 from pytest_eos.offered import Offered
 
 LOOK = 0.005
+"""Seconds between two looks whether something happened."""
+VIRTUAL_LOOK = 1.0
+"""How far they may come apart where seconds cost nothing, but looks do."""
 _STOP = 10.0
 _WORKER = {
     "exactly.once.source.support": "enabled",
@@ -29,18 +32,37 @@ _WORKER = {
 
 
 class Waiting:
-    """Waits for what must happen, not for ever."""
+    """Waits for what must happen, not for ever; looks come apart up to `longest` seconds."""
 
-    def __init__(self, runtime: Runtime, patience: float) -> None:
-        self.runtime, self.patience = runtime, patience
+    def __init__(self, runtime: Runtime, patience: float, *, longest: float = LOOK) -> None:
+        self.runtime, self.patience, self._longest = runtime, patience, longest
 
-    def until(self, happened: Callable[[], bool], what: str, state: Callable[[], str] = str) -> None:
-        """Wait; fail the test with `what` did not happen, and what did."""
-        deadline = self.runtime.now() + self.patience
+    def until(
+        self,
+        happened: Callable[[], bool],
+        what: str,
+        state: Callable[[], str] = str,
+        *,
+        sooner: Event | None = None,
+    ) -> None:
+        """Wait; fail the test with `what` did not happen, and what did. `sooner` is worth a look at once."""
+        deadline, look = self.runtime.now() + self.patience, LOOK
         while not happened():
             if self.runtime.now() > deadline:
-                pytest.fail(f"waited {self.patience:g} s in vain for {what}. {state()}".strip(), pytrace=False)
-            self.runtime.sleep(LOOK)
+                pytest.fail(f"waited {self._told()} in vain for {what}. {state()}".strip(), pytrace=False)
+            if sooner is None or sooner.is_set():
+                self.runtime.sleep(look)
+            else:
+                sooner.wait(look)
+            look = min(self._longest, look * 1.5)
+
+    def _told(self) -> str:
+        if self._longest == LOOK:
+            return f"{self.patience:g} s"
+        return (
+            f"{self.patience:g} virtual seconds (a source that needs real ones, since it has threads or a network of "
+            'its own: @pytest.mark.eos_clock("real"))'
+        )
 
 
 class WorkerGroup:
@@ -90,15 +112,17 @@ class WorkerGroup:
         config = connector_config(connector, name, properties)
         return len(connector.task_configs(config, config["tasks.max"]))
 
-    def until(self, happened: Callable[[], bool], what: str) -> None:
+    def until(self, happened: Callable[[], bool], what: str, *, sooner: Event | None = None) -> None:
         """Wait for something; fail as soon as a task of the newest generation failed."""
 
         def checked() -> bool:
             for task in self.worker.status().failures:
+                if isinstance(task.error, KeyboardInterrupt):  # on a virtual clock it may hit anybody
+                    raise task.error
                 pytest.fail(f"task {task.id} failed while {what} was waited for:\n{task.trace}", pytrace=False)
             return happened()
 
-        self._waiting.until(checked, what, self.state)
+        self._waiting.until(checked, what, self.state, sooner=sooner)
 
     def until_drained(self, idle: float = 5.0) -> None:
         """Wait until every source said that it has no more, or was idle for so long."""

@@ -20,8 +20,8 @@ from eosfw.pipeline.model import ClusterChoice
 from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
 from eosfw.waiting import Runtime
 from pytest_eos import verdict
-from pytest_eos.clusters import Cluster, runtime
-from pytest_eos.group import Waiting, WorkerGroup, as_texts
+from pytest_eos.clusters import Cluster
+from pytest_eos.group import LOOK, VIRTUAL_LOOK, Waiting, WorkerGroup, as_texts
 from pytest_eos.installed import installed
 from pytest_eos.markers import Haunt
 from pytest_eos.offered import Offered, Wrap
@@ -52,14 +52,15 @@ class Eos:
     ) -> None:
         self.cluster, self.backend_name, self.place = cluster, backend, place
         self.tally = tally or Tally()
-        self.runtime: Runtime = runtime()
+        self.runtime: Runtime = cluster.runtime
         self.history = History(self.runtime)
         """What happened in all workers of the test."""
         self.authors = Authors()
-        self.waiting = Waiting(self.runtime, place.patience)
+        self.waiting = Waiting(self.runtime, place.patience, longest=VIRTUAL_LOOK if cluster.virtual else LOOK)
         self.zombies = Zombies(self)
         self.random = random.Random(f"{place.seed} {place.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
         """Chance that `--eos-seed` repeats."""
+        self._names = random.Random(f"{place.seed} {place.nodeid} names")  # noqa: S311 - same
         self._offered = Offered(installed(), self.authors)
         self._haunt, self._haunted = haunt, False
         self._workers: list[WorkerGroup] = []
@@ -140,7 +141,8 @@ class Eos:
 
     def fresh_group(self) -> str:
         """A name of a worker group that nobody else uses."""
-        return f"eos-{uuid.uuid4().hex[:8]}"
+        chance = self._names.getrandbits(128) if self.cluster.virtual else uuid.uuid4().int
+        return f"eos-{chance:032x}"[:12]
 
     def named(self, connector: str) -> str:
         """What a connector is called in a run that does not say: `module:Class` and names alike."""

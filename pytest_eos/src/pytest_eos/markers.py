@@ -18,6 +18,7 @@ LINES = (
     ),
     "eos_backend(*names, needs=()): run the test over these backends; `needs` names capabilities it cannot do without",
     "eos_needs(*capabilities): what a backend must declare for a contract's test to apply to it",
+    "eos_clock(CLOCK): whether the test's time is `virtual` or `real`, whatever --eos-clock says",
     "eos_spark: needs PySpark with Java 17 or later",
 )
 _GROUPS = ("all", "startup", "transaction")

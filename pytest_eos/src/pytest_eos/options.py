@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from pytest_eos.clocks import CLOCKS
+
 DEFAULT_BACKEND = "memory"
 REQUIREMENTS = ("kafka", "spark")
 
@@ -20,6 +22,7 @@ class Options:
     required: frozenset[str]
     seed: int
     patience: float
+    clock: str
 
 
 SETTINGS = pytest.StashKey[Options]()
@@ -47,15 +50,27 @@ def add_options(parser: pytest.Parser) -> None:
         help=f"fail, not skip, where these are missing: {', '.join(REQUIREMENTS)}",
     )
     group.addoption(
-        "--eos-seed", type=int, metavar="N", help="what `eos.random` starts from (default: another each run)"
+        "--eos-seed",
+        type=int,
+        metavar="N",
+        help="what `eos.random` and interleavings in virtual time are drawn from (default: another each run; 0: in"
+        " virtual time everybody goes on in order)",
     )
     group.addoption(
         "--eos-patience", type=float, metavar="SECONDS", help="how long to wait for what must happen (default: 60)"
+    )
+    group.addoption(
+        "--eos-clock",
+        choices=CLOCKS,
+        metavar="CLOCK",
+        help="virtual: seconds cost nothing, a seed repeats the interleaving; real; auto: virtual where everything is"
+        " in this process (default)",
     )
     parser.addini("eos_backend", "twin of --eos-backend", type="args", default=[])
     parser.addini("eos_bootstrap_servers", "twin of --eos-bootstrap-servers", type="string", default="")
     parser.addini("eos_require", "twin of --eos-require", type="args", default=[])
     parser.addini("eos_seed", "twin of --eos-seed", type="string", default="")
+    parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
     parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
 
 
@@ -67,6 +82,7 @@ def read_options(config: pytest.Config) -> Options:
         required=_required(config),
         seed=_seed(config),
         patience=float(_number(config, "patience", float) or 60.0),
+        clock=_clock(config),
     )
 
 
@@ -80,6 +96,13 @@ def _required(config: pytest.Config) -> frozenset[str]:
     if unknown := sorted(words - set(REQUIREMENTS)):
         raise pytest.UsageError(f"--eos-require: {', '.join(unknown)} is unknown; there are: {', '.join(REQUIREMENTS)}")
     return words
+
+
+def _clock(config: pytest.Config) -> str:
+    given: str = config.getoption("eos_clock") or config.getini("eos_clock") or CLOCKS[0]
+    if given not in CLOCKS:
+        raise pytest.UsageError(f"eos_clock = {given!r} is unknown; there are: {', '.join(CLOCKS)}")
+    return given
 
 
 def _seed(config: pytest.Config) -> int:

@@ -12,6 +12,7 @@ from eosfw.observe.timeline import text
 from eosfw.pipeline.replay import replayed
 from eosfw.protocols import Admin, IsolationLevel
 from eosfw.records import Headers, LogBatch, OffsetRange, SourceRecord
+from pytest_eos.clocks import needs_real
 from pytest_eos.group import WorkerGroup
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class Topic:
 
     def dataframe(self, spark: SparkSession) -> DataFrame:
         """The same records in Spark, with the columns of Spark's Kafka source, headers included."""
+        if self.lab.cluster.virtual:
+            raise needs_real("Spark (a session that the test brings along; the fixture `eos_spark` sees to it)")
         ranges = self.ranges()
         reader = spark.read.format("eosfw").option("backend", self.lab.backend_name)
         return (

@@ -8,6 +8,7 @@ import pytest
 
 from eosfw.observe import Freeze, Gate, Lane
 from eosfw.state.steps import TaskStep
+from pytest_eos.clocks import needs_real
 from pytest_eos.markers import steps
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Zombie:
 
     def await_frozen(self) -> Zombie:
         """Wait until the task stands frozen; fail the test if it ends, or drains, without getting there."""
-        self._group.until(lambda: self._gate.fired or self._passed_by(), f"{self}")
+        reached = self._gate.reached
+        self._group.until(lambda: self._gate.fired or self._passed_by(), f"{self}", sooner=reached)
         if not self._gate.fired:
             pytest.fail(f"{self.complaint()} {self._group.state()}", pytrace=False)
         return self
@@ -124,6 +126,8 @@ class Zombies:
         """
         from pytest_eos.processes import WorkerProcess
 
+        if self._lab.cluster.virtual:
+            raise needs_real("a worker in a process of its own")
         (step,) = steps(at, "zombies")
         process = WorkerProcess.start(self._lab, connector, properties, step, nth, group)
         self.processes.append(process)

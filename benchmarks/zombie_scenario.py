@@ -1,0 +1,172 @@
+"""Measure zombies in virtual time: one scenario, a thousand interleavings of one, a whole pytest test.
+
+One scenario: a task freezes before a commit, its transaction outlives a timeout of 60 s and is aborted, a successor
+fences it and goes on, it wakes, everything committed is read again and compared with a replay of the source.
+Times are CPU seconds of this process, since it runs on one thread and the machine is shared; wall time stands beside.
+
+    python benchmarks/zombie_scenario.py [--interleavings 1000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from eosfw.config import Config, ConfigDef, Int, String
+from eosfw.connectors import ExactlyOnceSupport, SourceConnector, SourceTask, SourceTaskContext
+from eosfw.records import SourceRecord
+from pytest_eos.clusters import virtual
+from pytest_eos.lab import Eos, Place
+
+TIMEOUT = 60.0
+ROUNDS = 30
+HERE = Path(tempfile.gettempdir())
+
+
+class CountTask(SourceTask):
+    """Counts to a number, a few records a poll."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        self.topic, self.until = config["topic"], int(config["until"])
+        self.at = (context.offset({"stream": "s"}) or {"at": 0})["at"]
+
+    def poll(self) -> list[SourceRecord]:
+        first, self.at = self.at, min(self.at + 2, self.until)
+        return [
+            SourceRecord(self.topic, b"%d" % n, source_partition={"stream": "s"}, source_offset={"at": n + 1})
+            for n in range(first, self.at)
+        ]
+
+    def at_end(self) -> bool:
+        return self.at >= self.until
+
+
+class Count(SourceConnector):
+    """One task."""
+
+    name, task = "count", CountTask
+    config = ConfigDef(Int("until", 4, "where to end"), String("topic", doc="where to"))
+
+    def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [{"topic": config["topic"], "until": str(config["until"])}]
+
+    def exactly_once_support(self, config: Config) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+
+def timed_out(eos: Eos) -> None:
+    """Freeze, time out, abort, fence, wake, read again."""
+    run = eos.starting(Count, {"tasks.max": 1})
+    zombie = eos.zombies.task("commit", nth=2)
+    run.group.put(run.name, run.properties)
+    zombie.await_frozen()
+    eos.runtime.sleep(TIMEOUT + 11)  # behind the coordinator's next look
+    run.group.put(run.name, run.properties)
+    run.group.until_drained()
+    zombie.wake().await_end()
+    run.group.stop()
+    eos.assert_exactly_once(run, run.source_records())
+    assert zombie.fenced or zombie.rose
+
+
+def overtaken(eos: Eos) -> None:
+    """A task that sleeps while it starts; its successor is at work when it wakes, wherever that is."""
+    run = eos.starting(Count, {"tasks.max": 1})
+    zombie = eos.zombies.task("send", nth=1)
+    run.group.put(run.name, run.properties)
+    zombie.await_frozen()
+    run.group.put(run.name, run.properties)
+    zombie.wake().await_end()
+    run.group.until_drained()
+    run.group.stop()
+    eos.assert_exactly_once(run, run.source_records())
+
+
+def play(scenario: Callable[[Eos], None], seed: int) -> None:
+    with virtual(seed) as cluster, Eos(cluster, "memory", Place("scenario", HERE, seed, 3600.0)) as eos:
+        scenario(eos)
+
+
+def measured(work: Callable[[], object]) -> tuple[float, float]:
+    """CPU seconds, wall seconds."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    work()
+    return time.process_time() - cpu, time.perf_counter() - wall
+
+
+def milliseconds(scenario: Callable[[Eos], None]) -> dict[str, float]:
+    play(scenario, 1)
+    rounds = [measured(lambda seed=seed: play(scenario, seed)) for seed in range(1, ROUNDS + 1)]  # type: ignore[misc]
+    return {
+        "cpu_ms": round(statistics.median(cpu for cpu, _ in rounds) * 1000, 2),
+        "wall_ms": round(statistics.median(wall for _, wall in rounds) * 1000, 2),
+        "best_ms": round(min(wall for _, wall in rounds) * 1000, 2),
+    }
+
+
+def interleavings(count: int) -> dict[str, float]:
+    cpu, wall = measured(lambda: [play(overtaken, seed) for seed in range(1, count + 1)])
+    return {"count": count, "cpu_s": round(cpu, 2), "wall_s": round(wall, 2)}
+
+
+class _Durations:
+    """A plugin that notes how long each test took, set up and torn down."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        assert not report.failed, report.longreprtext
+        self.of[report.nodeid] = self.of.get(report.nodeid, 0.0) + report.duration
+
+
+def pytest_test() -> dict[str, float]:
+    """One marked test per step of a transaction; the first one of a session also loads the framework."""
+    with tempfile.TemporaryDirectory() as folder:
+        test = """
+            import pytest
+            from zombie_scenario import Count
+
+            @pytest.mark.eos_zombie(at="transaction")
+            def test_nothing_twice(eos):
+                run = eos.run(Count)
+                eos.assert_exactly_once(run, run.source_records())
+        """
+        path = Path(folder) / "test_zombies.py"
+        path.write_text(dedent(test))
+        durations = _Durations()
+        with contextlib.redirect_stdout(io.StringIO()):
+            pytest.main(
+                [str(path), "-q", "-p", "no:cacheprovider", "--rootdir", folder, "-c", "/dev/null"], [durations]
+            )
+        taken = [seconds * 1000 for seconds in durations.of.values()]
+    return {"tests": len(taken), "median_ms": round(statistics.median(taken), 1), "worst_ms": round(max(taken), 1)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--interleavings", type=int, default=1000)
+    given = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).parent))
+    found = {
+        "scenario with a timeout of 60 s": milliseconds(timed_out),
+        "scenario of an overtaken task": milliseconds(overtaken),
+        "interleavings": interleavings(given.interleavings),
+        "pytest": pytest_test(),
+    }
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

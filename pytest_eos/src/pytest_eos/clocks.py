@@ -1,0 +1,51 @@
+"""Decide by which clock a test lives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import pytest
+
+CLOCKS = ("auto", "virtual", "real")
+_SPARK = frozenset({"eos_spark", "_eos_spark"})
+
+
+def marked(node: pytest.Item) -> str | None:
+    """The clock that the closest marker names; UsageError when it names none there is."""
+    marker = node.get_closest_marker("eos_clock")
+    if marker is None:
+        return None
+    if len(marker.args) != 1 or marker.kwargs or marker.args[0] not in CLOCKS:
+        raise pytest.UsageError(f"{node.nodeid}: write @pytest.mark.eos_clock(CLOCK), one of: {', '.join(CLOCKS)}")
+    name: str = marker.args[0]
+    return name
+
+
+def obstacles(backend: str, bootstrap_servers: str | None, fixtures: Collection[str]) -> list[str]:
+    """Why not everything of a test is on its own thread, so that no clock but the real one is everybody's."""
+    found = []
+    if backend != "memory":
+        found.append(f"backend {backend!r} has threads, sockets of its own")
+    if bootstrap_servers is not None:
+        found.append(f"the cluster at {bootstrap_servers} has a clock of its own")
+    if _SPARK & set(fixtures):
+        found.append("the fixture `eos_spark` runs in other processes")
+    return found
+
+
+def is_virtual(wanted: str, in_the_way: Sequence[str], where: str) -> bool:
+    """Whether a test's time is virtual; UsageError where that is demanded but cannot be."""
+    if wanted == "virtual" and in_the_way:
+        raise pytest.UsageError(
+            f"{where}: a virtual clock is impossible here, since {'; '.join(in_the_way)}. "
+            'Use --eos-clock=auto, or mark the test @pytest.mark.eos_clock("real")'
+        )
+    return wanted != "real" and not in_the_way
+
+
+def needs_real(what: str) -> pytest.UsageError:
+    """What to raise when a test on a virtual clock asks for something outside its thread."""
+    return pytest.UsageError(
+        f"{what} cannot take part in virtual time, which this test lives by: mark it "
+        '@pytest.mark.eos_clock("real"), or use --eos-clock=real'
+    )

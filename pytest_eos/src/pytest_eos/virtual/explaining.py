@@ -1,0 +1,29 @@
+"""Say where a greenlet stands."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+
+from greenlet import getcurrent, greenlet
+
+_HERE = str(Path(__file__).parent)
+_SHOWN = 3
+"""How many frames tell enough: the call that blocks, who made it."""
+
+
+def place_of(thread: greenlet | None) -> str:
+    """The innermost lines of a greenlet outside this package; empty for one that has not begun."""
+    frame = sys._getframe() if thread is getcurrent() else getattr(thread, "gr_frame", None)  # noqa: SLF001 - no other way
+    lines: list[str] = []
+    while frame is not None and len(lines) < _SHOWN:
+        if not frame.f_code.co_filename.startswith(_HERE):
+            lines.append(_line(frame))
+        frame = frame.f_back
+    return f" in {', called by '.join(lines)}" if lines else ""
+
+
+def _line(frame: FrameType) -> str:
+    path = Path(frame.f_code.co_filename)
+    return f"{frame.f_code.co_name} ({path.parent.name}/{path.name}:{frame.f_lineno})"

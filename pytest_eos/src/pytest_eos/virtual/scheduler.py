@@ -1,0 +1,201 @@
+"""Choose who runs next, on one thread, in virtual time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from pytest_eos.virtual.explaining import place_of
+
+TICK = 1e-6
+"""Virtual seconds of a look at the clock, so that no two events carry one time and a loop that only looks ends."""
+_START = 1.0
+_OVER = "the virtual clock has stopped: nobody can wait or be started on it any more"
+_PREEMPT = 0.25
+"""How often a participant that could go on lets another one go first."""
+
+
+class DeadlockError(RuntimeError):
+    """Nothing can happen any more that the test, or anybody, waits for."""
+
+
+class Participant:
+    """A thread of control: the test itself, or what it spawned."""
+
+    __slots__ = ("ended", "name", "on_end", "thread", "timer", "waits_for", "why", "woken")
+
+    def __init__(self, name: str, thread: greenlet | None = None) -> None:
+        self.name, self.thread = name, thread
+        self.waits_for: object | None = None
+        """What it is blocked by; None while it can run."""
+        self.timer: _Timer | None = None
+        self.woken = False
+        """Whether what it waited for happened, and not its timeout."""
+        self.why: DeadlockError | None = None
+        """Why it will wait in vain."""
+        self.ended = False
+        self.on_end: list[Participant] = []
+        """Who waits for its end."""
+
+
+class _Timer(NamedTuple):
+    due: float
+    number: int
+    whose: Participant
+
+
+class Scheduler:
+    """The participants of one test: exactly one runs at a time, others go on where it blocks or lets them.
+
+    Without a seed they go on in the order in which they became ready, and only where the one before blocks.
+    """
+
+    def __init__(self, seed: int | str | None, patience: float) -> None:
+        self._chance = random.Random(seed) if seed else None  # noqa: S311 - repeatable on purpose, no secret
+        self._patience = patience
+        self.now = _START
+        self.current = self.main = Participant("the test", getcurrent())
+        self._spawned: list[Participant] = []
+        self._ready: list[Participant] = []
+        self._timers: list[_Timer] = []
+        self._numbers = count()
+        self._closing = False
+
+    # --- what primitives call
+
+    def spawn(self, name: str, target: Callable[[], None]) -> Participant:
+        """Have somebody run `target` as soon as it is their turn."""
+        if self._closing:
+            raise RuntimeError(_OVER)
+        made = Participant(name)
+        # Whoever ends falls back into the test, which passes the turn on.
+        made.thread = greenlet(lambda: self._live(made, target), self.main.thread)
+        self._spawned.append(made)
+        self._ready.append(made)
+        self.let_others()
+        return made
+
+    def let_others(self) -> None:
+        """Perhaps let somebody else who is ready go first: here interleavings differ by their seeds."""
+        if self._ready and self._chance is not None and not self._closing and self._chance.random() < _PREEMPT:
+            me = self.current
+            self._ready.append(me)
+            self._pass_on(me)
+
+    def wait(self, what: object, timeout: float | None = None) -> bool:
+        """Block the caller until it is woken; False if `timeout` virtual seconds went by before that.
+
+        DeadlockError if that can never be, or, for the test itself, was not within its patience.
+        """
+        me = self.current
+        if self._closing:
+            raise RuntimeError(_OVER) if me is self.main else GreenletExit
+        endless = timeout is None and me is self.main
+        me.waits_for, me.woken, me.why = what, False, None
+        if endless:
+            timeout = self._patience
+        if timeout is not None:
+            me.timer = _Timer(self.now + max(0.0, timeout), next(self._numbers), me)
+            heappush(self._timers, me.timer)
+        self._pass_on(me)
+        if me.why is not None:
+            raise me.why
+        if endless and not me.woken:
+            raise DeadlockError(
+                self._told(f"for {self._patience:g} virtual seconds the test waited in vain for {what}")
+            )
+        return me.woken
+
+    def wake(self, whom: Participant) -> None:
+        """Let somebody who waits be ready again."""
+        if whom.waits_for is not None:
+            self._release(whom, woken=True)
+
+    def close(self) -> list[str]:
+        """End everybody but the test; name those who had not ended by themselves."""
+        self._closing = True
+        left = [one for one in self._spawned if not one.ended]
+        for one in left:
+            self.current = one
+            if one.thread is not None:
+                one.thread.throw(GreenletExit)
+            one.ended = True
+        self.current = self.main
+        self._ready.clear()
+        self._timers.clear()
+        self._spawned.clear()
+        return [one.name for one in left]
+
+    # --- passing the turn
+
+    def _live(self, me: Participant, target: Callable[[], None]) -> None:
+        try:
+            target()
+        finally:
+            me.ended = True
+            for one in me.on_end:
+                self.wake(one)
+
+    def _pass_on(self, me: Participant) -> None:
+        """Let others run until it is the caller's turn again."""
+        if getcurrent() is not me.thread:
+            raise RuntimeError(
+                "a virtual clock was asked to wait by a thread it does not know: a test whose connector has threads "
+                'of its own needs the real clock, @pytest.mark.eos_clock("real")'
+            )
+        try:
+            while (chosen := self._choose()) is not me:
+                self.current = chosen
+                chosen.thread.switch()
+                if self.current is me:
+                    return
+                # Somebody came to an end, which leads into the test, whoever's turn it is.
+        except BaseException:
+            self._unwind(me)
+            raise
+        self.current = me
+
+    def _choose(self) -> Participant:
+        ready = self._ready
+        while not ready:
+            self._advance()
+        if self._chance is None or len(ready) == 1:
+            return ready.pop(0)
+        return ready.pop(int(self._chance.random() * len(ready)))
+
+    def _advance(self) -> None:
+        """Jump to the next timer; whoever it belongs to is ready."""
+        timers = self._timers
+        while timers:
+            timer = heappop(timers)
+            if timer.whose.timer is timer:  # else its wait is over
+                self.now = max(self.now, timer.due)
+                self._release(timer.whose, woken=False)
+                return
+        self.main.why = DeadlockError(self._told("deadlock: nobody can run, and no timer is set"))
+        self._release(self.main, woken=False)
+
+    def _release(self, whom: Participant, *, woken: bool) -> None:
+        whom.waits_for, whom.timer, whom.woken = None, None, woken
+        self._ready.append(whom)
+
+    def _unwind(self, me: Participant) -> None:
+        me.waits_for = me.timer = None
+        self._ready = [one for one in self._ready if one is not me]
+        self.current = me
+
+    def _told(self, what: str) -> str:
+        everybody = [one for one in (self.main, *self._spawned) if not one.ended]
+        lines = [f"  {one.name}: {_doing(one)}" for one in everybody]
+        return "\n".join([f"{what}, at {self.now:.3f} s of the virtual clock. Who does what:", *lines])
+
+
+def _doing(one: Participant) -> str:
+    where = place_of(one.thread)
+    what = "is ready" if one.waits_for is None else f"waits for {one.waits_for}"
+    return f"{what}{where}"
