@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.errors import ConfigError, ProducerFencedError, TopicExistsError, UnknownTopicOrPartitionError
+from eosfw.capabilities import Capabilities
+from eosfw.errors import (
+    ClusterUnavailableError,
+    ConfigError,
+    DamagedDataError,
+    EosfwError,
+    IllegalStateError,
+    ProducerFencedError,
+    ReadStalledError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Fencer, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, record
-from pytest_eos.contracts.on_backend import OnBackend
+from pytest_eos.contracts.transactions import TransactionContract, needs_transactions
+
+# What Java's partitioner makes of keys, for seven partitions (murmur2, as in Kafka's own tests).
+_PLACES = {b"21": 3, b"foobar": 0, b"a-little-bit-long-string": 1, b"abc": 4}
 
 
-class BackendContract(OnBackend):
+class BackendContract(TransactionContract):
     """Inherit it, define the fixture `backend`; `fencer` is the installed one of the backend's name."""
 
     def test_a_backend_names_itself_and_says_what_it_can(self, lab: Lab) -> None:
         """HOOK: chosen by name, judged by capability."""
         assert isinstance(lab.backend, Backend)
         assert lab.backend.name
-        assert lab.backend.capabilities.lacking("transactions", "read_committed") == ()
+        assert isinstance(lab.backend.capabilities, Capabilities)
 
     @pytest.mark.eos_needs("batch_headers")
     def test_a_batch_carries_headers(self, lab: Lab) -> None:
@@ -37,7 +51,7 @@ class BackendContract(OnBackend):
 
     @pytest.mark.eos_needs("describe_transactions")
     def test_whoever_holds_a_partition_back_is_named(self, lab: Lab) -> None:
-        """KIP-664, declared as `describe_transactions`."""
+        """KIP-664, declared as `describe_transactions`: so that an operator knows whom to fence."""
         topic = lab.topic()
         lab.write(topic, b"before")
         holder = lab.open_transaction(topic, b"open")
@@ -45,6 +59,87 @@ class BackendContract(OnBackend):
         (found,) = lab.admin.open_transactions([TopicPartition(topic, 0)])
 
         assert (found.transactional_id, found.first_offset) == (holder.transactional_id, 1)
+
+    def test_who_cannot_name_the_holder_of_a_partition_says_so(self, lab: Lab) -> None:
+        """An empty answer would say that nobody holds it; not declared as `describe_transactions`, it raises."""
+        if not lab.backend.capabilities.lacking("describe_transactions"):
+            pytest.skip("the backend declares describe_transactions")
+
+        with pytest.raises(EosfwError):
+            lab.admin.open_transactions([TopicPartition(lab.topic(), 0)])
+
+    def test_a_producer_without_transactional_id_writes_at_once(self, lab: Lab) -> None:
+        """PRD-02: it knows no transactions."""
+        topic = lab.topic()
+        lab.write(topic, b"plain")
+
+        assert lab.values(topic) == [b"plain"]
+        with pytest.raises(IllegalStateError):
+            lab.backend.producer(None).begin_transaction()
+
+    @needs_transactions
+    def test_keyed_records_lie_where_javas_partitioner_puts_them(self, lab: Lab) -> None:
+        """Ruling on partitioning: equal keys meet in equal partitions, whichever language wrote them."""
+        topic = lab.topic(partitions=7)
+        producer = lab.producer()
+        producer.begin_transaction()
+        for key in _PLACES:
+            producer.send(record(topic, b"single", partition=None, key=key))
+        producer.send_batch(ProducerBatch(topic, [b"batch"] * len(_PLACES), keys=list(_PLACES)))
+        producer.commit_transaction(WAIT)
+
+        rows = lab.rows(topic)
+
+        assert {row.key: row.partition for row in rows} == _PLACES
+        assert len(rows) == 2 * len(_PLACES)
+
+    @needs_transactions
+    def test_a_callback_hears_of_every_record_before_the_commit_returns(self, lab: Lab) -> None:
+        """TXN-08: with the place where the record came to lie."""
+        topic = lab.topic()
+        heard: list[int | None] = []
+        producer = lab.producer()
+        producer.begin_transaction()
+        for value in (b"a", b"b", b"c"):
+            producer.send(record(topic, value), lambda place, _: heard.append(place and place.offset))
+        producer.commit_transaction(WAIT)
+
+        assert heard == [row.offset for row in lab.rows(topic)]
+
+    @needs_transactions
+    def test_a_read_that_an_open_transaction_holds_up_says_where_it_waits(self, lab: Lab) -> None:
+        """OFF-02, ruling on short reads: never a short answer, never a wait without end."""
+        topic = lab.topic()
+        lab.open_transaction(topic, b"open")
+
+        with pytest.raises(ReadStalledError, match=topic):
+            lab.read({TopicPartition(topic, 0): OffsetRange(0, 1)}, stall_timeout=0.2)
+
+    def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(self, lab: Lab) -> None:
+        """CON-05: a silent jump would lose records."""
+        topic = lab.topic()
+        lab.write(topic, b"only")
+
+        with pytest.raises(DamagedDataError, match=topic):
+            lab.read({TopicPartition(topic, 0): OffsetRange(5, 9)}, UNCOMMITTED, stall_timeout=10.0)
+
+    def test_a_cluster_that_cannot_be_reached_is_named(self, lab: Lab) -> None:
+        """CFG-08 as ruled: every blocking call has a deadline, the text names the address."""
+        properties = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}
+        nowhere = type(lab.backend).connect(properties, lab.runtime)
+        try:
+            with pytest.raises(ClusterUnavailableError, match=r"127\.0\.0\.1:1"):
+                nowhere.admin().partitions()
+            with pytest.raises(ClusterUnavailableError, match=r"127\.0\.0\.1:1"):
+                nowhere.producer("id").init_transactions(0.2)
+        finally:
+            nowhere.close()
+
+    def test_closing_twice_is_closing_once(self, lab: Lab) -> None:
+        """Common rules of the protocols."""
+        for made in (lab.backend.admin(), lab.backend.reader(COMMITTED), lab.backend.producer(lab.name())):
+            made.close()
+            made.close()
 
     def test_a_misspelt_property_is_refused_with_the_nearest_name(self, lab: Lab) -> None:
         """CFG-05: before anything is connected."""

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from eosfw.errors import DamagedDataError, TaskFailedError
-from eosfw.protocols import OffsetStore
+from eosfw.protocols import Backend, OffsetStore
 from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition
+from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab
+from pytest_eos.contracts.on_backend import OnBackend
+from pytest_eos.lab import Eos
 
 _TOPIC = "offsets"
 _PARTITIONS: Sequence[SourcePartition] = (
@@ -25,8 +28,13 @@ _OFFSETS: Sequence[SourceOffset] = (
 )
 
 
-class OffsetStoreContract:
-    """Inherit it, define the fixture `store`."""
+class OffsetStoreContract(OnBackend):
+    """Inherit it, define the fixture `store`; `backend` is the one of `--eos-backend`, unless you define it."""
+
+    @pytest.fixture
+    def backend(self, eos: Eos) -> Backend:
+        """Where the store's records are written and read back."""
+        return eos.backend
 
     @pytest.fixture
     def store(self) -> OffsetStore:
@@ -83,6 +91,24 @@ class OffsetStoreContract:
         ((_, offset),) = store.decode("c", _read(records)).values()
 
         assert offset == {"o": 1}
+
+    @pytest.mark.eos_needs("transactions", "read_committed")
+    def test_offsets_come_back_if_and_only_if_their_transaction_was_committed(
+        self, store: OffsetStore, lab: Lab
+    ) -> None:
+        """TXN-02: they share the fate of the records before them, also where that is to be taken back."""
+        topic = lab.topic(config={"cleanup.policy": "compact"})
+        producer = lab.producer()
+        for offset, end in ((1, producer.commit_transaction), (2, producer.abort_transaction)):
+            producer.begin_transaction()
+            for record in store.encode("c", topic, [({"p": 1}, {"o": offset})]):
+                producer.send(record)
+            producer.flush(WAIT)
+            end(WAIT)
+
+        read = lab.reader(COMMITTED).read(lab.ranges(topic, UNCOMMITTED), WAIT)
+
+        assert store.decode("c", read) == {store.partition_key({"p": 1}): ({"p": 1}, {"o": 1})}
 
     def test_a_foreign_key_is_skipped(self, store: OffsetStore) -> None:
         """Ruling on malformed offsets: others may write to the topic."""

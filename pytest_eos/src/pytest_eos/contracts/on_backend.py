@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 
 import pytest
 
+from eosfw.capabilities import Capabilities
 from eosfw.protocols import Backend, Fencer
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.laboratory import Lab
 from pytest_eos.installed import installed
+from pytest_eos.markers import suggestion
 
 
 class OnBackend:
@@ -39,6 +42,17 @@ class OnBackend:
         needed = [name for mark in request.node.iter_markers("eos_needs") for name in mark.args]
         if not needed:
             return
+        _refuse_unknown(needed)
         backend = request.getfixturevalue("backend")
         if lacking := backend.capabilities.lacking(*needed):
             pytest.skip(f"backend {backend.name!r} does not declare {', '.join(lacking)}")
+
+
+def _refuse_unknown(needed: Sequence[str]) -> None:
+    """A capability that does not exist would be lacking everywhere, so its test would never run."""
+    known = [field.name for field in fields(Capabilities)]
+    for name in needed:
+        if name not in known:
+            raise pytest.UsageError(
+                f"eos_needs: there is no capability {name!r}{suggestion(name.replace('-', '_'), known)}"
+            )

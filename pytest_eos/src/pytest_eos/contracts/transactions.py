@@ -1,0 +1,208 @@
+"""State what a backend with transactions must do (KIP-98)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from eosfw.errors import (
+    AbortableError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    InvalidTransactionTimeoutError,
+    ProducerFencedError,
+)
+from eosfw.protocols import TransactionalProducer
+from eosfw.records import ProducerBatch
+from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, Lab, record
+from pytest_eos.contracts.on_backend import OnBackend
+
+needs_transactions = pytest.mark.eos_needs("transactions", "read_committed")
+CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
+    "init_transactions": lambda producer, _: producer.init_transactions(WAIT),
+    "begin_transaction": lambda producer, _: producer.begin_transaction(),
+    "send": lambda producer, topic: producer.send(record(topic, b"early")),
+    "commit_transaction": lambda producer, _: producer.commit_transaction(WAIT),
+    "abort_transaction": lambda producer, _: producer.abort_transaction(WAIT),
+}
+
+
+class TransactionContract(OnBackend):
+    """Part of BackendContract: for backends that declare `transactions`."""
+
+    # --- all or nothing
+
+    @needs_transactions
+    def test_records_of_one_transaction_appear_together_in_every_partition(self, lab: Lab) -> None:
+        """COR-09, CON-01: none before the commit, all behind it."""
+        first, second = lab.topic(partitions=2), lab.topic()
+        producer = lab.producer()
+        producer.begin_transaction()
+        for partition in range(2):
+            producer.send_batch(ProducerBatch(first, [b"a", b"b"], partition=partition))
+        producer.send(record(second, b"c"))
+        producer.flush(WAIT)
+        assert (lab.visible(first), lab.visible(second)) == ([], []), "records of an open transaction are visible"
+
+        producer.commit_transaction(WAIT)
+
+        assert lab.values(first) == [b"a", b"b"] * 2
+        assert lab.values(second) == [b"c"]
+
+    @needs_transactions
+    def test_an_abort_takes_back_every_record_and_the_same_producer_goes_on(self, lab: Lab) -> None:
+        """PRD-04: in every partition, whatever was flushed before."""
+        topic = lab.topic(partitions=2)
+        producer = lab.open_transaction(topic, b"taken back")
+        producer.send(record(topic, b"taken back", partition=1))
+
+        producer.abort_transaction(WAIT)
+
+        assert lab.values(topic) == [], "an aborted record is visible"
+        _write(producer, topic, b"kept")
+        assert lab.values(topic) == [b"kept"]
+
+    @needs_transactions
+    @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+    def test_a_transaction_without_records_may_end(self, lab: Lab, end: str) -> None:
+        """PRD-04, COR-08: the coordinator never hears of it."""
+        topic = lab.topic()
+        producer = lab.producer()
+        producer.begin_transaction()
+
+        CALLS[end](producer, topic)
+
+        _write(producer, topic, b"kept")
+        assert lab.values(topic) == [b"kept"]
+
+    @needs_transactions
+    def test_a_record_that_cannot_be_delivered_keeps_its_whole_transaction_from_committing(self, lab: Lab) -> None:
+        """PRD-04: nobody asked for a callback, yet the failure surfaces; an abort heals the producer."""
+        topic = lab.topic()
+        producer = lab.open_transaction(topic, b"good")
+
+        with pytest.raises(AbortableError):
+            _send_and_commit(producer, topic, partition=7)
+        producer.abort_transaction(WAIT)
+
+        assert lab.values(topic) == [], "part of a transaction was committed without the rest"
+        _write(producer, topic, b"kept")
+        assert lab.values(topic) == [b"kept"]
+
+    # --- one holder of a transactional id
+
+    @needs_transactions
+    def test_a_successor_shuts_its_predecessor_out(self, lab: Lab) -> None:
+        """PRD-01, COR-03: what was open is aborted at once, what comes late reaches no reader."""
+        topic, own = lab.topic(), lab.name()
+        zombie = lab.open_transaction(topic, b"half", transactional_id=own)
+
+        successor = lab.producer(own)
+
+        _write(successor, topic, b"new")
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
+        assert lab.values(topic) == [b"new"], "a zombie's record is visible"
+
+    @needs_transactions
+    def test_a_zombie_that_begins_after_its_successor_started_cannot_write(self, lab: Lab) -> None:
+        """BRK-01: its epoch is too old, whatever it tries."""
+        topic, own = lab.topic(), lab.name()
+        zombie = lab.producer(own)
+        lab.producer(own)
+
+        with pytest.raises(ProducerFencedError):
+            _write(zombie, topic, b"late")
+
+        assert lab.values(topic) == [], "a zombie's record is visible"
+
+    @needs_transactions
+    def test_a_fenced_producer_can_only_be_closed(self, lab: Lab) -> None:
+        """PRD-02: fatal has no exit, so nobody recovers a zombie by mistake."""
+        topic, own = lab.topic(), lab.name()
+        zombie = lab.open_transaction(topic, b"half", transactional_id=own)
+        lab.producer(own)
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
+
+        for call in CALLS.values():
+            with pytest.raises((FatalError, IllegalStateError)):
+                call(zombie, topic)
+        zombie.close()
+        zombie.close()
+
+    # --- the order of calls
+
+    @needs_transactions
+    def test_a_call_out_of_order_raises_and_changes_nothing(self, lab: Lab) -> None:
+        """PRD-01, PRD-02: before init, while ready, inside a transaction, after close."""
+        topic = lab.topic()
+        producer = lab.backend.producer(lab.name())
+
+        _refused(producer, topic, "begin_transaction", "send", "commit_transaction", "abort_transaction")
+        producer.init_transactions(WAIT)
+        _refused(producer, topic, "init_transactions", "send", "commit_transaction", "abort_transaction")
+        producer.begin_transaction()
+        _refused(producer, topic, "init_transactions", "begin_transaction")
+        producer.send(record(topic, b"kept"))
+        producer.commit_transaction(WAIT)
+        producer.close()
+        _refused(producer, topic, *CALLS)
+
+        assert lab.values(topic) == [b"kept"]
+
+    # --- time
+
+    @needs_transactions
+    def test_a_transaction_beyond_its_timeout_is_aborted(self, lab: Lab) -> None:
+        """COR-15: it holds nobody back for ever; its owner hears what a zombie hears."""
+        topic = lab.topic()
+        slow = lab.open_transaction(topic, b"slow", timeout=1.0)
+        lab.write(topic, b"behind")
+
+        assert lab.values(topic) == [b"behind"]  # waits until the transaction is decided
+        with pytest.raises(ProducerFencedError):
+            slow.commit_transaction(WAIT)
+
+    @needs_transactions
+    def test_a_timeout_above_the_brokers_maximum_is_refused_at_the_start(self, lab: Lab) -> None:
+        """COR-02: not at the first commit."""
+        longest = lab.admin.max_transaction_timeout()
+        if longest is None:
+            pytest.skip(f"backend {lab.backend.name!r} does not tell the broker's maximum")
+
+        with pytest.raises(InvalidTransactionTimeoutError):
+            lab.producer(timeout=longest + 1.0)
+
+    @needs_transactions
+    def test_what_is_not_committed_is_there_for_those_who_ask_for_it(self, lab: Lab) -> None:
+        """CON-02: so that tests and tools can tell a record that was hidden from one that was never written."""
+        topic = lab.topic()
+        lab.open_transaction(topic, b"open").abort_transaction(WAIT)
+
+        assert lab.values(topic, UNCOMMITTED) == [b"open"]
+
+
+def _write(producer: TransactionalProducer, topic: str, value: bytes) -> None:
+    producer.begin_transaction()
+    producer.send(record(topic, value))
+    producer.commit_transaction(WAIT)
+
+
+def _send_and_commit(producer: TransactionalProducer, topic: str, partition: int) -> None:
+    # Which of the two notices hangs on what the client knew of the topic before.
+    producer.send(record(topic, b"lost", partition=partition))
+    producer.commit_transaction(WAIT)
+
+
+def _refused(producer: TransactionalProducer, topic: str, *names: str) -> None:
+    for name in names:
+        try:
+            CALLS[name](producer, topic)
+        except IllegalStateError:
+            continue
+        except EosfwError as other:
+            pytest.fail(f"{name} out of order must raise IllegalStateError; it raised {other!r}")
+        pytest.fail(f"{name} out of order must raise IllegalStateError; it went through")
