@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -29,7 +29,7 @@ class Participant:
 
     __slots__ = ("ended", "name", "on_end", "thread", "timer", "waits_for", "why", "woken")
 
-    def __init__(self, name: str, thread: greenlet | None = None) -> None:
+    def __init__(self, name: str, thread: Any = None) -> None:
         self.name, self.thread = name, thread
         self.waits_for: object | None = None
         """What it is blocked by; None while it can run."""
@@ -64,6 +64,8 @@ class Scheduler:
         self._ready: list[Participant] = []
         self._timers: list[_Timer] = []
         self._numbers = count()
+        self._patient_until = _START
+        """Until when the test waits where it gave no timeout."""
         self._closing = False
 
     # --- what primitives call
@@ -95,20 +97,15 @@ class Scheduler:
         me = self.current
         if self._closing:
             raise RuntimeError(_OVER) if me is self.main else GreenletExit
-        endless = timeout is None and me is self.main
         me.waits_for, me.woken, me.why = what, False, None
-        if endless:
-            timeout = self._patience
         if timeout is not None:
             me.timer = _Timer(self.now + max(0.0, timeout), next(self._numbers), me)
             heappush(self._timers, me.timer)
+        elif me is self.main:
+            self._patient_until = self.now + self._patience
         self._pass_on(me)
         if me.why is not None:
             raise me.why
-        if endless and not me.woken:
-            raise DeadlockError(
-                self._told(f"for {self._patience:g} virtual seconds the test waited in vain for {what}")
-            )
         return me.woken
 
     def wake(self, whom: Participant) -> None:
@@ -122,8 +119,7 @@ class Scheduler:
         left = [one for one in self._spawned if not one.ended]
         for one in left:
             self.current = one
-            if one.thread is not None:
-                one.thread.throw(GreenletExit)
+            one.thread.throw(GreenletExit)
             one.ended = True
         self.current = self.main
         self._ready.clear()
@@ -170,14 +166,20 @@ class Scheduler:
 
     def _advance(self) -> None:
         """Jump to the next timer; whoever it belongs to is ready."""
-        timers = self._timers
+        timers, main = self._timers, self.main
         while timers:
-            timer = heappop(timers)
-            if timer.whose.timer is timer:  # else its wait is over
-                self.now = max(self.now, timer.due)
-                self._release(timer.whose, woken=False)
-                return
-        self.main.why = DeadlockError(self._told("deadlock: nobody can run, and no timer is set"))
+            timer = timers[0]
+            if timer.whose.timer is not timer:  # its wait is over
+                heappop(timers)
+                continue
+            if main.timer is None and timer.due > self._patient_until:
+                return self._give_up(f"the test waited {self._patience:g} virtual seconds in vain for {main.waits_for}")
+            self.now = max(self.now, heappop(timers).due)
+            return self._release(timer.whose, woken=False)
+        return self._give_up("deadlock: nobody can run, and no timer is set")
+
+    def _give_up(self, why: str) -> None:
+        self.main.why = DeadlockError(self._told(why))
         self._release(self.main, woken=False)
 
     def _release(self, whom: Participant, *, woken: bool) -> None:

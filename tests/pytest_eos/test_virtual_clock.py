@@ -1,0 +1,265 @@
+"""A virtual clock jumps, its participants take turns by a seed, nobody is left behind."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pytest_eos.virtual import DeadlockError, VirtualRuntime
+
+DAY = 86_400.0
+
+
+@pytest.fixture
+def clock():
+    with VirtualRuntime() as runtime:
+        yield runtime
+
+
+def racing(seed):
+    """The order in which three participants, who take five turns each, come by."""
+    order = []
+    with VirtualRuntime(seed) as runtime:
+        lock = runtime.lock()
+
+        def take_turns(name):
+            for turn in range(5):
+                with lock:
+                    order.append((name, turn))
+
+        spawned = [runtime.spawn(name, lambda name=name: take_turns(name)) for name in "abc"]
+        assert all(one.join() for one in spawned)
+    return order
+
+
+def test_seconds_cost_nothing(clock):
+    """U12: nobody can run, so time jumps."""
+    now = clock.now()
+
+    clock.sleep(DAY)
+
+    assert DAY <= clock.now() - now < DAY + 1
+
+
+def test_whoever_sleeps_less_wakes_first(clock):
+    """Timers fire in order, whatever the order in which they were set."""
+    woken = []
+
+    def sleep(seconds):
+        clock.sleep(seconds)
+        woken.append((seconds, round(clock.now())))
+
+    start = round(clock.now())
+    spawned = [clock.spawn(f"sleeps {n}", lambda n=n: sleep(n)) for n in (30, 10, 20)]
+    for one in spawned:
+        one.join()
+
+    assert woken == [(10, start + 10), (20, start + 20), (30, start + 30)]
+
+
+def test_no_two_looks_at_the_clock_see_the_same_time(clock):
+    """Events are told apart by time; a loop that only looks at the clock ends."""
+    seen = [clock.now() for _ in range(100)]
+    deadline = clock.now() + 0.001
+    while clock.now() < deadline:
+        pass
+
+    assert seen == sorted(set(seen))
+    assert clock.wall() > clock.now()
+
+
+def test_an_event_wakes_everybody_who_waits_and_stays_up(clock):
+    """Runtime.event."""
+    event, heard = clock.event(), []
+    spawned = [clock.spawn(f"w{n}", lambda n=n: heard.append((n, event.wait()))) for n in range(3)]
+
+    assert not event.wait(5)
+    assert not event.is_set()
+    event.set()
+    for one in spawned:
+        assert one.join(1)
+
+    assert sorted(heard) == [(0, True), (1, True), (2, True)]
+    assert event.wait(0)
+    assert event.is_set()
+
+
+def test_an_event_that_comes_in_time_ends_the_wait_early(clock):
+    """A timeout is not sat out."""
+    event = clock.event()
+    clock.spawn("sets", lambda: (clock.sleep(2), event.set()))
+    now = clock.now()
+
+    assert event.wait(DAY)
+
+    assert clock.now() - now < 3
+    clock.sleep(5)  # the timer of the wait that is over must not count
+    assert clock.now() - now < 8
+
+
+def test_a_queue_hands_over_in_order_and_times_out(clock):
+    """Runtime.queue."""
+    queue = clock.queue()
+    got = []
+    taker = clock.spawn("takes", lambda: got.extend(queue.get() for _ in range(3)))
+    for item in (1, 2, 3):
+        queue.put(item)
+    taker.join()
+
+    assert got == [1, 2, 3]
+    with pytest.raises(TimeoutError, match=r"within 7 s"):
+        queue.get(7)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_item_of_a_queue_is_taken_once(seed):
+    """Whoever was woken for an item that somebody else took waits on."""
+    with VirtualRuntime(seed) as clock:
+        queue, got = clock.queue(), []
+        takers = [clock.spawn(f"t{n}", lambda: got.extend(queue.get() for _ in range(4))) for n in range(3)]
+        for item in range(12):
+            queue.put(item)
+        assert all(one.join() for one in takers)
+
+    assert sorted(got) == list(range(12))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_lock_is_held_by_one_and_may_be_taken_again_by_its_holder(seed):
+    """Runtime.lock: also where its holder is made to wait."""
+    inside, most = [], []
+    with VirtualRuntime(seed) as clock:
+        lock, event = clock.lock(), clock.event()
+
+        def hold(name):
+            for _ in range(3):
+                with lock, lock:
+                    inside.append(name)
+                    event.is_set()  # others may go on here
+                    most.append(len(inside))
+                    inside.remove(name)
+
+        for one in [clock.spawn(name, lambda name=name: hold(name)) for name in "abc"]:
+            assert one.join()
+
+    assert most == [1] * 9
+
+
+def test_the_same_seed_gives_the_same_order_and_another_one_another():
+    """U12: seeds are replayable."""
+    orders = {seed: racing(seed) for seed in range(1, 11)}
+
+    assert all(racing(seed) == order for seed, order in orders.items())
+    assert len({tuple(order) for order in orders.values()}) > 5
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_without_a_seed_everybody_goes_on_until_blocked(seed):
+    """First come, first served."""
+    assert racing(seed) == [(name, turn) for name in "abc" for turn in range(5)]
+
+
+def test_a_deadlock_says_who_waits_for_what(clock):
+    """Nobody can run, no timer is set."""
+    first, second = clock.lock(), clock.lock()
+    never = clock.event()
+
+    def hold(mine, other):
+        with mine:
+            clock.sleep(1)
+            with other:
+                pytest.fail("unreachable")
+
+    clock.spawn("ann", lambda: hold(first, second))
+    clock.spawn("bob", lambda: hold(second, first))
+
+    with pytest.raises(DeadlockError) as raised:
+        never.wait()
+
+    text = str(raised.value)
+    assert "deadlock: nobody can run" in text
+    assert "the test: waits for an event in test_a_deadlock_says_who_waits_for_what" in text
+    assert "ann: waits for a lock that bob holds in hold (pytest_eos/test_virtual_clock.py:" in text
+    assert "bob: waits for a lock that ann holds" in text
+
+
+def test_a_test_that_waits_while_others_only_idle_is_told_so():
+    """An idle poll sets timers for ever: virtual time must not run away with it."""
+
+    def poll(clock):
+        while True:
+            clock.sleep(0.1)
+
+    with VirtualRuntime(patience=60) as clock:
+        clock.spawn("polls", lambda: poll(clock))
+
+        with pytest.raises(DeadlockError, match=r"waited 60 virtual seconds in vain for an event") as raised:
+            clock.event().wait()
+
+        assert "polls: waits for 0.1 s to pass in poll" in str(raised.value)
+        clock.sleep(1)  # and the clock still works
+
+
+def test_an_error_of_what_was_spawned_surfaces_in_the_test(clock):
+    """A target must not raise; if it does, the test hears of it."""
+
+    def fail():
+        clock.sleep(1)
+        raise ValueError("spilt")
+
+    failing = clock.spawn("fails", fail)
+
+    with pytest.raises(ValueError, match="spilt"):
+        clock.sleep(5)
+
+    assert failing.join(1)
+    assert not failing.is_alive()
+
+
+def test_what_is_left_at_the_end_is_ended_and_named():
+    """No greenlet is left; what it held is let go."""
+    ended = []
+
+    def stay(clock, event):
+        try:
+            event.wait()
+        finally:
+            ended.append(clock.now())
+
+    def cling(clock, event):
+        try:
+            event.wait()
+        except BaseException:  # noqa: BLE001 - as a task does, which outlives whatever its connector raises
+            clock.sleep(1)
+
+    clock = VirtualRuntime()
+    event = clock.event()
+    clock.spawn("stays", lambda: stay(clock, event))
+    clock.spawn("clings", lambda: cling(clock, event))
+    clock.spawn("goes", lambda: clock.sleep(1))
+    clock.sleep(2)
+    clock.spawn("never began", lambda: ended.append("began"))
+
+    assert clock.close() == ["stays", "clings", "never began"]
+    assert len(ended) == 1
+    with pytest.raises(RuntimeError, match="clock has stopped"):
+        clock.sleep(1)
+
+
+def test_a_thread_that_the_clock_does_not_know_is_refused(clock):
+    """A connector with threads of its own needs the real clock."""
+    said = []
+
+    def wait():
+        try:
+            clock.sleep(1)
+        except RuntimeError as why:
+            said.append(str(why))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    thread.join()
+
+    assert 'mark.eos_clock("real")' in said[0]
+    clock.sleep(1)
