@@ -41,6 +41,7 @@ class SourceFile:
         self.path = path
         self._inode = 0
         self._head = b""
+        self._fingerprinted = (0, b"", fingerprint(0, b""))
         self._seen_end: int | None = None
 
     def resume(self, offset: SourceOffset | None) -> int:
@@ -92,7 +93,10 @@ class SourceFile:
 
     def identity(self, position: int) -> str:
         """The fingerprint behind a position that was read."""
-        return fingerprint(self._inode, self._head[:position])
+        head = self._head[:position]  # behind the first 1 KiB the same object each time
+        if self._fingerprinted[:2] != (self._inode, head):
+            self._fingerprinted = (self._inode, head, fingerprint(self._inode, head))
+        return self._fingerprinted[2]
 
     def offset(self, position: int) -> SourceOffset:
         """The source offset behind a position that was read."""
