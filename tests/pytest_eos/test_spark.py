@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import pytest
-from tests.pytest_eos.broken import IdleFencer
+from tests.pytest_eos.broken import IdleFencer, OffsetsOutside
 from tests.pytest_eos.counter import CounterConnector
 
 from pytest_eos import assert_exactly_once, assert_no_duplicates
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+
+
+@pytest.fixture
+def frame(eos_spark):
+    rows = [(1, "a"), (2, "b"), (2, "b"), (4, "d")]
+    return eos_spark.createDataFrame(rows, "id int, name string")
+
+
+def complaint(seen, expected, *, key=None, judge=assert_exactly_once):
+    """What the assertion says."""
+    with pytest.raises(AssertionError) as found:
+        judge(seen, expected, key=key)
+    return str(found.value)
+
+
+# --- a run
 
 
 @pytest.mark.eos_zombie(at="commit")
@@ -26,23 +42,192 @@ def test_duplicates_are_explained_from_spark(eos, eos_spark):
     eos.use(fencer=IdleFencer)
     run = eos.run(CounterConnector, {"streams": 2})
 
-    with pytest.raises(AssertionError, match="4 duplicates") as found:
-        eos.assert_exactly_once(run.dataframe(eos_spark), expected=run.source_records())
+    said = complaint(run.dataframe(eos_spark), run.source_records(), judge=eos.assert_exactly_once)
 
-    assert 'counter {"stream":"s1"} {"next":5}: 2 times' in str(found.value)
-    assert "by task counter-1 of generation 0, transaction 2" in str(found.value)
+    assert "4 duplicates" in said
+    assert 'counter {"stream":"s1"} {"next":5}: 2 times' in said
+    assert "by task counter-1 of generation 0, transaction 2" in said
+    assert "epoch" in said
 
 
-def test_columns_of_any_frame_can_be_the_key(eos_spark):
-    """`key`: columns, expected as values or as another frame."""
-    frame = eos_spark.createDataFrame([(1, "a"), (2, "b"), (2, "b"), (4, "d")], "id int, name string")
+@pytest.mark.eos_zombie(at="commit")
+def test_missing_records_are_explained_from_spark(eos, eos_spark):
+    """A part that is broken on purpose: offsets outside the transaction; each loss has its source offset."""
+    eos.use(wrap_backend=OffsetsOutside)
+    run = eos.run(CounterConnector, {"streams": 2})
 
+    said = complaint(run.dataframe(eos_spark), run.source_records(), judge=eos.assert_exactly_once)
+
+    assert "0 duplicates, 4 missing" in said
+    assert 's1:4: source partition {"stream":"s1"}, source offset {"next":5}' in said
+
+
+@pytest.mark.eos_zombie(at="commit")
+def test_aborted_records_that_spark_shows_are_explained(eos, eos_spark):
+    """A part that is broken on purpose: a session that reads uncommitted records too."""
+    run = eos.run(CounterConnector, {"streams": 2})
+    uncommitted = (
+        eos_spark.read.format("eosfw")
+        .options(backend="memory", subscribe=run.topics[0], includeHeaders="true")
+        .option("kafka.bootstrap.servers", eos.cluster.bootstrap_servers)
+        .option("kafka.isolation.level", "read_uncommitted")
+        .load()
+    )
+
+    said = complaint(uncommitted, run.source_records(), judge=eos.assert_exactly_once)
+
+    assert "0 missing" in said
+    assert "aborted records became visible:" in said
+    assert "by task counter-1 of generation 0, transaction 2" in said.partition("became visible")[2]
+
+
+def test_what_a_user_made_of_a_run_is_judged_by_what_is_left_of_it(eos, eos_spark):
+    """No offsets, no headers: values that are bytes or text, and columns of the user's own."""
+    run = eos.run(CounterConnector, {"streams": 1})
+    frame = run.dataframe(eos_spark)
+    texts = frame.selectExpr("cast(value as string) as value")
+    words = frame.selectExpr("split(cast(value as string), ':')[1] as number", "partition")
+
+    eos.assert_exactly_once(texts, run.source_records())
+    eos.assert_exactly_once(words, [str(number) for number in range(24)], key="number")
+    said = complaint(words.union(words), [(str(number), 0) for number in range(25)], key=["number", "partition"])
+
+    assert "24 duplicates, 1 missing, 0 unexpected" in said
+    assert "duplicates (the first 10):" in said
+    assert "('0', 0): 2 times" in said
+    assert "('24', 0)" in said.partition("missing:")[2]
+
+
+def test_a_field_of_json_values_is_expected_as_a_plain_value(eos_spark):
+    """`field:NAME`: numbers and texts as Python writes them; what has no such field nobody expects."""
+    frame = eos_spark.createDataFrame([('{"id":"a"}',), ('{"id":"a"}',), ('{"id":7}',), ("no json",)], "value string")
+
+    said = complaint(frame, ["a", 7, "ü"], key="field:id")
+
+    assert "1 duplicates, 1 missing, 1 unexpected" in said
+    assert '"a": 2 times' in said
+
+
+# --- any DataFrame
+
+
+def test_columns_of_any_frame_can_be_the_key(eos_spark, frame):
+    """`key`: columns; expected as values or as another frame."""
     assert_exactly_once(frame.where("id = 1"), [1], key="id")
-    with pytest.raises(AssertionError, match="1 duplicates, 1 missing, 1 unexpected") as found:
-        assert_exactly_once(frame, eos_spark.createDataFrame([(1,), (2,), (3,)], "id int"), key="id")
+
+    said = complaint(frame, eos_spark.createDataFrame([(1,), (2,), (3,)], "id int"), key="id")
+
+    assert "1 duplicates, 1 missing, 1 unexpected" in said
+    assert "    2: 2 times" in said
+
+
+def test_a_frame_is_expected_by_all_of_its_columns_where_no_key_is_said(eos_spark, frame):
+    """Expected may be a DataFrame itself."""
+    assert_exactly_once(frame.dropDuplicates(), frame.dropDuplicates())
+
+    said = complaint(frame, eos_spark.createDataFrame([("b", 2), ("x", 1)], "name string, id int"))
+
+    assert "1 duplicates, 1 missing, 2 unexpected" in said
+
+
+def test_a_frame_of_records_is_expected_by_value(eos, eos_spark):
+    """Two topics with the same values agree, wherever their records lie."""
+    run = eos.run(CounterConnector, {"streams": 1})
+    frame = run.dataframe(eos_spark)
+
+    eos.assert_exactly_once(frame, frame.selectExpr("cast(value as string) as value"))
+    with pytest.raises(AssertionError, match="1 missing"):
+        eos.assert_exactly_once(frame.where("offset > 0"), frame)
+
+
+def test_duplicates_are_found_by_several_columns(frame):
+    """`assert_no_duplicates` needs no expectation."""
     with pytest.raises(AssertionError, match="1 duplicates"):
         assert_no_duplicates(frame, key=["id", "name"])
-    with pytest.raises(ValueError, match="itself not unique"):
-        assert_exactly_once(frame, [1, 1], key="id")
 
-    assert "    2: 2 times" in str(found.value)
+
+def test_places_are_said_as_far_as_a_frame_still_has_them(eos_spark):
+    """All of topic, partition, offset in one word; else those that are left."""
+    rows = eos_spark.createDataFrame(
+        [(1, "t", 0, 5), (1, "t", 0, 9)], "id int, topic string, partition int, offset long"
+    )
+
+    with pytest.raises(AssertionError, match=r"(?s)1: 2 times.*t-0@5.*t-0@9"):
+        assert_no_duplicates(rows, key="id")
+    with pytest.raises(AssertionError, match=r"(?s)1: 2 times.*partition 0, offset 5"):
+        assert_no_duplicates(rows.drop("topic"), key="id")
+
+
+def test_keys_that_are_null_are_one_key_and_said_so(eos_spark):
+    """Null equals null here; the explanation says that such rows cannot be told apart."""
+    frame = eos_spark.createDataFrame([(None, 1), (None, 2), (3, 3)], "id int, offset long")
+
+    said = complaint(frame, [3, None], key="id")
+
+    assert "1 duplicates, 0 missing" in said
+    assert "(null): 2 times" in said
+    assert "offset 1" in said
+    assert "rows whose key is null cannot be told apart" in said
+
+
+@pytest.mark.parametrize("expected", [[1, 1], "frame"])
+def test_expected_data_that_is_not_unique_is_refused(frame, expected):
+    """Bad input: it could not tell a duplicate from what is due."""
+    with pytest.raises(ValueError, match="itself not unique: 1 identities appear more than once, for example"):
+        assert_exactly_once(frame, frame if expected == "frame" else expected, key="id")
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("nam", "key 'nam': the DataFrame has no column 'nam'; did you mean 'name'? There are: id, name"),
+        (["id", "ids"], "has no column 'ids'; did you mean 'id'?"),
+        ("headers", "key 'headers': the DataFrame has no column 'headers'. There are: id, name"),
+        ("field:id", "key 'field:id': the DataFrame has no column 'value'"),
+        (None, "key 'value': the DataFrame has no column 'value'"),
+    ],
+)
+def test_a_key_that_names_a_missing_column_is_refused_with_the_nearest(frame, key, said):
+    """Bad input: said before Spark says it in its own way."""
+    with pytest.raises(ValueError, match="no column") as found:
+        assert_no_duplicates(frame, key=key)
+
+    assert said in str(found.value)
+
+
+def test_an_expected_frame_without_the_key_is_refused(frame):
+    """Bad input: the message tells which of both frames it is."""
+    with pytest.raises(ValueError, match="key 'id': the expected DataFrame has no column 'id'"):
+        assert_exactly_once(frame, frame.select("name"), key="id")
+
+
+def test_expected_values_of_another_type_are_refused(eos, frame):
+    """Bad input: texts where the column holds numbers; source records where there is nothing to know them by."""
+    run = eos.run(CounterConnector, {"streams": 1})
+
+    with pytest.raises(TypeError, match="key 'id': expected values do not fit its columns, of type int"):
+        assert_exactly_once(frame, ["1"], key="id")
+    with pytest.raises(TypeError, match="key 'id': SourceRecords have no such column"):
+        assert_exactly_once(frame, run.source_records(), key="id")
+    with pytest.raises(TypeError, match="a DataFrame can be expected of a DataFrame alone"):
+        eos.assert_exactly_once(run, frame)
+
+
+def test_of_many_rows_no_more_than_examples_come_to_the_driver(eos_spark, monkeypatch):
+    """300,000 rows, most of them wrong: Spark counts, ten identities of a kind with five places each are fetched."""
+    many = 300_000
+    seen = eos_spark.range(many).selectExpr(
+        "cast(id % 100000 as string) as value", "'t' as topic", "0 as partition", "id as offset"
+    )
+    expected = eos_spark.range(50_000, 150_000).selectExpr("cast(id as string) as value")
+    fetched = []
+    collect = type(seen).collect
+    monkeypatch.setattr(type(seen), "collect", lambda self: fetched.append(collect(self)) or fetched[-1])
+
+    said = complaint(seen, expected)
+
+    assert "100000 duplicates, 50000 missing, 150000 unexpected" in said
+    assert "50000: 3 times" in said
+    assert "t-0@50000" in said
+    assert sum(map(len, fetched)) <= 30 + 20 * 5
+    assert len(said.splitlines()) < 120

@@ -77,6 +77,8 @@ def said_repeated(count: int, example: str) -> str:
 
 def readable(identity: object) -> str:
     """An identity for people: the parts of one from headers side by side."""
+    if identity is None:
+        return "(null)"
     if isinstance(identity, bytes):
         return identity.replace(b"\0", b" ").decode(errors="backslashreplace")[:160] or "(empty)"
     return str(identity)[:160]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -61,28 +62,33 @@ def _body(found: Findings) -> Iterator[str]:
         yield from _changed(found.changed)
         return
     examples = _placed(found)
+    behind = ": no such record up to the committed source offsets" if found.sources else ": nobody expects them"
     yield from _section("duplicates", [one for one in examples if one.seen > one.due > 0], found)
-    yield from _section("unexpected: no such record up to the committed source offsets", _unexpected(examples), found)
+    yield from _section(f"unexpected{behind}", [one for one in examples if one.seen > one.due == 0], found)
     yield from _missing([one for one in examples if one.seen < one.due], found)
     yield from _visible(examples, found)
-
-
-def _unexpected(examples: Sequence[Odd]) -> list[Odd]:
-    return [one for one in examples if one.seen > one.due == 0]
+    if any(one.identity is None for one in examples):
+        yield "  rows whose key is null cannot be told apart: leave them out, or choose other columns"
 
 
 def _section(title: str, odd: Sequence[Odd], found: Findings) -> Iterator[str]:
     if odd:
-        yield f"  {title}:"
+        yield f"  {title}{_some(odd)}:"
     for one in odd:
-        yield f"    {readable(one.identity)}: {one.seen} times"
+        yield f"    {readable(one.identity)}: {one.seen} {'times' if one.seen > 1 else 'time'}"
         yield from (f"      {place}{_writer(place, found.lab)}" for place in one.places)
+        if one.places and one.seen > len(one.places):
+            yield f"      and at {one.seen - len(one.places)} more places"
+
+
+def _some(odd: Sequence[object]) -> str:
+    return f" (the first {EXAMPLES})" if len(odd) == EXAMPLES else ""
 
 
 def _missing(odd: Sequence[Odd], found: Findings) -> Iterator[str]:
     if not odd:
         return
-    yield "  missing, though the committed source offsets lie behind them:"
+    yield f"  missing{', though the committed source offsets lie behind them' if found.sources else ''}{_some(odd)}:"
     sources = _sources_of(odd, found)
     for one in odd:
         source = sources.get(one.identity)
@@ -105,14 +111,14 @@ def _sources_of(odd: Sequence[Odd], found: Findings) -> dict[object, SourceRecor
 
 def _visible(examples: Sequence[Odd], found: Findings) -> Iterator[str]:
     """Of what is too much: the records that no transaction committed."""
-    places = [place for one in examples if one.seen > one.due for place in one.places]
+    places = [place for one in examples if one.seen > one.due for place in one.places if _in_kafka(place)]
     if found.lab is None or not places:
         return
     topics = {place.rpartition("-")[0] for place in places}
     committed = frozenset[str]().union(*(found.lab.topic(topic).committed_places() for topic in sorted(topics)))
-    aborted = [place for place in places if place not in committed]
+    aborted = [place for place in places if place not in committed][:EXAMPLES]
     if aborted:
-        yield "  aborted records became visible:"
+        yield f"  aborted records became visible{_some(aborted)}:"
         yield from (f"    {place}{_writer(place, found.lab)}" for place in aborted)
 
 
@@ -143,16 +149,19 @@ def _placed(found: Findings) -> Sequence[Odd]:
 
 def _writer(place: str, lab: Eos | None) -> str:
     """Who wrote the record there, as far as that is known."""
-    if lab is None:
+    where = _in_kafka(place)
+    if lab is None or where is None:
         return ""
-    where, _, offset = place.rpartition("@")
-    topic, _, number = where.rpartition("-")
-    partition = TopicPartition(topic, int(number))
-    author = lab.authors.at(partition, int(offset))
-    producer = lab.cluster.producer_of(partition, int(offset))
+    author, producer = lab.authors.at(*where), lab.cluster.producer_of(*where)
     told = [] if author is None else [str(author)]
     told += [] if producer is None else [f"producer {producer.producer_id} epoch {producer.epoch}"]
     return f"  by {', '.join(told)}" if told else ""
+
+
+def _in_kafka(place: str) -> tuple[TopicPartition, int] | None:
+    """The partition and offset that a place names, if it names both."""
+    found = re.fullmatch(r"(.+)-(\d+)@(\d+)", place)
+    return found and (TopicPartition(found[1], int(found[2])), int(found[3]))
 
 
 def _flat(mapping: Any) -> str:

@@ -1,123 +1,152 @@
-"""Count in Spark, so that a DataFrame never has to fit into this process."""
+"""Count in Spark, so that a DataFrame never has to fit into this process: no more than examples come here."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, said_repeated, shown
+from eosfw.records import SourceRecord
+from pytest_eos.columns import PLACE, identified, is_frame
+from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, readable, said_repeated, shown
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-PLACE = ("topic", "partition", "offset")
+    from pyspark.sql import DataFrame, Row
 
 
-def is_frame(thing: Any) -> bool:
-    """Whether something is a DataFrame, without loading Spark to find out."""
-    module = sys.modules.get("pyspark.sql")
-    return module is not None and isinstance(thing, module.DataFrame)
-
-
-def duplicates_in_frame(seen: DataFrame, kind: Any) -> Difference:
+def duplicates_in_frame(seen: DataFrame, key: Any) -> Difference:
     """Identities that appear more than once."""
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-    marked, columns = _identified(seen, kind)
+    marked, columns = identified(seen, key)
     groups = marked.groupBy(*columns).agg(F.count(F.lit(1)).alias("seen_"), F.lit(1).cast("long").alias("due_"))
-    return _difference(groups.where("seen_ > 1"), marked, columns)
+    return _difference(groups, marked, columns)
 
 
-def compare_frame(seen: DataFrame, expected: Any, kind: Any) -> Difference:
-    """Compare a frame with what is expected: counts by identity, values of the key's column, or another frame."""
-    marked, columns = _identified(seen, kind)
+def compare_frame(seen: DataFrame, expected: Any, key: Any) -> Difference:
+    """Compare a frame with what is expected: counts by identity, values of the key's columns, or another frame.
+
+    ValueError when expected values or rows are not unique, TypeError when they do not fit the key's columns.
+    """
+    marked, columns = identified(seen, key)
     folder = Path(tempfile.mkdtemp(prefix="eos-expected-"))
     try:
-        due = _due(marked, columns, expected, folder)
-        return _compared(marked, due, columns, unique=not isinstance(expected, Counter))
+        due = _due(marked.select(*columns), expected, key, folder)
+        return _difference(_counted(marked, due, columns), marked, columns, unique=not isinstance(expected, Counter))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _identified(seen: DataFrame, kind: Any) -> tuple[DataFrame, list[str]]:
-    """The frame with the columns that identify a row, and where it lies."""
-    if kind in ("headers", "value") or (isinstance(kind, str) and kind.startswith("field:")):
-        from eosfw_spark.verdict import seen_identities
-
-        return seen_identities(seen, kind), ["identity"]
-    columns = [kind] if isinstance(kind, str) else list(kind)
-    return seen.select(*columns, *(name for name in PLACE if name in seen.columns and name not in columns)), columns
-
-
-def _due(marked: DataFrame, columns: list[str], expected: Any, folder: Path) -> DataFrame:
+def _due(like: DataFrame, expected: Any, key: Any, folder: Path) -> DataFrame:
     if is_frame(expected):
-        frame: DataFrame = expected.select(*columns)
-        return frame
-    spark = marked.sparkSession
-    if isinstance(expected, Counter):
-        from eosfw_spark.verdict import write_expected
+        frame, columns = identified(expected, key, "the expected DataFrame")
+        return frame.select(*columns)
+    if not isinstance(expected, Counter):
+        return _of_values(like, expected, key)
+    from eosfw_spark.verdict import write_expected
 
-        write_expected([list(expected.elements())], folder / "expected.parquet")
-        return spark.read.parquet(str(folder / "expected.parquet"))
+    file = folder / "expected.parquet"
+    write_expected([list(expected.elements())], file)
+    return like.sparkSession.read.schema("identity binary").parquet(str(file))
+
+
+def _of_values(like: DataFrame, expected: Sequence[Any], key: Any) -> DataFrame:
+    from pyspark.errors import PySparkTypeError, PySparkValueError
+    from pyspark.sql.types import StructField, StructType
+
+    if any(isinstance(one, SourceRecord) for one in expected):
+        raise TypeError(
+            f"key {key!r}: SourceRecords have no such column; expect its values, or another DataFrame, or keep the "
+            f"columns `headers` or `value`, by which SourceRecords are known"
+        )
     rows = [one if isinstance(one, tuple) else (one,) for one in expected]
-    return spark.createDataFrame(rows, marked.select(*columns).schema)
+    schema = StructType([StructField(field.name, field.dataType) for field in like.schema])
+    try:
+        return like.sparkSession.createDataFrame(rows, schema)
+    except (PySparkTypeError, PySparkValueError) as why:
+        kinds = ", ".join(field.dataType.simpleString() for field in schema)
+        raise TypeError(f"key {key!r}: expected values do not fit its columns, of type {kinds}: {why}") from why
 
 
-def _compared(marked: DataFrame, due: DataFrame, columns: list[str], *, unique: bool) -> Difference:
-    from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+def _counted(marked: DataFrame, due: DataFrame, columns: list[str]) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
 
     both = marked.select(*columns, F.lit(1).alias("seen_"), F.lit(0).alias("due_")).unionAll(
-        due.select(*columns, F.lit(0).alias("seen_"), F.lit(1).alias("due_"))
+        due.select("*", F.lit(0).alias("seen_"), F.lit(1).alias("due_"))
     )
-    groups = both.groupBy(*columns).agg(F.sum("seen_").alias("seen_"), F.sum("due_").alias("due_"))
-    if unique and (twice := groups.where("due_ > 1").limit(EXAMPLES).collect()):
-        raise ValueError(said_repeated(len(twice), str(tuple(twice[0][name] for name in columns))))
-    return _difference(groups.where("seen_ <> due_"), marked, columns)
+    return both.groupBy(*columns).agg(F.sum("seen_").alias("seen_"), F.sum("due_").alias("due_"))
 
 
-def _difference(odd: DataFrame, marked: DataFrame, columns: list[str]) -> Difference:
-    from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+def _difference(groups: DataFrame, marked: DataFrame, columns: list[str], *, unique: bool = False) -> Difference:
+    from pyspark.sql import functions as F  # noqa: N812
 
-    def total(what: str) -> Any:
-        return F.coalesce(F.sum(F.expr(what)), F.lit(0))
-
-    sums = odd.select(
-        total("case when due_ > 0 then greatest(seen_ - due_, 0) end"),
-        total("case when due_ = 0 then seen_ end"),
-        total("greatest(due_ - seen_, 0)"),
+    sums = groups.select(
+        *(
+            F.coalesce(F.sum(F.expr(what)), F.lit(0))
+            for what in (
+                "case when due_ > 0 then greatest(seen_ - due_, 0) end",
+                "case when due_ = 0 then seen_ end",
+                "greatest(due_ - seen_, 0)",
+                "case when due_ > 1 then 1 end",
+            )
+        )
     ).first()
-    duplicates, unexpected, missing = sums or (0, 0, 0)
-    examples: list[Odd] = []
-    if duplicates or unexpected or missing:
-        for kind in ("seen_ > due_ and due_ > 0", "seen_ > due_ and due_ = 0", "seen_ < due_"):
-            examples += _examples(odd.where(kind).orderBy(*columns).limit(EXAMPLES), marked, columns)
+    duplicates, unexpected, missing, repeated = sums or (0, 0, 0, 0)
+    if unique and repeated:
+        example = groups.where("due_ > 1").limit(1).collect()[0]
+        raise ValueError(said_repeated(int(repeated), readable(_identity(example, columns))))
+    examples = _examples(groups, marked, columns) if duplicates or unexpected or missing else []
     return Difference(int(duplicates), int(unexpected), int(missing), shown(examples))
 
 
-def _examples(odd: DataFrame, marked: DataFrame, columns: list[str]) -> list[Odd]:
-    from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+def _examples(groups: DataFrame, marked: DataFrame, columns: list[str]) -> list[Odd]:
+    """Some of each kind, with some of their places."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
 
-    there = all(name in marked.columns for name in PLACE)
-    places = F.collect_list(F.struct(*PLACE)) if there else F.array()
-    found = (
-        odd.join(marked.withColumn("here_", F.lit(1)), [marked[name].eqNullSafe(odd[name]) for name in columns], "left")
-        .groupBy(*(odd[name] for name in columns), "seen_", "due_")
-        .agg(F.slice(F.sort_array(places), 1, PLACES).alias("places_") if there else F.array().alias("places_"))
-        .collect()
-    )
-    return [Odd(_identity(row, columns), row["seen_"], row["due_"], _places(row["places_"])) for row in found]
+    kind = F.expr("case when seen_ < due_ then 'missing' when due_ = 0 then 'unexpected' else 'duplicate' end")
+    rank = F.row_number().over(Window.partitionBy("kind_").orderBy(*columns))
+    odd = (
+        groups.where("seen_ <> due_").withColumn("kind_", kind).withColumn("rank_", rank).where(f"rank_ <= {EXAMPLES}")
+    ).collect()
+    places = _places([[row[name] for name in columns] for row in odd], marked, columns)
+    return [
+        Odd(_identity(row, columns), row["seen_"], row["due_"], tuple(places.get(number, ())))
+        for number, row in enumerate(odd)
+    ]
 
 
-def _identity(row: Any, columns: Sequence[str]) -> object:
+def _places(odd: Sequence[Sequence[Any]], marked: DataFrame, columns: list[str]) -> dict[int, list[str]]:
+    """Where the identities lie, by their number, as far as the frame still tells."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import IntegerType, StructField, StructType
+
+    there = [name for name in PLACE if name in marked.columns]
+    if not there:
+        return {}
+    wanted_schema = [StructField(f"odd_{name}", marked.schema[name].dataType) for name in columns]
+    schema = StructType([StructField("number_", IntegerType()), *wanted_schema])
+    wanted = marked.sparkSession.createDataFrame([(number, *key) for number, key in enumerate(odd)], schema)
+    same = [marked[name].eqNullSafe(wanted[f"odd_{name}"]) for name in columns]
+    rank = F.row_number().over(Window.partitionBy("number_").orderBy(*there))
+    rows = marked.join(F.broadcast(wanted), same).select("number_", *there, rank.alias("rank_"))
+    found: dict[int, list[str]] = {}
+    for row in rows.where(f"rank_ <= {PLACES}").orderBy("number_", "rank_").collect():
+        found.setdefault(row["number_"], []).append(_place({name: row[name] for name in there}))
+    return found
+
+
+def _place(told: dict[str, Any]) -> str:
+    if all(told.get(name) is not None for name in PLACE):
+        return "{topic}-{partition}@{offset}".format(**told)
+    return ", ".join(f"{name} {value}" for name, value in told.items())
+
+
+def _identity(row: Row, columns: Sequence[str]) -> object:
     values = tuple(row[name] for name in columns)
     one = values[0] if len(values) == 1 else values
     return bytes(one) if isinstance(one, bytearray) else one
-
-
-def _places(structs: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(f"{topic}-{partition}@{offset}" for topic, partition, offset in structs if topic is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from eosfw.errors import DamagedDataError
 from eosfw.identity import check_kind, identity_headers, identity_of
 from eosfw.records import SourceRecord
+from pytest_eos.columns import is_frame, is_kind, usual_key
 from pytest_eos.difference import Difference, compare, repeated
 from pytest_eos.explaining import Findings, explanation
-from pytest_eos.frames import compare_frame, duplicates_in_frame, is_frame
+from pytest_eos.frames import compare_frame, duplicates_in_frame
 from pytest_eos.run import Record, Run, Topic
 
 if TYPE_CHECKING:
@@ -24,6 +26,10 @@ def assert_exactly_once(seen: Any, expected: Any, *, key: Any = None, lab: Eos |
     `seen` is a Run, a Topic or a DataFrame. `expected` is a list of SourceRecords (`run.source_records()`), of values,
     or a DataFrame with the columns of the key. `key` says what identifies a record: "headers" (default where
     SourceRecords are expected), "value" (default otherwise), "field:NAME" of a JSON value, or columns of a DataFrame.
+    Rows whose key is null count as one and the same. A DataFrame is counted in Spark; examples alone come here.
+
+    AssertionError explains what is wrong. ValueError: the expected data is not unique, or a column does not exist.
+    TypeError: the expected values do not fit the key.
     """
     __tracebackhide__ = True
     found = _judged(seen, expected, key, lab)
@@ -46,7 +52,7 @@ def _judged(seen: Any, expected: Any, key: Any, lab: Eos | None) -> Findings:
     if not is_frame(expected):
         expected = list(expected)
     sources = not is_frame(expected) and bool(expected) and all(isinstance(one, SourceRecord) for one in expected)
-    kind = key or ("headers" if sources else "value")
+    kind = key or usual_key(seen, expected)
     name = _connector(seen, lab)
     difference = _compared(seen, expected, kind, name)
     findings = Findings(seen, difference, kind, _lab(seen, lab), name, expected if sources else ())
@@ -57,7 +63,9 @@ def _judged(seen: Any, expected: Any, key: Any, lab: Eos | None) -> Findings:
 
 
 def _compared(seen: Any, expected: Any, kind: Any, connector: str, *, may_repeat: bool = False) -> Difference:
-    if is_frame(seen) and not _is_kind(kind):
+    if is_frame(expected) and not is_frame(seen):
+        raise TypeError("a DataFrame can be expected of a DataFrame alone: judge `run.dataframe(eos_spark)`")
+    if is_frame(expected) or (is_frame(seen) and not is_kind(kind, seen)):
         return compare_frame(seen, expected, kind)
     due = due_counts(expected, kind, connector)
     if not may_repeat and (complaint := repeated(due)):
@@ -81,6 +89,8 @@ def expected_identity(one: Any, kind: str, connector: str) -> bytes:
         return identity_of(one.value, headers, kind)
     if isinstance(one, bytes | None):
         return one or b""
+    if kind.startswith("field:"):
+        return identity_of(json.dumps({kind.removeprefix("field:"): one}).encode(), None, kind)
     return str(one).encode()
 
 
@@ -95,10 +105,6 @@ def seen_identity(record: Record, kind: str) -> bytes:
         return identity_of(record.value, record.headers, kind)
     except DamagedDataError:
         return b""
-
-
-def _is_kind(key: Any) -> bool:
-    return key in ("headers", "value") or (isinstance(key, str) and key.startswith("field:"))
 
 
 def _connector(seen: Any, lab: Eos | None) -> str:

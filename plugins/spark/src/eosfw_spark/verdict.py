@@ -30,14 +30,16 @@ def write_expected(expected: Iterable[Sequence[bytes]], file: Path) -> None:
 
 
 def seen_identities(frame: DataFrame, kind: str) -> DataFrame:
-    """The identity of every record of a frame with Kafka's columns, with the place where it lies.
+    """The identity of every record of a frame with Kafka's columns, with the place where it lies, if that is there.
 
     A record without identity counts as one that nobody expected: the empty identity, which no expected record has.
     """
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-    found = {"value": lambda: F.col("value"), "headers": _from_headers}.get(kind, lambda: _from_field(kind))()
-    return frame.select(F.coalesce(found, F.lit(b"")).alias("identity"), "topic", "partition", "offset")
+    value = F.col("value").cast("binary")  # where a text has been made of it, its bytes again
+    found = {"value": lambda: value, "headers": _from_headers}.get(kind, lambda: _from_field(kind, value))()
+    places = [name for name in ("topic", "partition", "offset") if name in frame.columns]
+    return frame.select(F.coalesce(found, F.lit(b"")).alias("identity"), *places)
 
 
 def _from_headers() -> Column:
@@ -52,7 +54,7 @@ def _from_headers() -> Column:
     return F.concat(first, *(part for other in others for part in (F.lit(b"\0"), other)))
 
 
-def _from_field(kind: str) -> Column:
+def _from_field(kind: str, value: Column) -> Column:
     """A plain function in Spark's workers: the Arrow kinds of 4.0 would need pandas."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import BinaryType
@@ -63,7 +65,7 @@ def _from_field(kind: str) -> Column:
         except DamagedDataError:
             return None
 
-    return F.udf(identify, BinaryType(), useArrow=False)("value")
+    return F.udf(identify, BinaryType(), useArrow=False)(value)
 
 
 def count(seen: DataFrame, expected: DataFrame) -> Verdict:

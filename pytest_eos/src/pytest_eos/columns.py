@@ -1,0 +1,66 @@
+"""Find what identifies the rows of a DataFrame."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from eosfw.records import SourceRecord
+from pytest_eos.markers import suggestion
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+PLACE = ("topic", "partition", "offset")
+"""Where a row lies in Kafka; a DataFrame may have lost some of these on its way."""
+
+
+def is_frame(thing: Any) -> bool:
+    """Whether something is a DataFrame, without loading Spark to find out."""
+    module = sys.modules.get("pyspark.sql")
+    return module is not None and isinstance(thing, module.DataFrame)
+
+
+def is_kind(key: Any, frame: Any = None) -> bool:
+    """Whether a key speaks of Kafka's records, not of columns; a `value` that is no bytes is a column like others."""
+    if key == "value" and is_frame(frame) and "value" in frame.columns:
+        return frame.schema["value"].dataType.typeName() in ("binary", "string")
+    return key in ("headers", "value") or (isinstance(key, str) and key.startswith("field:"))
+
+
+def usual_key(seen: Any, expected: Any) -> Any:
+    """What tells records apart where a test does not say."""
+    if is_frame(expected):
+        return "value" if "value" in expected.columns else list(expected.columns)
+    if not expected or not all(isinstance(one, SourceRecord) for one in expected):
+        return "value"
+    return "value" if is_frame(seen) and "headers" not in seen.columns else "headers"
+
+
+def identified(frame: DataFrame, key: Any, whose: str = "the DataFrame") -> tuple[DataFrame, list[str]]:
+    """The columns that identify a row, under names of ours, with where it lies; ValueError for columns not there."""
+    if is_kind(key, frame):
+        from eosfw_spark.verdict import seen_identities
+
+        _require(frame, ["headers" if key == "headers" else "value"], key, whose)
+        return seen_identities(frame, key).withColumnRenamed("identity", "key_0_"), ["key_0_"]
+    wanted = [key] if isinstance(key, str) else list(key)
+    _require(frame, wanted, key, whose)
+    names = [f"key_{number}_" for number in range(len(wanted))]
+    keys = [_column(name).alias(ours) for name, ours in zip(wanted, names, strict=True)]
+    return frame.select(*keys, *(name for name in PLACE if name in frame.columns)), names
+
+
+def _require(frame: DataFrame, wanted: Sequence[str], key: Any, whose: str) -> None:
+    if not wanted:
+        raise ValueError("key names no column at all")
+    for name in wanted:
+        if name not in frame.columns:
+            raise ValueError(f"key {key!r}: {whose} has no column {name!r}{suggestion(str(name), frame.columns)}")
+
+
+def _column(name: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+
+    return F.col("`" + name.replace("`", "``") + "`")
