@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from enum import Enum
+from types import TracebackType
 from typing import NamedTuple
 
 from eosfw.errors import AbortableError, EosfwError, FatalError, IllegalStateError
@@ -24,6 +25,8 @@ class ProducerState(Enum):
     NOT_TRANSACTIONAL = "not transactional"
     CLOSED = "closed"
 
+    __hash__ = object.__hash__  # Python's own for enumerations is not written in C
+
 
 class Call(Enum):
     """What a caller may ask of a producer; the value is the method's name."""
@@ -34,6 +37,8 @@ class Call(Enum):
     FLUSH = "flush"
     COMMIT = "commit_transaction"
     ABORT = "abort_transaction"
+
+    __hash__ = object.__hash__
 
 
 class Move(NamedTuple):
@@ -100,17 +105,19 @@ class ProducerProgress:
         self.error: EosfwError | None = None
         self._lock = lock
 
-    @contextmanager
-    def during(self, call: Call) -> Iterator[None]:
+    def during(self, call: Call) -> AbstractContextManager[None]:
         """Hold the state of a running call, then move on by how it ends; an illegal call changes nothing."""
+        return _Running(self, call)
+
+    def enter(self, call: Call) -> tuple[ProducerState, Move]:
+        """Begin a call; give the state it was made in, with where it leads."""
         with self._lock:
             before, target = self.state, self._legal(call)
             self.state = target.during
-        try:
-            yield
-        except EosfwError as error:
-            self.fail(error, before)
-            raise
+        return before, target
+
+    def leave(self, target: Move) -> None:
+        """End a call that succeeded, unless something else moved the state meanwhile."""
         with self._lock:
             if self.state is target.during:
                 self.state = target.done
@@ -140,3 +147,24 @@ class ProducerProgress:
         if failed and self.error is not None:
             raise type(self.error)(*self.error.args) from self.error
         return move(self.state, call)
+
+
+class _Running:
+    """One call; a class, since a generator costs more than the rest of a cheap call."""
+
+    __slots__ = ("_before", "_call", "_progress", "_target")
+
+    def __init__(self, progress: ProducerProgress, call: Call) -> None:
+        self._progress = progress
+        self._call = call
+
+    def __enter__(self) -> None:
+        self._before, self._target = self._progress.enter(self._call)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._progress.leave(self._target)
+        elif isinstance(error, EosfwError):
+            self._progress.fail(error, self._before)

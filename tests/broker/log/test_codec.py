@@ -85,11 +85,13 @@ class TestAgainstKafkaPython:
         assert without_leader_epoch(ours) == without_leader_epoch(kafka_batch(rows, transactional=False))
 
     @unhurried
-    @given(st.binary(max_size=200), st.none() | st.binary(max_size=9000), st.integers(0, 2**42))
-    def test_a_lone_record_is_equal_byte_for_byte(self, key, value, timestamp):
-        ours = encode_record(key, value, timestamp)
+    @given(records, st.booleans())
+    def test_a_lone_record_is_equal_byte_for_byte(self, rows, transactional):
+        producer = ProducerIdAndEpoch(7, 3)
 
-        theirs = kafka_batch([(key, value, timestamp, ())], transactional=False)
+        ours = encode_record(*rows[0], producer=producer, base_sequence=11, transactional=transactional)
+
+        theirs = kafka_batch(rows[:1], producer, transactional=transactional)
         assert without_leader_epoch(ours) == without_leader_epoch(theirs)
 
     @unhurried

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Api:
     """One kind of request; the versions are those whose fields our requests fill."""
 

@@ -27,20 +27,32 @@ class Delivery:
     """What a producer has to deliver, and its part in the open transaction; used by one thread at a time."""
 
     def __init__(self, routes: Routes, coordination: Coordination | None, max_bytes: int) -> None:
-        self.outboxes: dict[TopicPartition, Outbox] = {}
+        self.waiting: dict[TopicPartition, Outbox] = {}
+        """Every outbox that may hold something; however many partitions a producer knows, few are in use."""
         self.producer: ProducerIdAndEpoch = NOBODY
         self._routes = routes
         self._coordination = coordination
         self._transactional_id = None if coordination is None else coordination.transactional_id
         self._max_bytes = max_bytes
+        self._outboxes: dict[TopicPartition, Outbox] = {}
         self._added: set[TopicPartition] = set()
 
     def outbox(self, where: TopicPartition) -> Outbox:
-        """The outbox of a partition."""
-        found = self.outboxes.get(where)
+        """The outbox of a partition, to put something in."""
+        found = self._outboxes.get(where)
         if found is None:
-            found = self.outboxes[where] = Outbox(where, self.producer, self._max_bytes)
+            found = self._outboxes[where] = Outbox(where, self.producer, self._max_bytes)
+        self.waiting[where] = found
         return found
+
+    def seal(self) -> set[str]:
+        """Make everything ready to go; give the topics of what was not."""
+        return {outbox.where.topic for outbox in self.waiting.values() if outbox.seal()}
+
+    def tidy(self) -> None:
+        """Lose sight of the outboxes that are empty."""
+        for where in [where for where, outbox in self.waiting.items() if outbox.empty]:
+            del self.waiting[where]
 
     def begin(self) -> None:
         """A new transaction touches nothing yet."""
@@ -54,7 +66,7 @@ class Delivery:
     def deliver(self, patience: Patience) -> None:
         """Deliver every sealed batch; raise the first failure."""
         settled = self._routes.runtime.now() + self._routes.network.settling
-        while waiting := [outbox for outbox in tuple(self.outboxes.values()) if outbox.sealed]:
+        while waiting := [outbox for outbox in tuple(self.waiting.values()) if outbox.sealed]:
             self._add_new(waiting, patience)
             failed = 0
             for channel, some in self._by_leader(waiting, patience):
@@ -64,8 +76,9 @@ class Delivery:
 
     def drop(self, why: EosfwError) -> None:
         """Forget everything that is not delivered."""
-        for outbox in tuple(self.outboxes.values()):
+        for outbox in tuple(self.waiting.values()):
             outbox.drop(why)
+        self.tidy()
 
     # --- the coordinator's part
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eosfw.errors import EosfwError, RecordTooLargeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import DeliveryCallback
 from eosfw.records import Headers, ProducerBatch, ProducerRecord, RecordMetadata
-from eosfw_memory.log.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.log.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.log.codec import encode_batch, encode_record
 
 _LOG = logging.getLogger(__name__)
 BATCH_RECORDS = 2000
@@ -29,8 +29,7 @@ NOBODY = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
 Told = Sequence[tuple[int, DeliveryCallback]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
+class Sealed(NamedTuple):
     """An encoded batch; `told` are those who want to hear of single records, by index."""
 
     data: bytes
@@ -82,7 +81,7 @@ class Outbox:
                 ready += self.seal()
             if len(part) >= _WORTH_A_BATCH:
                 stamps = now_ms if part.timestamps is None else part.timestamps
-                ready += self._encode(part.keys, part.values, stamps, part.headers, ())
+                ready += self._keep(len(part), (), self._encoded(part.keys, part.values, stamps, part.headers))
             else:
                 self._gather(part, size, now_ms)
                 ready += self.seal() if len(self._values) >= BATCH_RECORDS else 0
@@ -104,34 +103,48 @@ class Outbox:
 
     def seal(self) -> int:
         """Make a batch of what has gathered; give its bytes."""
-        if not self._values:
+        records = len(self._values)
+        if not records:
             return 0
-        headers = [self._headers.get(at, ()) for at in range(len(self._values))] if self._headers else None
-        size = self._encode(self._keys, self._values, self._timestamps, headers, self._told)
+        if records == 1:
+            data = self._encoded_alone(self._keys[0], self._values[0], self._timestamps[0], self._headers.get(0, ()))
+        else:
+            headers = [self._headers.get(at, ()) for at in range(records)] if self._headers else None
+            data = self._encoded(self._keys, self._values, self._timestamps, headers)
+        size = self._keep(records, self._told, data)
         self._empty()
         return size
 
-    def _encode(
+    def _encoded(
         self,
         keys: Sequence[bytes | None] | None,
         values: Sequence[bytes | None],
         timestamps: Sequence[int] | int,
         headers: Sequence[Headers] | None,
-        told: Told,
-    ) -> int:
-        producer, sequence = self._producer, self._next_sequence
-        transactional = producer is not NOBODY
-        data = encode_batch(
+    ) -> bytes:
+        if self._producer is NOBODY:
+            return encode_batch(keys, values, timestamps, headers=headers)
+        return encode_batch(
             keys,
             values,
             timestamps,
             headers=headers,
-            producer=producer,
-            base_sequence=sequence if transactional else NO_SEQUENCE,
-            transactional=transactional,
+            producer=self._producer,
+            base_sequence=self._next_sequence,
+            transactional=True,
         )
-        self.sealed.append(Sealed(data, sequence, told))
-        self._next_sequence = (sequence + len(values)) & MAX_SEQUENCE
+
+    def _encoded_alone(self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers) -> bytes:
+        if self._producer is NOBODY:
+            return encode_record(key, value, timestamp, headers)
+        sequence = self._next_sequence
+        return encode_record(
+            key, value, timestamp, headers, producer=self._producer, base_sequence=sequence, transactional=True
+        )
+
+    def _keep(self, records: int, told: Told, data: bytes) -> int:
+        self.sealed.append(Sealed(data, self._next_sequence, told))
+        self._next_sequence = (self._next_sequence + records) & MAX_SEQUENCE
         return len(data)
 
     def delivered(self, base_offset: int) -> None:

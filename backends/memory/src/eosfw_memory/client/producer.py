@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
+from types import TracebackType
 
 from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, RetriableError
 from eosfw.ids import TopicPartition
@@ -51,9 +52,9 @@ class MemoryProducer:
         self._progress = ProducerProgress(transactional=name is not None, lock=self._runtime.lock())
         self._lock = self._runtime.lock()
         self._turns = Turns(self._runtime)
+        self._failing = _Failing(self._progress)
         self._sticky = Sticky()
         self._ready = 0
-        self._idle = True
 
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(Call.INIT):
@@ -67,7 +68,7 @@ class MemoryProducer:
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         self._progress.check(Call.SEND)
-        with self._failing():
+        with self._failing:
             partition = record.partition
             if partition is None:
                 partition = self._choose(record.topic, record.key)
@@ -75,7 +76,6 @@ class MemoryProducer:
                 outbox = self._delivery.outbox(TopicPartition(record.topic, partition))
                 ready = outbox.add(record, self._now_ms(), on_delivery)
                 self._ready += ready
-                self._idle = False
             if ready and record.partition is None:
                 self._sticky.move_on(record.topic)
         # The cluster is to learn of a transaction with its first record, where that costs next to nothing.
@@ -83,13 +83,12 @@ class MemoryProducer:
 
     def send_batch(self, batch: ProducerBatch) -> None:
         self._progress.check(Call.SEND)
-        with self._failing():
+        with self._failing:
             for partition, part in self._split(batch):
                 with self._lock:
                     outbox = self._delivery.outbox(TopicPartition(batch.topic, partition))
                     ready = outbox.add_batch(part, self._now_ms())
                     self._ready += ready
-                    self._idle = False
                 if ready and batch.partition is None:
                     self._sticky.move_on(batch.topic)
         if len(batch):
@@ -175,32 +174,20 @@ class MemoryProducer:
                 self._seal()
             self._ready = 0
             self._delivery.deliver(patience)
-            if sealing:
-                with self._lock:
-                    self._idle = all(outbox.empty for outbox in self._delivery.outboxes.values())
+            with self._lock:
+                self._delivery.tidy()
 
     def _seal(self) -> None:
         with self._lock:
-            topics = {outbox.where.topic for outbox in self._delivery.outboxes.values() if outbox.seal()}
+            topics = self._delivery.seal()
         for topic in topics:
             self._sticky.move_on(topic)
 
     def _end(self, patience: Patience, *, commit: bool) -> None:
-        if commit and not self._idle:
+        if commit and self._delivery.waiting:
             self._deliver(patience)
         if self._delivery.touched and self._coordination is not None:
             self._coordination.end(self._delivery.producer, patience, commit=commit)
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """What fails a send fails the transaction, unless nothing was accepted, so that it may be sent again."""
-        try:
-            yield
-        except RetriableError:
-            raise
-        except EosfwError as why:
-            self._progress.fail(why)
-            raise
 
     def _drop(self, why: str) -> None:
         with self._lock:
@@ -220,3 +207,19 @@ class MemoryProducer:
     def _name(self) -> str:
         named = f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
         return f"{named} at {self._routes.network.servers}"
+
+
+class _Failing:
+    """What fails a send fails the transaction, unless nothing was accepted, so that it may be sent again."""
+
+    def __init__(self, progress: ProducerProgress) -> None:
+        self._progress = progress
+
+    def __enter__(self) -> None:
+        """Nothing is held, so one serves every thread."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, EosfwError) and not isinstance(error, RetriableError):
+            self._progress.fail(error)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from types import TracebackType
 
 from eosfw.waiting import Event, Runtime
 
@@ -17,17 +17,12 @@ class Turns:
         self._taken = False
         self._over: Event | None = None
 
-    @contextmanager
-    def turn(self, deadline: float) -> Iterator[bool]:
+    def turn(self, deadline: float) -> AbstractContextManager[bool]:
         """Hold the turn; False if somebody else holds it beyond the deadline."""
-        got = self._take(deadline)
-        try:
-            yield got
-        finally:
-            if got:
-                self._give()
+        return _Turn(self, deadline)
 
-    def _take(self, deadline: float) -> bool:
+    def take(self, deadline: float) -> bool:
+        """Take the turn, to be given back; False if somebody else holds it beyond the deadline."""
         while True:
             with self._lock:
                 if not self._taken:
@@ -38,9 +33,30 @@ class Turns:
             if left <= 0 or not over.wait(left):
                 return False
 
-    def _give(self) -> None:
+    def give(self) -> None:
+        """Let the next one have the turn."""
         with self._lock:
             self._taken = False
             over, self._over = self._over, None
         if over is not None:
             over.set()
+
+
+class _Turn:
+    """One turn; a class, since a generator costs more than taking the turn."""
+
+    __slots__ = ("_deadline", "_got", "_turns")
+
+    def __init__(self, turns: Turns, deadline: float) -> None:
+        self._turns = turns
+        self._deadline = deadline
+
+    def __enter__(self) -> bool:
+        self._got = self._turns.take(self._deadline)
+        return self._got
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._got:
+            self._turns.give()

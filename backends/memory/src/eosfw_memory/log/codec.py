@@ -28,11 +28,10 @@ from eosfw_memory.log.batch import (
 )
 from eosfw_memory.log.compression import MAX_UNPACKED, unpack
 from eosfw_memory.log.errors import CorruptMessageError
-from eosfw_memory.log.varints import VARINT, encoded, read, read_unsigned
+from eosfw_memory.log.headers import NO_HEADERS, NULL, encoded_alone, encoded_headers
+from eosfw_memory.log.varints import VARINT, read, read_unsigned
 
 _NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
-_NULL: Final = encoded(-1)
-_NO_HEADERS: Final = encoded(0)
 _ATTRIBUTES: Final = b"\0"
 _TABLE: Final = 1024
 _TIMES: Final = [_ATTRIBUTES + VARINT[delta] for delta in range(_TABLE)]
@@ -76,11 +75,24 @@ def encode_batch(
     return assemble(records, len(values), bounds, producer, base_sequence=base_sequence, transactional=transactional)
 
 
-def encode_record(key: bytes, value: bytes | None, timestamp: int) -> bytes:
-    """One record as `encode_batch` writes it without a producer, for the broker's own logs, which grow one by one."""
-    value_size, value_bytes = (_NULL, b"") if value is None else (VARINT[len(value)], value)
-    record = b"".join((_STARTS[0], VARINT[len(key)], key, value_size, value_bytes, _NO_HEADERS))
-    return assemble(VARINT[len(record)] + record, 1, (timestamp, timestamp), _NO_PRODUCER)
+def encode_record(
+    key: bytes | None,
+    value: bytes | None,
+    timestamp: int,
+    headers: Headers = (),
+    *,
+    producer: ProducerIdAndEpoch = _NO_PRODUCER,
+    base_sequence: int = NO_SEQUENCE,
+    transactional: bool = False,
+) -> bytes:
+    """Encode a lone record, the same as `encode_batch` does, without the columns."""
+    key_size, key_bytes = (NULL, b"") if key is None else (VARINT[len(key)], key)
+    value_size, value_bytes = (NULL, b"") if value is None else (VARINT[len(value)], value)
+    tail = encoded_alone(headers) if headers else NO_HEADERS
+    record = b"".join((_STARTS[0], key_size, key_bytes, value_size, value_bytes, tail))
+    bounds = (timestamp, timestamp)
+    whole = VARINT[len(record)] + record
+    return assemble(whole, 1, bounds, producer, base_sequence=base_sequence, transactional=transactional)
 
 
 def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[bytes], tuple[int, int]]:
@@ -101,11 +113,11 @@ def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[byt
 def _encoded_values(starts: Sequence[bytes], values: Sequence[bytes | None]) -> bytes:
     """The same as below for values alone, in loops that the interpreter does not have to run."""
     lengths = list(map(len, values))  # type: ignore[arg-type]
-    between = {length: _NULL + VARINT[length] for length in set(lengths)}
-    behind = {length: length + len(text) + len(_NO_HEADERS) for length, text in between.items()}
+    between = {length: NULL + VARINT[length] for length in set(lengths)}
+    behind = {length: length + len(text) + len(NO_HEADERS) for length, text in between.items()}
     sizes = map(add, map(len, starts), map(behind.__getitem__, lengths))
     heads, middles = map(VARINT.__getitem__, sizes), map(between.__getitem__, lengths)
-    columns = zip(heads, starts, middles, values, repeat(_NO_HEADERS, len(values)), strict=True)
+    columns = zip(heads, starts, middles, values, repeat(NO_HEADERS, len(values)), strict=True)
     return b"".join(chain.from_iterable(columns))  # type: ignore[arg-type]
 
 
@@ -118,8 +130,8 @@ def _encoded_records(
     pieces: list[bytes] = []
     columns = zip(starts, _or_nothing(keys, len(values)), values, _tails(headers, len(values)), strict=True)
     for start, key, value, tail in columns:
-        key_size, key_bytes = (_NULL, b"") if key is None else (VARINT[len(key)], key)
-        value_size, value_bytes = (_NULL, b"") if value is None else (VARINT[len(value)], value)
+        key_size, key_bytes = (NULL, b"") if key is None else (VARINT[len(key)], key)
+        value_size, value_bytes = (NULL, b"") if value is None else (VARINT[len(value)], value)
         size = len(start) + len(key_size) + len(key_bytes) + len(value_size) + len(value_bytes) + len(tail)
         pieces += VARINT[size], start, key_size, key_bytes, value_size, value_bytes, tail
     return b"".join(pieces)
@@ -130,16 +142,7 @@ def _or_nothing(column: Sequence[bytes | None] | None, records: int) -> Iterable
 
 
 def _tails(headers: Sequence[Headers] | None, records: int) -> Iterable[bytes]:
-    return repeat(_NO_HEADERS, records) if headers is None else map(_encoded_headers, headers)
-
-
-def _encoded_headers(headers: Headers) -> bytes:
-    pieces = [VARINT[len(headers)]]
-    for name, value in headers:
-        text = name.encode()
-        pieces += VARINT[len(text)], text
-        pieces += (_NULL,) if value is None else (VARINT[len(value)], value)
-    return b"".join(pieces)
+    return repeat(NO_HEADERS, records) if headers is None else encoded_headers(headers)
 
 
 # --- reading

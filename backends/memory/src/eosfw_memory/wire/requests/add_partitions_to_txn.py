@@ -24,7 +24,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
     wanted = [TopicPartition(topic.name, index) for topic in topics for index in topic.partitions]
     missing = {where for where in wanted if broker.topics.partition(*where) is None}
     code = Code.OPERATION_NOT_ATTEMPTED if missing else _added(broker, request, wanted)
-    codes = {where: Code.UNKNOWN_TOPIC_OR_PARTITION if where in missing else code for where in wanted}
+    codes = dict.fromkeys(wanted, code) | dict.fromkeys(missing, Code.UNKNOWN_TOPIC_OR_PARTITION)
     return {"results_by_topic_v3_and_below": [_topic(topic, codes) for topic in topics]}
 
 
