@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -59,8 +59,8 @@ def virtual(seed: int | str | None) -> Iterator[Cluster]:
     clock = VirtualRuntime(seed)
     local = installed().cluster("memory").start({"listeners": ""}, clock)
     try:
-        yield Cluster(local.bootstrap_servers, local, runtime=clock)
-        local.close()
+        with closing(local):
+            yield Cluster(local.bootstrap_servers, local, runtime=clock)
     finally:
         if left := clock.close():
             warnings.warn(pytest.PytestWarning(f"ended with the virtual clock: {', '.join(left)}"), stacklevel=1)

@@ -13,7 +13,7 @@ from eosfw.observe import Gates
 from eosfw.observe.history import History
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.model import ClusterChoice, Pipeline
-from eosfw.protocols import Observer
+from eosfw.protocols import LocalCluster, Observer
 from eosfw.runtime import Worker
 from eosfw.runtime.preflight import connector_config
 from eosfw.waiting import Event, Runtime
@@ -77,6 +77,7 @@ class WorkerGroup:
         *,
         observers: Sequence[Observer] = (),
         properties: Mapping[str, str] | None = None,
+        served: LocalCluster | None = None,
     ) -> None:
         self.name = name
         self._waiting, self._offered = waiting, offered
@@ -86,7 +87,7 @@ class WorkerGroup:
             Path("pytest-eos"), cluster, {**_WORKER, "group.id": name, **(properties or {})}, self.connectors
         )
         # Gates come last: they block, and whoever records must have heard before.
-        self.local = LocalRun(pipeline, offered, waiting.runtime, observers=(*observers, self.gates))
+        self.local = LocalRun(pipeline, offered, waiting.runtime, observers=(*observers, self.gates), served=served)
         self._started = False
         self.stopped = False
 

@@ -134,6 +134,7 @@ class Eos:
             self.waiting,
             observers=(self.history, self.authors, *observers),
             properties=as_texts(given),
+            served=self.cluster.local,
         )
         self._undo.enter_context(made)
         self._workers.append(made)

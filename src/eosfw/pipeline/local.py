@@ -20,14 +20,21 @@ from eosfw.waiting import Runtime
 class LocalRun:
     """Everything one run of a pipeline has in this process; a context manager that leaves nothing behind.
 
-    `backend` reaches the cluster, which this run serves for itself (`cluster`) unless the pipeline names one. `worker`
-    is made, not started.
+    `backend` reaches the cluster, which this run serves for itself (`cluster`) unless the pipeline names one, which
+    somebody else in this process may serve (`served`). `worker` is made, not started.
     """
 
     def __init__(
-        self, pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *, observers: Iterable[Observer] = ()
+        self,
+        pipeline: Pipeline,
+        plugins: Plugins,
+        runtime: Runtime,
+        *,
+        observers: Iterable[Observer] = (),
+        served: LocalCluster | None = None,
     ) -> None:
         self.pipeline, self.plugins, self.runtime = pipeline, plugins, runtime
+        self._served = served
         self.history = History(runtime)
         self.config = worker_config(pipeline)
         # The history comes first: whoever stands behind it may block.
@@ -61,12 +68,13 @@ class LocalRun:
     def _start(self, undo: ExitStack) -> None:
         kind = backend_of(self.pipeline, self.plugins)
         self.client_properties = dict(self.pipeline.cluster.properties)
-        self.cluster = None if self.pipeline.cluster.external else self._serve()
-        if self.cluster is None:
-            require_reachable(self.client_properties, self.runtime)
-        else:
+        self.cluster = self._served
+        if not self.pipeline.cluster.external:
+            self.cluster = self._serve()
             undo.callback(self.cluster.close)
             self.client_properties["bootstrap.servers"] = self.cluster.bootstrap_servers
+        elif self._served is None:
+            require_reachable(self.client_properties, self.runtime)
         self.backend_name = kind.name
         self.backend = kind.connect(self.client_properties, self.runtime)
         undo.callback(self.backend.close)
