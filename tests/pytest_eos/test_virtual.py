@@ -1,0 +1,257 @@
+"""Whole workers in virtual time: timeouts cost nothing, seeds repeat interleavings, bugs are found by trying many."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+
+import pytest
+from tests.pytest_eos.counter import CounterConnector, CounterTask
+
+from eosfw.runtime.startup import Startup
+from eosfw.state.steps import TRANSACTION, TaskStep
+from pytest_eos.clusters import virtual
+from pytest_eos.lab import Eos, Place
+
+TIMEOUT = 60.0
+SWEEP = 10.0
+"""How often the coordinator looks for transactions beyond their timeout."""
+SMALL = {"streams": 2, "until": 6, "batch": 2, "tasks.max": 2}
+SEEDS = range(1, 201)
+
+
+@contextmanager
+def laboratory(seed, tmp_path):
+    """A laboratory of its own for each seed."""
+    with virtual(seed) as cluster, Eos(cluster, "memory", Place("test", tmp_path, seed or 0, TIMEOUT)) as eos:
+        yield eos
+
+
+def overtaken(eos, step):
+    """A run of two tasks, one of which sleeps before a step; another run takes over with one task; it wakes at once."""
+    first = eos.starting(CounterConnector, SMALL)
+    zombie = eos.zombies.task(step, task=1, worker=first.group)
+    first.group.put(first.name, first.properties)
+    zombie.await_frozen()
+    successor = eos.worker(first.group.name)
+    second = eos.starting(CounterConnector, {**first.properties, "tasks.max": 1}, worker=successor)
+    successor.put(second.name, second.properties)
+    zombie.wake()
+    successor.until_drained()
+    for group in (first.group, successor):
+        group.stop()
+    eos.assert_exactly_once(eos.topic(first.topics[0]), second.source_records())
+
+
+def story(eos):
+    """What happened, without what no seed decides: names of workers."""
+    return [(e.step, e.at, e.task, e.generation, e.transactional_id, e.transaction) for e in eos.history.events()]
+
+
+# --- time
+
+
+def test_a_transaction_that_outlives_its_timeout_is_aborted_without_a_real_second(eos):
+    """COR-15, ruling 3: the coordinator's own look, then the task, still the owner, starts over from what committed."""
+    run = eos.starting(CounterConnector, SMALL)
+    zombie = eos.zombies.task("commit", nth=2)
+    run.group.put(run.name, run.properties)
+    zombie.await_frozen()
+    now = eos.runtime.now()
+    held = {one.transactional_id for one in eos.cluster.local.open_transactions()}
+
+    eos.runtime.sleep(TIMEOUT + SWEEP)
+
+    assert zombie.freeze.event.transactional_id in held
+    assert not eos.cluster.local.open_transactions()
+    zombie.wake()
+    run.group.until_drained()
+    run.group.stop()
+    assert zombie.fenced is False  # it met the error of a fencing, yet nobody had replaced it
+    assert any(e.step is TaskStep.FENCED for e in eos.history.events())
+    assert eos.runtime.now() - now > TIMEOUT
+    eos.assert_exactly_once(run, run.source_records())
+
+
+def test_a_transaction_within_its_timeout_stays_open(eos):
+    """COR-15: the counterpart, so that the test before cannot pass by chance."""
+    run = eos.starting(CounterConnector, SMALL)
+    zombie = eos.zombies.task("commit", nth=2)
+    run.group.put(run.name, run.properties)
+    zombie.await_frozen()
+
+    eos.runtime.sleep(TIMEOUT - 2 * SWEEP)
+
+    assert eos.cluster.local.open_transactions()
+    zombie.wake()
+    run.group.until_drained()
+    run.group.stop()
+    assert not any(e.step is TaskStep.FENCED for e in eos.history.events())
+    eos.assert_exactly_once(run, run.source_records())
+
+
+class Silent(CounterConnector):
+    """Has nothing to give, and does not know whether it ever will."""
+
+    name = "silent"
+
+    class Task(CounterTask):
+        def poll(self):
+            return []
+
+        def at_end(self):
+            return self.answer
+
+        answer = None
+
+    task = Task
+
+
+class Waiting(Silent):
+    """Has nothing to give, and says that there will be more."""
+
+    name = "waiting"
+
+    class Task(Silent.Task):
+        answer = False
+
+    task = Task
+
+
+def test_a_source_that_gives_nothing_counts_as_drained_by_virtual_seconds(eos):
+    """Ruling 12: idle for 5 s of the clock that everybody lives by."""
+    now = eos.runtime.now()
+
+    run = eos.run(Silent)
+
+    assert 5 <= eos.runtime.now() - now < TIMEOUT
+    assert run.source_records() == []
+
+
+def test_a_wait_in_vain_is_bounded_by_virtual_patience(eos):
+    """Virtual time must not run away with a test, nor hang it."""
+    now = eos.runtime.now()
+
+    with pytest.raises(pytest.fail.Exception, match=r"waited 60 virtual seconds .* in vain for a drained run"):
+        eos.run(Waiting)
+
+    assert TIMEOUT <= eos.runtime.now() - now < 2 * TIMEOUT
+
+
+def test_an_interrupt_that_hits_a_task_reaches_the_user(eos):
+    """Everybody is on the main thread, so Ctrl-C may land in a connector."""
+
+    class Interrupted(CounterTask):
+        def poll(self):
+            raise KeyboardInterrupt
+
+    class Connector(CounterConnector):
+        name, task = "interrupted", Interrupted
+
+    with pytest.raises(KeyboardInterrupt):
+        eos.run(Connector)
+
+
+# --- chance
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_the_same_seed_gives_the_same_history(tmp_path, seed):
+    """U12: every step of every task, at the same virtual time, in the same order."""
+    stories = []
+    for _ in range(2):
+        with laboratory(seed, tmp_path) as eos:
+            overtaken(eos, "send")
+            stories.append(story(eos))
+
+    assert stories[0] == stories[1]
+
+
+def test_other_seeds_give_other_histories(tmp_path):
+    """U12: or trying many would show nothing."""
+    orders = set()
+    for seed in range(1, 21):
+        with laboratory(seed, tmp_path) as eos:
+            overtaken(eos, "send")
+            orders.add(tuple((step, task, generation) for step, _, task, generation, *_ in story(eos)))
+
+    assert len(orders) > 10
+
+
+def test_a_zombie_that_wakes_while_its_successor_starts_does_no_harm_in_many_interleavings(tmp_path):
+    """FEN-01..10, TXN-02: at every step of a task, wherever its successor stands."""
+    steps = tuple(TaskStep)[: len(TaskStep.__members__)]
+    steps = steps[: steps.index(TRANSACTION[-1]) + 1]
+    for seed in SEEDS:
+        with laboratory(seed, tmp_path) as eos:
+            overtaken(eos, steps[seed % len(steps)])
+
+
+def test_a_missing_check_of_ownership_is_found_by_trying_interleavings(tmp_path, monkeypatch):
+    """FEN-09: no step is aimed at but the one before; that both write is chance."""
+    checked = Startup._refuse_unless
+
+    def unless_after_init(self, found, wanted):
+        if self._board.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
+            checked(self, found, wanted)
+
+    monkeypatch.setattr(Startup, "_refuse_unless", unless_after_init)
+    found = []
+    for seed in range(1, 51):
+        try:
+            with laboratory(seed, tmp_path) as eos:
+                overtaken(eos, "init-producer")
+        except AssertionError as why:
+            found.append((seed, str(why)))
+
+    assert found
+    assert all("duplicates" in why for _, why in found)
+    again = found[0][0]
+    with pytest.raises(AssertionError, match="duplicates"), laboratory(again, tmp_path) as eos:
+        overtaken(eos, "init-producer")
+
+
+# --- nothing is left
+
+
+def sockets():
+    """Open sockets of this process."""
+    links = []
+    for descriptor in os.listdir("/proc/self/fd"):
+        try:
+            links.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        except FileNotFoundError:  # the one that lists them
+            continue
+    return sorted(link for link in links if link.startswith("socket:"))
+
+
+def test_no_thread_and_no_socket_is_opened_or_left(tmp_path):
+    """Goal: everything on one thread, without a port."""
+    threads, before = threading.enumerate(), sockets()
+    seen = []
+
+    class Spying(CounterTask):
+        def poll(self):
+            seen.append((threading.enumerate(), sockets()))
+            return super().poll()
+
+    class Spy(CounterConnector):
+        name, task = "spy", Spying
+
+    with laboratory(1, tmp_path) as eos:
+        eos.run(Spy, SMALL)
+
+    assert seen
+    assert all(found == (threads, before) for found in seen)
+    assert (threading.enumerate(), sockets()) == (threads, before)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_test_leaves_running_is_ended_and_told(tmp_path):
+    """A greenlet that nobody ends would keep everything it holds."""
+    with (
+        pytest.warns(pytest.PytestWarning, match="ended with the virtual clock: forgotten"),
+        laboratory(1, tmp_path) as eos,
+    ):
+        eos.runtime.spawn("forgotten", eos.runtime.event().wait)
