@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
 BARE = Path(__file__).with_name("bare.py")
 PACKAGES = {
     "eosfw": ["eosfw"],
@@ -30,39 +26,13 @@ SHOWS = {
     "eosfw-spark": ("step engine", "spark"),
 }
 
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(shutil.which("uv") is None, reason="needs uv to build and install; try: pip install uv"),
-]
-
-
-def uv(*arguments: str | Path) -> None:
-    # From the root, so that the workspace's exact pins bind what is installed here as well. First from uv's cache,
-    # which spares asking for, and maybe building, what is there already.
-    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    command = ["uv", *map(str, arguments)]
-    for attempt in ([*command, "--offline"], command):
-        done = subprocess.run(attempt, cwd=ROOT, capture_output=True, text=True, env=environment, check=False)
-        if done.returncode == 0:
-            return
-    pytest.fail(f"{' '.join(command)}\n{done.stderr}", pytrace=False)
-
-
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory):
-    """A folder with one wheel of each distribution."""
-    folder = tmp_path_factory.mktemp("wheels")
-    uv("build", "--wheel", "--all-packages", "--out-dir", folder)
-    return folder
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture
-def python(wheels, tmp_path, distribution):
+def python(fresh, tmp_path, distribution):
     """The Python of a fresh environment that holds one distribution with what it needs."""
-    python = tmp_path / "venv" / "bin" / "python"
-    uv("venv", "--python", sys.executable, tmp_path / "venv")
-    uv("pip", "install", "--python", python, "--no-sources", "--find-links", wheels, f"{distribution}==0.1.0")
-    return python
+    return fresh(tmp_path / "venv", f"{distribution}==0.1.0")
 
 
 def test_the_list_here_is_the_workspace(wheels):

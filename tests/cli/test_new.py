@@ -1,0 +1,200 @@
+"""`eosfw new connector`: a project that is green as written, red when it is broken; nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eosfw.cli.new.naming import LONGEST, Names, read
+from eosfw.cli.new.writing import write
+from eosfw.errors import ConfigError, ExitCode
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "counter"
+AT_START = 'at["next"] if at else 0'
+OFFSET = '{"next": number + 1}'
+PARTITION = '{"stream": stream}, {'
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    """A project as generated."""
+    folder = tmp_path / "project"
+    write(Names("acme"), folder)
+    return folder
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Every file by its place, but for what tools leave behind."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and "cache" not in str(path.relative_to(folder)))
+    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in paths}
+
+
+def outcome_of(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The project's own tests, run as its author runs them."""
+    command = [sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "--color=no", *arguments]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=100, check=False)
+
+
+def plant(project: Path, healthy: str, broken: str) -> None:
+    source = project / "src" / "eosfw_acme" / "__init__.py"
+    text = source.read_text(encoding="utf-8")
+    assert text.count(healthy) == 1
+    source.write_text(text.replace(healthy, broken), encoding="utf-8")
+
+
+# --- what is written
+
+
+def test_the_example_is_what_the_command_writes(tmp_path) -> None:
+    """Whoever reads the example sees what they will get: `eosfw new connector counter --output examples/counter`."""
+    write(Names("counter"), tmp_path / "counter")
+
+    assert texts(EXAMPLE) == texts(tmp_path / "counter")
+
+
+def test_a_connector_fits_on_a_screen_of_sixty_lines() -> None:
+    assert len((EXAMPLE / "src" / "eosfw_counter" / "__init__.py").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_the_folder_goes_to_stdout_the_next_commands_to_stderr(start, tmp_path) -> None:
+    """Ruling 17."""
+    run = start("new", "connector", "acme")
+
+    assert (run.end(), run.out()) == (ExitCode.OK, "eosfw-acme\n")
+    assert "    cd eosfw-acme " in run.err()
+    assert "    python -m pytest " in run.err()
+    assert (tmp_path / "eosfw-acme" / "src" / "eosfw_acme" / "__init__.py").is_file()
+
+
+# --- what its tests are worth
+
+
+def test_the_tests_of_a_project_pass_as_generated(project) -> None:
+    """Nothing is installed but the framework, the embedded cluster, pytest-eos."""
+    done = outcome_of(project)
+
+    assert done.returncode == 0, done.stdout
+    assert "zombies: 26 raised" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("healthy", "broken", "red", "told"),
+    [
+        pytest.param(
+            OFFSET,
+            '{"next": number + 2}',
+            "test_a_task_resumes_right_behind_any_committed_offset",
+            "missing, though the committed source offsets lie behind them",
+            id="offsets run ahead of records",
+        ),
+        pytest.param(
+            AT_START,
+            "0",
+            "test_a_task_resumes_right_behind_any_committed_offset",
+            '{"stream":"s0"} {"next":1}: 2 times',
+            id="the committed offset is ignored",
+        ),
+        pytest.param(
+            PARTITION,
+            "{}, {",
+            "test_no_source_partition_belongs_to_two_tasks",
+            "offsets repeat within source partition {}",
+            id="two tasks share a source partition",
+        ),
+    ],
+)
+def test_a_planted_bug_turns_them_red_and_is_explained(project, healthy, broken, red, told) -> None:
+    """Decision 10: a test that cannot fail shows nothing."""
+    plant(project, healthy, broken)
+
+    done = outcome_of(project)
+
+    assert done.returncode == 1
+    assert f"FAILED tests/test_contract.py::TestAcme::{red}" in done.stdout
+    assert told in done.stdout
+
+
+def test_a_failing_zombie_shows_its_timeline(project) -> None:
+    plant(project, AT_START, "0")
+
+    done = outcome_of(project, "-k", "a_zombie_loses_nothing and commit")
+
+    assert done.returncode == 1
+    assert "eos timeline" in done.stdout
+    assert "picture: " in done.stdout
+
+
+# --- bad input
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Acme", "; try 'acme'"),
+        ("AcmeCrm", "; try 'acme-crm'"),
+        ("acme_crm", "; try 'acme-crm'"),
+        ("Größe 2", "; try 'groe-2'"),
+        ("-acme-", "; try 'acme'"),
+        ("2nd", "; try 'nd'"),
+        ("../acme", "; try 'acme'"),
+        ("eosfw-acme", "; try 'acme'"),
+        ("x" * (LONGEST + 1), f"; try '{'x' * LONGEST}'"),
+        ("acme\n", "; try 'acme'"),
+        ("", "at most 40 characters"),
+        ("日本", "at most 40 characters"),
+    ],
+)
+def test_a_name_that_fits_nowhere_is_refused_with_the_nearest_that_does(name, hint) -> None:
+    with pytest.raises(ValueError, match=f"{re.escape(hint)}$"):
+        read(name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["conector", "x"], ExitCode.USAGE, "no command 'conector'; did you mean 'connector'?"),
+        (["zzz"], ExitCode.USAGE, "no command 'zzz'; there are: connector"),
+        ([], ExitCode.USAGE, "Missing command"),
+        (["connector"], ExitCode.USAGE, "Missing argument 'NAME'"),
+        (["connector", "Acme Corp"], ExitCode.USAGE, "try 'acme-corp'"),
+        (["connector", "raising"], ExitCode.CONFIGURATION, "testkit 9.9 offers a connector of that name"),
+        (["connector", "spark"], ExitCode.CONFIGURATION, "eosfw-spark"),
+        (["connector", "acme", "--output", "/dev/null/acme"], ExitCode.CONFIGURATION, "/dev/null/acme: cannot be"),
+        (["connector", "acme", "--output", "site"], ExitCode.CONFIGURATION, "site: exists already"),
+    ],
+)
+def test_what_cannot_be_written_is_one_sentence_and_an_exit_code(start, arguments, code, told) -> None:
+    """Ruling 17: 2 for a wrong command line, 3 for what stands in its way."""
+    run = start("new", *arguments)
+
+    assert (run.end(), run.out()) == (code, "")
+    assert told in run.err()
+    assert len(run.err().splitlines()) == 1
+
+
+def test_a_file_that_stands_where_the_project_belongs_stays(tmp_path) -> None:
+    (tmp_path / "project").write_text("mine")
+
+    with pytest.raises(ConfigError, match="nothing is overwritten"):
+        write(Names("acme"), tmp_path / "project")
+
+    assert (tmp_path / "project").read_text() == "mine"
+
+
+def test_a_project_that_cannot_be_completed_leaves_nothing(tmp_path, monkeypatch) -> None:
+    """A full disk half-way: the same command works once there is room."""
+
+    def full(path: Path, *_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        with pytest.raises(ConfigError, match="cannot be written: No space left on device"):
+            write(Names("acme"), tmp_path / "project")
+
+    assert not (tmp_path / "project").exists()
+    write(Names("acme"), tmp_path / "project")

@@ -1,0 +1,113 @@
+"""What a connector's author does first works outside this repository, with wheels alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "counter"
+TEMPLATES = Path(__file__).parents[2] / "src" / "eosfw" / "cli" / "new" / "templates"
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def python(fresh, tmp_path_factory):
+    """The Python of an author: what `pip install pytest-eos` brings, and the tools that a project asks for."""
+    folder = tmp_path_factory.mktemp("author") / "venv"
+    return fresh(folder, "pytest-eos==0.1.0", "ruff", "mypy", "hatchling==1.33.0")
+
+
+def outcome_of(python, where, *command):
+    """A command of that environment, run far from this repository."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "EOS_", "PYTHON"))
+    }
+    return subprocess.run(
+        [python.with_name(command[0]), *map(str, command[1:])],
+        cwd=where,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def successful(python, where, *command):
+    done = outcome_of(python, where, *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def project(python, tmp_path):
+    """A project as the installed command writes it."""
+    successful(python, tmp_path, "eosfw", "new", "connector", "acme")
+    return tmp_path / "eosfw-acme"
+
+
+def test_the_wheel_of_the_framework_carries_every_template(wheels):
+    """What is no module is easily left out of a wheel."""
+    (wheel,) = wheels.glob("eosfw-0.1.0-*.whl")
+
+    names = zipfile.ZipFile(wheel).namelist()
+
+    source = {str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.template")}
+    assert source
+    assert {name.partition("/templates/")[2] for name in names if "/templates/" in name} == source
+
+
+def test_only_what_pytest_eos_needs_is_there(python):
+    """No client, no Spark: an author's first hour needs neither."""
+    for module in ("confluent_kafka", "pyspark", "kafka", "eosfw_file", "eosfw_counter"):
+        assert outcome_of(python, python.parent, "python", "-c", f"import {module}").returncode == 1
+
+
+def test_the_example_proves_itself(python, tmp_path):
+    """examples/counter is no part of the workspace: whoever copies the folder has all of it."""
+    shutil.copytree(EXAMPLE, tmp_path / "counter", ignore=shutil.ignore_patterns("*cache*"))
+
+    said = successful(python, tmp_path / "counter", "python", "-m", "pytest")
+
+    assert "zombies: 26 raised" in said
+
+
+def test_a_project_proves_itself(python, project):
+    """Issue: `eosfw new connector NAME` writes a project whose tests pass as generated."""
+    said = successful(python, project, "python", "-m", "pytest")
+
+    assert "eos: 0.1.0 backends=memory spark=missing" in said
+    assert "zombies: 26 raised" in said
+
+
+@pytest.mark.parametrize("name", ["a", "file-tail", "x" * 40])
+def test_a_project_is_clean_by_its_own_rules_whatever_its_name(python, tmp_path, name):
+    """The first `tox` is green: style and types."""
+    successful(python, tmp_path, "eosfw", "new", "connector", name, "--output", "project")
+
+    successful(python, tmp_path / "project", "ruff", "check", "--no-cache")
+    successful(python, tmp_path / "project", "ruff", "format", "--no-cache", "--check")
+    successful(python, tmp_path / "project", "mypy")
+
+
+def test_a_project_can_be_installed_then_runs_as_a_pipeline(python, project):
+    """Its entry point, its `py.typed`, its pipeline file."""
+    uv = shutil.which("uv")
+    install = [uv, "pip", "install", "--offline", "--no-deps", "--no-build-isolation", "--python", python, project]
+    subprocess.run(install, check=True, capture_output=True)
+    try:
+        listed = successful(python, project, "eosfw", "plugins")
+        summary = successful(python, project, "eosfw", "run", "pipeline.toml", "--quiet")
+        again = outcome_of(python, project.parent, "eosfw", "new", "connector", "acme", "--output", "other")
+    finally:
+        subprocess.run([uv, "pip", "uninstall", "--python", python, "eosfw-acme"], check=True, capture_output=True)
+
+    assert ["connector", "acme", "eosfw-acme", "0.1.0"] in [line.split() for line in listed.splitlines()]
+    assert "3000" in summary.replace(",", "")
+    assert (again.returncode, again.stdout) == (3, "")
+    assert "eosfw-acme 0.1.0 offers a connector of that name" in again.stderr
