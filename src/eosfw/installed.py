@@ -59,6 +59,30 @@ def extras() -> list[str]:
         return []
 
 
+def version(name: str) -> str | None:
+    """The version of a distribution; None if it is not installed, `?` if it does not say."""
+    try:
+        return _version(metadata.distribution(name))
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def requirements(name: str) -> list[str]:
+    """What a distribution needs, in its own words; nothing if that cannot be read."""
+    try:
+        return metadata.requires(name) or []
+    except Exception:  # noqa: BLE001 (its version says already that its metadata is damaged)
+        return []
+
+
+def needed_python() -> str:
+    """The versions of Python that the framework asks for."""
+    try:
+        return "".join(metadata.metadata("eosfw").get_all("Requires-Python") or ())
+    except metadata.PackageNotFoundError:
+        return ""
+
+
 def _distributions() -> Iterator[tuple[str, metadata.Distribution]]:
     seen = set()
     for distribution in metadata.distributions():

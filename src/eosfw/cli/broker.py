@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosfw.cli.addresses import listener
 from eosfw.cli.stdout import say
 from eosfw.errors import ConfigError, InterruptedRunError, Problem
 
@@ -32,9 +33,9 @@ def command(
     from eosfw.waiting import ThreadRuntime
 
     settings = dict(map(_pair, properties or []))
-    settings["listeners"] = f"PLAINTEXT://{_address('--listen', listen)}"
+    settings["listeners"] = f"PLAINTEXT://{listener('--listen', listen)}"
     if advertised is not None:
-        settings["advertised.listeners"] = f"PLAINTEXT://{_address('--advertised', advertised)}"
+        settings["advertised.listeners"] = f"PLAINTEXT://{listener('--advertised', advertised)}"
     try:
         supervised(lambda control: _serve(control, cluster, settings), ThreadRuntime())
     except InterruptedRunError:
@@ -57,10 +58,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise ConfigError(Problem("--property", f"{text!r} is not written KEY=VALUE"))
     return name, value
-
-
-def _address(option: str, text: str) -> str:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > 65535:
-        raise ConfigError(Problem(option, f"{text!r} is not written HOST:PORT with a port between 0 and 65535"))
-    return text

@@ -108,6 +108,10 @@ class Plugins:
         """One row per class that is offered, by role."""
         return [PluginRow(one.role, one.name, one.source.distribution, one.source.version) for one in self._found]
 
+    def classes(self) -> list[tuple[type[Any], str]]:
+        """Every class that is offered, once, with its distribution."""
+        return list({one.cls: (one.cls, one.source.distribution) for one in self._found}.values())
+
     def clashes(self) -> list[str]:
         """Names of one role that are claimed twice, in words."""
         keys = dict.fromkeys((one.role, one.name) for one in self._found)

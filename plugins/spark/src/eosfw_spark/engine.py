@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from eosfw.errors import Problem, StepFailedError
+from eosfw.health import Finding
 from eosfw.identity import check_kind
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Step, Verdict
 from eosfw.records import OffsetRange
-from eosfw_spark import checks, functions, session
+from eosfw_spark import checks, functions, health, session
 from eosfw_spark.causes import root_cause
 from eosfw_spark.output import Output, rows
 
@@ -35,6 +36,11 @@ class SparkStepEngine:
         self._session = running
         self._tables = tables
         self._folder = folder
+
+    @classmethod
+    def health(cls) -> Sequence[Finding]:
+        """Whether Spark could start here."""
+        return health.findings()
 
     @classmethod
     def problems(cls, steps: Sequence[Step], folder: str) -> Sequence[Problem]:

@@ -6,12 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 NEEDED: Final = 17
-_REMEDY: Final = f"install a JDK {NEEDED} or newer, or point JAVA_HOME at one"
+ANSWER: Final = 10.0
+"""Seconds that a Java may take to say its version."""
+REMEDY: Final = f"install a JDK {NEEDED} or newer, or point JAVA_HOME at one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +33,23 @@ class Java:
 
 def java_problem() -> str | None:
     """What keeps Spark from starting here, in one sentence with its remedy; None if nothing does."""
+    found = usable_java()
+    return None if isinstance(found, Java) else f"Spark needs Java {NEEDED} or later, but {found}: {REMEDY}"
+
+
+def usable_java() -> Java | str:
+    """The Java that Spark will start, or why that one cannot be used."""
     home = os.environ.get("JAVA_HOME")
     command = find_java(home)
     if command is None:
-        where = f"JAVA_HOME={home} holds no bin/java" if home else "there is no java on PATH, and JAVA_HOME is not set"
-        return f"Spark needs Java {NEEDED} or later, but {where}: {_REMEDY}"
+        return f"JAVA_HOME={home} holds no bin/java" if home else "there is no java on PATH, and JAVA_HOME is not set"
     found = ask_version(command)
     if found is None:
-        return f"Spark needs Java {NEEDED} or later, but {command} does not say its version: {_REMEDY}"
+        return f"{command} does not say its version"
     if found.major < NEEDED:
         told = f" (by JAVA_HOME={home})" if home else ""
-        return f"Spark needs Java {NEEDED} or later, but {command}{told} is version {found.version}: {_REMEDY}"
-    return None
+        return f"{command}{told} is version {found.version}"
+    return found
 
 
 def find_java(home: str | None) -> str | None:
@@ -53,10 +61,20 @@ def find_java(home: str | None) -> str | None:
 
 
 def ask_version(command: str) -> Java | None:
-    """Ask a Java for its version; None when it gives no sensible answer."""
-    try:
-        said = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(r'version "(\d[^"]*)"', said.stderr + said.stdout)
+    """Ask a Java for its version; None when it gives no sensible answer in time."""
+    # Into a file: what a script started would keep a pipe open, and us waiting, after the script was killed.
+    with tempfile.TemporaryFile() as answer:
+        try:
+            subprocess.run(
+                [command, "-version"],
+                stdin=subprocess.DEVNULL,
+                stdout=answer,
+                stderr=subprocess.STDOUT,
+                timeout=ANSWER,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        answer.seek(0)
+        found = re.search(r'version "(\d[^"]*)"', answer.read().decode(errors="replace"))
     return Java(command, found[1]) if found else None

@@ -1,0 +1,126 @@
+"""Judge a set-up that was probed; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
+from eosfw.cli.doctor.versions import satisfies
+from eosfw.errors import ExitCode
+from eosfw.health import Finding, Health
+
+_ROOM = 100 << 20
+"""Bytes of temporary room below which runs, and Spark above all, fail in the middle."""
+
+
+class Section(NamedTuple):
+    """Findings under one heading."""
+
+    title: str
+    findings: Sequence[Finding]
+
+
+def judge(environment: Environment) -> list[Section]:
+    """What there is to say of a set-up, without any of its plugins' own words."""
+    machine = [*map(_listening, environment.listening), _scratch(environment.scratch)]
+    return [
+        Section("Python", [_interpreter(environment.interpreter)]),
+        Section("Parts", list(_parts(environment.parts))),
+        Section("Plugins", list(_plugins(environment))),
+        Section("Machine", machine),
+    ]
+
+
+def exit_code(sections: Sequence[Section]) -> ExitCode:
+    """What is broken comes before what is unavailable: it has to be mended in any case (ruling 17)."""
+    seen = {finding.health for section in sections for finding in section.findings}
+    return next((code for health, code in _CODES.items() if health in seen), ExitCode.OK)
+
+
+_CODES: Mapping[Health, ExitCode] = {
+    Health.BROKEN: ExitCode.CONFIGURATION,
+    Health.UNAVAILABLE: ExitCode.UNAVAILABLE,
+}
+
+
+def _interpreter(python: Interpreter) -> Finding:
+    found = f"{python.version} at {python.path}"
+    if satisfies(python.version, python.wanted):
+        return Finding("Python", Health.FINE, found)
+    return Finding(
+        "Python", Health.BROKEN, f"{found}; eosfw needs {python.wanted}", "make an environment of a newer one"
+    )
+
+
+def _parts(parts: Sequence[Part]) -> Iterator[Finding]:
+    ours = {part.name for part in parts}
+    for part in parts:
+        yield from _part(part, ours)
+
+
+def _part(part: Part, ours: Collection[str]) -> Iterator[Finding]:
+    if part.version is None:
+        yield Finding(part.name, Health.ABSENT, "not installed, optional", f"pip install 'eosfw[{part.extra}]'")
+        return
+    if part.version == "?":
+        yield Finding(part.name, Health.BROKEN, "its metadata does not say a version", _reinstall(part.name))
+    unmet = [need for need in part.needs if not _met(need)]
+    for need in unmet:
+        yield Finding(part.name, Health.BROKEN, _lack(part, need), f"pip install '{need.requirement}'")
+    if part.version != "?" and not unmet:
+        brings = ", ".join(
+            f"{need.requirement.name} {need.found}" for need in part.needs if need.requirement.name not in ours
+        )
+        yield Finding(part.name, Health.FINE, part.version + (f" with {brings}" if brings else ""))
+
+
+def _met(need: Need) -> bool:
+    return need.found not in (None, "?") and satisfies(str(need.found), need.requirement.versions)
+
+
+def _lack(part: Part, need: Need) -> str:
+    have = {None: "it is not installed", "?": "its version cannot be read"}.get(need.found, f"found {need.found}")
+    return f"{part.version} needs {need.requirement}, but {have}"
+
+
+def _plugins(environment: Environment) -> Iterator[Finding]:
+    for fault in environment.faults:
+        yield Finding(fault.subject, Health.BROKEN, fault.reason, _mend(fault))
+    for clash in environment.clashes:
+        what, _, remedy = clash.rpartition(": ")
+        yield Finding("clash", Health.BROKEN, what, remedy)
+    if not environment.faults and not environment.clashes:
+        yield Finding("plugins", Health.FINE, f"all {environment.plugins} load; `eosfw plugins` lists them")
+
+
+def _mend(fault: Fault) -> str:
+    if fault.distribution == "?":
+        return ""
+    return f"{_reinstall(fault.distribution)}; or: pip uninstall {fault.distribution}"
+
+
+def _reinstall(name: str) -> str:
+    return f"pip install --force-reinstall {name}"
+
+
+def _listening(tried: Listening) -> Finding:
+    subject = "port"
+    if tried.reason is None:
+        return Finding(subject, Health.FINE, f"{tried.address} can be listened at")
+    remedy = (
+        "name another address; port 0 takes a free one"
+        if tried.wanted
+        else "the embedded broker needs a loopback port: allow it, or set bootstrap.servers"
+    )
+    return Finding(subject, Health.BROKEN, f"{tried.address} cannot be listened at: {tried.reason}", remedy)
+
+
+def _scratch(scratch: Scratch) -> Finding:
+    subject, remedy = "temporary files", "point TMPDIR at a folder with room that can be written"
+    if scratch.reason is not None:
+        return Finding(subject, Health.BROKEN, f"nothing can be written to {scratch.folder}: {scratch.reason}", remedy)
+    found = f"{scratch.free >> 20:,} MiB free in {scratch.folder}"
+    if scratch.free < _ROOM:
+        return Finding(subject, Health.BROKEN, found, remedy)
+    return Finding(subject, Health.FINE, found)

@@ -1,0 +1,69 @@
+"""Take the options of `eosfw doctor`; look, tell, exit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eosfw.cli.addresses import listener
+
+if TYPE_CHECKING:
+    from eosfw.cli.doctor.checks import Section
+    from eosfw.cli.doctor.showing import Look
+
+
+def command(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[PIPELINE]", help="A pipeline file: what it needs is looked at as well.")
+    ] = None,
+    *,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Also tell whether this address is free for a broker.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Look at Python, installed parts, plugins, Java, ports, a pipeline's cluster; tell the remedy of what is broken.
+
+    Starts nothing but `java -version`. Exit code 0: nothing is broken (what is optional may be absent); 3: something
+    is; 6: the pipeline's cluster cannot be reached.
+    """
+    from eosfw.cli.doctor.checks import exit_code
+    from eosfw.cli.doctor.showing import as_json, as_text
+    from eosfw.cli.stdout import reserved
+
+    address = None if listen is None else listener("--listen", listen)
+    look = _look()
+    with reserved() as write:  # what a plugin prints when it is imported is not our answer
+        sections = _sections(file, address)
+        write(as_json(sections) if json_ else as_text(sections, look))
+    raise typer.Exit(exit_code(sections))
+
+
+def _sections(file: Path | None, listen: str | None) -> list[Section]:
+    from eosfw.cli.doctor.checks import Section, judge
+    from eosfw.cli.doctor.probing import own_words, probe
+    from eosfw.registry import load_plugins
+
+    plugins = load_plugins()
+    sections = judge(probe(plugins, listen))
+    sections += [Section(distribution, findings) for distribution, findings in own_words(plugins) if findings]
+    if file is not None:
+        from eosfw.cli.doctor.pipeline import examine
+        from eosfw.waiting import ThreadRuntime
+
+        sections.append(Section("Pipeline", examine(file, plugins, ThreadRuntime())))
+    return sections
+
+
+def _look() -> Look:
+    from eosfw.cli.doctor.showing import Look
+
+    if not sys.stdout.isatty():
+        return Look()
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Look(shutil.get_terminal_size().columns, colours=not plain)

@@ -1,0 +1,81 @@
+"""Describe a set-up, as it was found: plain values for the checks to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eosfw.cli.doctor.versions import Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a part asks for, and the version found: None if it is not there, `?` if it does not say."""
+
+    requirement: Requirement
+    found: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A distribution of the framework, or one that plugs into it; an extra that is not there has no version."""
+
+    name: str
+    version: str | None
+    needs: Sequence[Need] = ()
+    extra: str | None = None
+    """What `pip install 'eosfw[EXTRA]'` calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The Python that runs."""
+
+    version: str
+    path: str
+    wanted: str
+    """What the framework's metadata asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something of a distribution that does not work."""
+
+    distribution: str
+    subject: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """An attempt to listen at an address; no reason means that it can be done."""
+
+    address: str
+    reason: str | None
+    wanted: bool
+    """Whether the user asked for this very address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Where temporary files go."""
+
+    folder: str
+    reason: str | None
+    """Why nothing can be written there."""
+    free: int
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Everything about this machine that the checks of the framework itself judge."""
+
+    interpreter: Interpreter
+    parts: Sequence[Part]
+    plugins: int
+    """How many classes are offered."""
+    faults: Sequence[Fault]
+    clashes: Sequence[str]
+    listening: Sequence[Listening]
+    scratch: Scratch

@@ -1,0 +1,72 @@
+"""Look at what one pipeline file needs of this machine, of its cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from eosfw.errors import ConfigError, EosfwError, ExitCode
+from eosfw.health import Finding, Health
+from eosfw.pipeline import Pipeline
+from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems
+from eosfw.pipeline.reaching import require_reachable
+from eosfw.pipeline.sections import read
+from eosfw.registry import Plugins
+from eosfw.waiting import Runtime
+
+_PATIENCE_MS = "5000"
+"""How long a cluster that lets us in may take to answer; a run waits longer."""
+
+
+def examine(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
+    """Everything that keeps a file from being run, or how it would be; starts nothing."""
+    try:
+        pipeline = read(file)
+    except EosfwError as error:
+        return [_broken(file.name, str(error))]
+    os.chdir(pipeline.folder)  # where relative paths of its connectors start, as in a run
+    problems = pipeline_problems(pipeline, plugins, runtime, steps_only=not pipeline.connectors)
+    if problems:
+        return [_broken(problem.where or file.name, problem.what) for problem in problems]
+    return [Finding(file.name, Health.FINE, _parts(pipeline, plugins)), *_cluster(pipeline, plugins, runtime)]
+
+
+def _parts(pipeline: Pipeline, plugins: Plugins) -> str:
+    parts = f"{len(pipeline.connectors)} connectors through backend {backend_of(pipeline, plugins).name}"
+    if pipeline.steps:
+        parts += f", {len(pipeline.steps)} steps in {plugins.step_engine(pipeline.engine).name}"
+    return parts
+
+
+def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[Finding]:
+    if not pipeline.cluster.external:
+        yield Finding("cluster", Health.FINE, "an embedded broker, started for each run")
+        return
+    servers = pipeline.cluster.properties["bootstrap.servers"]
+    try:
+        require_reachable(pipeline.cluster.properties, runtime)
+        yield from _asked(pipeline, plugins, runtime)
+    except ConfigError as error:
+        yield _broken(f"cluster at {servers}", str(error))
+    except EosfwError as error:
+        gone = error.exit_code is ExitCode.UNAVAILABLE
+        remedy = "start it, or correct bootstrap.servers in [cluster]" if gone else ""
+        yield Finding("cluster", Health.UNAVAILABLE if gone else Health.BROKEN, str(error), remedy)
+
+
+def _asked(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[Finding]:
+    properties = {**pipeline.cluster.properties, "default.api.timeout.ms": _PATIENCE_MS}
+    backend = backend_of(pipeline, plugins).connect(properties, runtime)
+    with closing(backend), closing(backend.admin()) as admin:
+        topics = admin.partitions()
+        problems = topic_problems(pipeline, admin)
+    for problem in problems:
+        yield _broken(problem.where, problem.what)
+    answer = f"{properties['bootstrap.servers']} answers; it has {len(topics)} topics"
+    yield Finding("cluster", Health.FINE, answer)
+
+
+def _broken(where: str, what: str) -> Finding:
+    return Finding(where, Health.BROKEN, what)

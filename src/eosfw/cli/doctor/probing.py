@@ -1,0 +1,137 @@
+"""Look at the machine, the interpreter, what is installed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
+from eosfw.cli.doctor.versions import requirement
+from eosfw.cli.doors import GROUP as COMMANDS
+from eosfw.health import Finding, Health
+from eosfw.installed import Door, doors, extras, needed_python, requirements, version
+from eosfw.registry import Plugins
+from eosfw.registry.loading import GROUP as PLUGINS
+
+_CORE = "eosfw"
+_EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.-]+)['"]""")
+_LOOPBACK = "127.0.0.1:0"
+
+
+def probe(plugins: Plugins, listen: str | None) -> Environment:
+    """Take down everything that the framework's own checks judge; changes nothing."""
+    return Environment(
+        Interpreter(".".join(map(str, sys.version_info[:3])), sys.executable, needed_python()),
+        _parts(),
+        len(plugins.all()),
+        [*_broken_plugins(plugins), *_broken_commands()],
+        plugins.clashes(),
+        [_listening(_LOOPBACK, wanted=False), *([_listening(listen, wanted=True)] if listen else [])],
+        _scratch(),
+    )
+
+
+def own_words(plugins: Plugins) -> Iterator[tuple[str, list[Finding]]]:
+    """What classes of plugins say of themselves, each under its distribution (`eosfw.health`)."""
+    for offered, distribution in plugins.classes():
+        health = getattr(offered, "health", None)
+        if callable(health):
+            yield distribution, _asked(offered, health)
+
+
+def _asked(offered: type[Any], health: Callable[[], Any]) -> list[Finding]:
+    name = str(offered.name)
+    try:
+        said = list(health())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit)
+        return [Finding(name, Health.BROKEN, f"it failed when asked how it is: {_said(error)}")]
+    if wrong := [one for one in said if not isinstance(one, Finding)]:
+        return [Finding(name, Health.BROKEN, f"it was asked how it is and gave no finding: {wrong[0]!r}")]
+    return said
+
+
+# --- what is installed
+
+
+def _parts() -> list[Part]:
+    optional = _optional()
+    owners = [door.dist.name for group in (PLUGINS, COMMANDS) for door in doors(group)[0]]
+    names = dict.fromkeys([_CORE, *sorted(owners), *(name for name in optional if version(name) is not None)])
+    installed = [Part(name, version(name), _needs(name), optional.get(name)) for name in names]
+    absent = [Part(name, None, (), extra) for name, extra in optional.items() if name not in names]
+    return installed + absent
+
+
+def _optional() -> dict[str, str]:
+    """The extra of each distribution that only an extra brings."""
+    known = set(extras())
+    asked = [one for text in requirements(_CORE) if (one := requirement(text)) is not None]
+    named = [(one.name, _EXTRA.search(one.marker)) for one in asked]
+    return {name: extra[1] for name, extra in named if extra is not None and extra[1] in known}
+
+
+def _needs(name: str) -> list[Need]:
+    # Whether a marker holds is pip's business: what is asked under conditions is not judged here.
+    asked = [one for text in requirements(name) if (one := requirement(text)) is not None and not one.marker]
+    return [Need(one, version(one.name)) for one in asked]
+
+
+def _broken_plugins(plugins: Plugins) -> Iterator[Fault]:
+    for one in plugins.failures:
+        yield Fault(one.distribution, f"{one.distribution} ({one.entry_point})", one.reason)
+
+
+def _broken_commands() -> Iterator[Fault]:
+    found, _ = doors(COMMANDS)
+    for door in found:
+        reason = _load(door)
+        if reason is not None:
+            yield Fault(door.dist.name, f"{door.dist.name} (command {door.name})", reason)
+
+
+def _load(door: Door) -> str | None:
+    try:
+        door.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 (a module may even call sys.exit when it is imported)
+        return _said(error)
+    return None
+
+
+def _said(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+# --- the machine
+
+
+def _listening(address: str, *, wanted: bool) -> Listening:
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, int(port)), family=family) as server:
+            taken = server.getsockname()
+    except (OSError, OverflowError, UnicodeError) as error:
+        return Listening(address, getattr(error, "strerror", None) or str(error), wanted)
+    return Listening(address if wanted else f"{taken[0]}:{taken[1]}", None, wanted)
+
+
+def _scratch() -> Scratch:
+    folder = "the folders that are tried"
+    try:
+        folder = tempfile.gettempdir()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"eosfw")
+        return Scratch(folder, None, shutil.disk_usage(folder).free)
+    except OSError as error:
+        return Scratch(folder, error.strerror or str(error), 0)
