@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from importlib.metadata import version
 from importlib.util import find_spec
+from inspect import cleandoc
 from typing import Any
 
 import pytest
@@ -72,12 +73,24 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Show the timeline under a failing test."""
+    """Show the timeline under a failing test, and the promise that a contract's test stands for."""
     report = yield
     if report.when == "call" and report.failed:
         for lab in item.stash.get(LABS, []):
             report.sections.append(("eos timeline", lab.timeline_section()))
+    if report.failed and (promise := _promise(item)):
+        report.sections.append(("broken promise", promise))
     return report
+
+
+def _promise(item: pytest.Item) -> str | None:
+    """What a contract's test stands for, in its own words."""
+    function = getattr(item, "function", None)
+    if function is None or not function.__module__.startswith("pytest_eos.contracts."):
+        return None
+    contract = function.__qualname__.partition(".")[0]
+    sentence = function.__name__.removeprefix("test_").replace("_", " ")
+    return f"{contract}: {sentence}.\n{cleandoc(function.__doc__ or '')}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

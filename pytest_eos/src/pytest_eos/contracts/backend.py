@@ -101,7 +101,7 @@ class BackendContract(TransactionContract):
         producer = lab.producer()
         producer.begin_transaction()
         for value in (b"a", b"b", b"c"):
-            producer.send(record(topic, value), lambda place, _: heard.append(place and place.offset))
+            producer.send(record(topic, value), lambda place, _: heard.append(None if place is None else place.offset))
         producer.commit_transaction(WAIT)
 
         assert heard == [row.offset for row in lab.rows(topic)]

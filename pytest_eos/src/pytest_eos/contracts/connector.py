@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,8 +13,10 @@ from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.connectors import ExactlyOnceSupport, SourceConnector
 from eosfw.records import SourceRecord
 from eosfw.runtime.preflight import connector_config
+from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver, Offsets, key_of
+from pytest_eos.contracts.elsewhere import fingerprint, fingerprint_elsewhere
 from pytest_eos.group import as_texts
 from pytest_eos.installed import installed
 from pytest_eos.lab import Eos
@@ -65,22 +69,31 @@ class SourceConnectorContract:
         """CFG-05: a user meets one definition of each name."""
         keys = source.connector.config.keys
 
-        assert not set(keys) & set(SOURCE_CONNECTOR.keys)
-        assert [name for name, key in keys.items() if not key.doc] == []
+        assert set(keys) & set(SOURCE_CONNECTOR.keys) == set(), "properties that are the framework's own"
+        assert [name for name, key in keys.items() if not key.doc] == [], "properties without a word on their purpose"
 
     # --- how its work is split
 
     @pytest.mark.parametrize("most", [1, 2, 5])
     def test_it_makes_no_more_tasks_than_it_may(self, driver: Driver, most: int) -> None:
         """TSK: `tasks.max` is a limit."""
-        assert len(driver.shares(most)) <= most
+        assert len(driver.shares(most)) <= most, f"tasks.max is {most}"
+
+    def test_its_shares_survive_the_config_topic(self, driver: Driver) -> None:
+        """LOG-02: texts alone, the same whenever it is asked; another worker starts a task from what it reads there."""
+        shares = [dict(share) for share in driver.shares(3)]
+
+        assert [dict(share) for share in driver.shares(3)] == shares, "asked twice, it splits its work in two ways"
+        assert [json.loads(json.dumps(share)) for share in shares] == shares
+        odd = {value for share in shares for pair in share.items() for value in pair if not isinstance(value, str)}
+        assert odd == set(), "a share holds what is no text"
 
     def test_no_source_partition_belongs_to_two_tasks(self, driver: Driver, source: Source) -> None:
         """KIP-618: two owners of one offset overwrite each other."""
         shares = [_partitions(driver.records(share, {}, source.most)) for share in driver.shares(3)]
 
         together = [one for share in shares for one in share]
-        assert len(together) == len(set(together))
+        assert len(together) == len(set(together)), "two tasks own one source partition"
 
     # --- what its offsets are worth
 
@@ -88,8 +101,20 @@ class SourceConnectorContract:
         """Ruling on identity: whoever cannot be replayed cannot be verified, nor resumed."""
         first, second = (_by_partition(driver, source) for _ in range(2))
 
-        assert first == second
+        assert first == second, "read again, the source gives other records: whoever resumes repeats or loses some"
         assert first, "the source gives no record: give it properties under which it does"
+
+    def test_another_process_gets_the_same_records(self, driver: Driver, source: Source) -> None:
+        """A task lives in whatever process its worker is; nothing may hang on this one, say the seed of `hash`."""
+        here = [fingerprint(record) for share in driver.shares(1) for record in driver.records(share, {}, source.most)]
+
+        assert fingerprint_elsewhere(source.connector, source.texts, source.most) == here
+
+    def test_its_records_can_be_handed_to_another_process(self, driver: Driver, source: Source) -> None:
+        """Plain values alone: tools keep records in files, and send them to Spark's workers."""
+        records = [record for share in driver.shares(1) for record in driver.records(share, {}, source.most)]
+
+        assert pickle.loads(pickle.dumps(records)) == records  # noqa: S301 - our own bytes
 
     def test_every_record_has_an_offset_of_its_own(self, driver: Driver, source: Source) -> None:
         """The identity of a record is its source partition and source offset."""
@@ -102,10 +127,10 @@ class SourceConnectorContract:
         store = installed().offset_store()
         for records in _by_partition(driver, source).values():
             stated = [(record.source_partition, record.source_offset) for record in records]
-            assert len(store.encode("contract", "offsets", stated)) == len(stated)
+            assert len(store.encode("contract", "offsets", stated)) == len(stated), "an offset got lost"
 
     def test_a_task_resumes_right_behind_any_committed_offset(self, driver: Driver, source: Source) -> None:
-        """OFF-02: an offset ahead of its record loses it, one behind repeats it."""
+        """OFF-02: an offset ahead of its record loses it, one behind repeats it; so offsets never go back either."""
         everything = _by_partition(driver, source)
         for partition, records in everything.items():
             for at in _sample(len(records)):
@@ -125,6 +150,22 @@ class SourceConnectorContract:
         """OFF-02: stopped on the way, started again."""
         eos.run(source.connector, source.properties, until=max(1, source.most // 3))
         run = eos.run(source.connector, source.properties, until=source.most)
+
+        eos.assert_exactly_once(eos.topic(run.topics[0]), run.source_records(), key="headers")
+
+    @pytest.mark.parametrize("step", [*STARTUP, *TRANSACTION], ids=lambda step: step.value)
+    def test_a_worker_killed_at_any_step_loses_and_repeats_nothing(
+        self, eos: Eos, source: Source, step: TaskStep
+    ) -> None:
+        """F2: another worker finds what was committed, and nothing else."""
+        first = eos.starting(source.connector, source.properties)
+        victim = eos.zombies.task(step, worker=first.group)
+        first.group.put(first.name, first.properties)
+        victim.await_frozen()
+        first.group.kill()
+        victim.wake()
+
+        run = eos.run(source.connector, first.properties, until=source.most)
 
         eos.assert_exactly_once(eos.topic(run.topics[0]), run.source_records(), key="headers")
 
