@@ -1,7 +1,12 @@
 """Measure zombies in virtual time: one scenario, a thousand interleavings of one, a whole pytest test.
 
-One scenario: a task freezes before a commit, its transaction outlives a timeout of 60 s and is aborted, a successor
-fences it and goes on, it wakes, everything committed is read again and compared with a replay of the source.
+Of clients: a producer's transaction outlives its timeout of 60 s and is aborted, a successor takes the id over and
+commits, the zombie wakes and is fenced, everything committed is read again. Interleavings: two holders of one id, each
+of which reads how far it was committed and goes on from there, start side by side.
+
+Of workers: the same by tasks of a connector under the whole startup protocol; a task freezes before a commit, and what
+was committed is compared with a replay of its source. Interleavings: it wakes while its successor starts.
+
 Times are CPU seconds of this process, since it runs on one thread and the machine is shared; wall time stands beside.
 
     python benchmarks/zombie_scenario.py [--interleavings 1000]
@@ -18,6 +23,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
@@ -25,11 +32,17 @@ import pytest
 
 from eosfw.config import Config, ConfigDef, Int, String
 from eosfw.connectors import ExactlyOnceSupport, SourceConnector, SourceTask, SourceTaskContext
-from eosfw.records import SourceRecord
+from eosfw.errors import InvalidProducerEpochError, ProducerFencedError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, IsolationLevel, NewTopic, TransactionalProducer
+from eosfw.records import OffsetRange, ProducerRecord, SourceRecord
+from eosfw.waiting import Runtime
 from pytest_eos.clusters import virtual
+from pytest_eos.installed import installed
 from pytest_eos.lab import Eos, Place
 
-TIMEOUT = 60.0
+TIMEOUT, WAIT = 60.0, 30.0
+GOAL = 3
 ROUNDS = 30
 HERE = Path(tempfile.gettempdir())
 
@@ -93,6 +106,70 @@ def overtaken(eos: Eos) -> None:
     eos.assert_exactly_once(run, run.source_records())
 
 
+# --- clients
+
+
+def clients_timed_out(backend: Backend, runtime: Runtime) -> None:
+    """Time out, abort, fence, wake, read again."""
+    zombie, successor = (backend.producer("id", transaction_timeout=TIMEOUT) for _ in range(2))
+    zombie.init_transactions(WAIT)
+    zombie.begin_transaction()
+    zombie.send(ProducerRecord("t", b"zombie", partition=0))
+    zombie.flush(WAIT)
+    runtime.sleep(TIMEOUT + 11)  # behind the coordinator's next look
+    assert committed(backend) == []
+    successor.init_transactions(WAIT)
+    write(successor, 0)
+    with pytest.raises((ProducerFencedError, InvalidProducerEpochError)):
+        zombie.commit_transaction(WAIT)
+    assert committed(backend) == [b"0"]
+
+
+def clients_overtaken(backend: Backend, runtime: Runtime) -> None:
+    """Start two holders of one id side by side."""
+    holders = [runtime.spawn(f"holder {number}", lambda: hold(backend)) for number in range(2)]
+    assert all(holder.join() for holder in holders)
+    assert committed(backend) == [b"%d" % number for number in range(GOAL)]
+
+
+def hold(backend: Backend) -> None:
+    """Go on where the topic ends, up to the goal, unless somebody else takes over."""
+    producer = backend.producer("id")
+    try:
+        producer.init_transactions(WAIT)
+        for number in range(len(committed(backend)), GOAL):
+            write(producer, number)
+    except (ProducerFencedError, InvalidProducerEpochError):
+        pass
+
+
+def write(producer: TransactionalProducer, number: int) -> None:
+    producer.begin_transaction()
+    producer.send(ProducerRecord("t", b"%d" % number, partition=0))
+    producer.commit_transaction(WAIT)
+
+
+def committed(backend: Backend) -> list[bytes | None]:
+    one = TopicPartition("t", 0)
+    admin, reader = backend.admin(), backend.reader(IsolationLevel.READ_COMMITTED)
+    end = admin.end_offsets([one], IsolationLevel.READ_UNCOMMITTED)[one]
+    found = [value for batch in reader.read({one: OffsetRange(0, end)}, WAIT) for value in batch.values]
+    admin.close()
+    reader.close()
+    return found
+
+
+def play_clients(scenario: Callable[[Backend, Runtime], None], seed: int) -> None:
+    with virtual(seed) as cluster:
+        backend = installed().backend("memory").connect(cluster.client, cluster.runtime)
+        with closing(backend):
+            backend.admin().create_topics([NewTopic("t", 1)])
+            scenario(backend, cluster.runtime)
+
+
+# --- workers
+
+
 def play(scenario: Callable[[Eos], None], seed: int) -> None:
     with virtual(seed) as cluster, Eos(cluster, "memory", Place("scenario", HERE, seed, 3600.0)) as eos:
         scenario(eos)
@@ -105,9 +182,9 @@ def measured(work: Callable[[], object]) -> tuple[float, float]:
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def milliseconds(scenario: Callable[[Eos], None]) -> dict[str, float]:
-    play(scenario, 1)
-    rounds = [measured(lambda seed=seed: play(scenario, seed)) for seed in range(1, ROUNDS + 1)]  # type: ignore[misc]
+def milliseconds(once: Callable[[int], None]) -> dict[str, float]:
+    once(1)
+    rounds = [measured(partial(once, seed)) for seed in range(1, ROUNDS + 1)]
     return {
         "cpu_ms": round(statistics.median(cpu for cpu, _ in rounds) * 1000, 2),
         "wall_ms": round(statistics.median(wall for _, wall in rounds) * 1000, 2),
@@ -115,8 +192,8 @@ def milliseconds(scenario: Callable[[Eos], None]) -> dict[str, float]:
     }
 
 
-def interleavings(count: int) -> dict[str, float]:
-    cpu, wall = measured(lambda: [play(overtaken, seed) for seed in range(1, count + 1)])
+def interleavings(once: Callable[[int], None], count: int) -> dict[str, float]:
+    cpu, wall = measured(lambda: [once(seed) for seed in range(1, count + 1)])
     return {"count": count, "cpu_s": round(cpu, 2), "wall_s": round(wall, 2)}
 
 
@@ -160,9 +237,10 @@ def main() -> None:
     given = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).parent))
     found = {
-        "scenario with a timeout of 60 s": milliseconds(timed_out),
-        "scenario of an overtaken task": milliseconds(overtaken),
-        "interleavings": interleavings(given.interleavings),
+        "clients, a timeout of 60 s": milliseconds(partial(play_clients, clients_timed_out)),
+        "clients, interleavings": interleavings(partial(play_clients, clients_overtaken), given.interleavings),
+        "workers, a timeout of 60 s": milliseconds(partial(play, timed_out)),
+        "workers, interleavings": interleavings(partial(play, overtaken), given.interleavings),
         "pytest": pytest_test(),
     }
     print(json.dumps(found, indent=2))

@@ -17,6 +17,10 @@ from eosfw.waiting import Runtime, ThreadRuntime
 from pytest_eos.installed import installed
 
 
+_IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"}
+"""A broker without a port; nobody shares its transaction log, so one partition of it will do."""
+
+
 @cache
 def runtime() -> Runtime:
     """Real threads, the real clock."""
@@ -57,7 +61,7 @@ def virtual(seed: int | str | None) -> Iterator[Cluster]:
     from pytest_eos.virtual import VirtualRuntime
 
     clock = VirtualRuntime(seed)
-    local = installed().cluster("memory").start({"listeners": ""}, clock)
+    local = installed().cluster("memory").start(_IN_PROCESS, clock)
     try:
         with closing(local):
             yield Cluster(local.bootstrap_servers, local, runtime=clock)
