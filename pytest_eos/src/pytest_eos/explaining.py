@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.ids import TopicPartition
 from eosfw.records import SourceRecord
+from pytest_eos import causes
 from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, readable
+from pytest_eos.provenance import Author
 
 if TYPE_CHECKING:
     from pytest_eos.lab import Eos
@@ -66,7 +68,11 @@ def _body(found: Findings) -> Iterator[str]:
     yield from _section("duplicates", [one for one in examples if one.seen > one.due > 0], found)
     yield from _section(f"unexpected{behind}", [one for one in examples if one.seen > one.due == 0], found)
     yield from _missing([one for one in examples if one.seen < one.due], found)
-    yield from _visible(examples, found)
+    aborted = _visible(examples, found)
+    if aborted:
+        yield f"  aborted records became visible{_some(aborted)}:"
+        yield from (f"    {place}{_writer(place, found.lab)}" for place in aborted)
+    yield from (f"  likely: {cause}" for cause in dict.fromkeys(_likely(examples, aborted, found)))
     if any(one.identity is None for one in examples):
         yield "  rows whose key is null cannot be told apart: leave them out, or choose other columns"
 
@@ -109,17 +115,26 @@ def _sources_of(odd: Sequence[Odd], found: Findings) -> dict[object, SourceRecor
     return {identity: one for identity, one in named if identity in wanted}
 
 
-def _visible(examples: Sequence[Odd], found: Findings) -> Iterator[str]:
-    """Of what is too much: the records that no transaction committed."""
+def _visible(examples: Sequence[Odd], found: Findings) -> list[str]:
+    """Of what is too much: places of records that no transaction committed."""
     places = [place for one in examples if one.seen > one.due for place in one.places if _in_kafka(place)]
     if found.lab is None or not places:
-        return
+        return []
     topics = {place.rpartition("-")[0] for place in places}
     committed = frozenset[str]().union(*(found.lab.topic(topic).committed_places() for topic in sorted(topics)))
-    aborted = [place for place in places if place not in committed][:EXAMPLES]
-    if aborted:
-        yield f"  aborted records became visible{_some(aborted)}:"
-        yield from (f"    {place}{_writer(place, found.lab)}" for place in aborted)
+    return [place for place in places if place not in committed][:EXAMPLES]
+
+
+def _likely(examples: Sequence[Odd], aborted: Sequence[str], found: Findings) -> Iterator[str]:
+    """Where to look first; nothing where no connector is to blame."""
+    if found.lab is None or aborted:
+        return
+    for one in examples:
+        if one.seen > one.due > 0:
+            authors = [author for place in one.places if (author := _author(place, found.lab)) is not None]
+            yield from causes.of_duplicate(authors, found.lab.history)
+    if found.sources and any(one.seen < one.due for one in examples):
+        yield causes.AHEAD
 
 
 def _changed(changed: Difference) -> Iterator[str]:
@@ -152,10 +167,15 @@ def _writer(place: str, lab: Eos | None) -> str:
     where = _in_kafka(place)
     if lab is None or where is None:
         return ""
-    author, producer = lab.authors.at(*where), lab.cluster.producer_of(*where)
+    author, producer = _author(place, lab), lab.cluster.producer_of(*where)
     told = [] if author is None else [str(author)]
     told += [] if producer is None else [f"producer {producer.producer_id} epoch {producer.epoch}"]
     return f"  by {', '.join(told)}" if told else ""
+
+
+def _author(place: str, lab: Eos) -> Author | None:
+    where = _in_kafka(place)
+    return where and lab.authors.at(*where)
 
 
 def _in_kafka(place: str) -> tuple[TopicPartition, int] | None:

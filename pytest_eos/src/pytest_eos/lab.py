@@ -214,10 +214,12 @@ class Eos:
 
     def assert_exactly_once(self, seen: Any, expected: Any, *, key: Any = None) -> None:
         """`pytest_eos.assert_exactly_once`; `seen` may also be a topic's name."""
+        __tracebackhide__ = True
         verdict.assert_exactly_once(self._seen(seen), expected, key=key, lab=self)
 
     def assert_no_duplicates(self, seen: Any, *, key: Any = None) -> None:
         """`pytest_eos.assert_no_duplicates`; `seen` may also be a topic's name."""
+        __tracebackhide__ = True
         verdict.assert_no_duplicates(self._seen(seen), key=key, lab=self)
 
     def _seen(self, seen: Any) -> Any:

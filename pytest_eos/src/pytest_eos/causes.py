@@ -1,0 +1,41 @@
+"""Guess what makes a run not exactly once, so that its author knows where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from eosfw.observe import History
+from eosfw.state.steps import TaskStep
+from pytest_eos.provenance import Author
+
+SUCCESSOR = (
+    "a successor wrote again what was committed before it started: `start` must go on behind `context.offset(...)`"
+)
+ZOMBIE = "a zombie committed after its successor had read the offsets: it was not fenced"
+SHARED = "two tasks read one source partition: `task_configs` must give each to one task"
+TWICE = "one task gave a record twice: `poll` must move on behind what it returned"
+AHEAD = "offsets lead behind records that were not written: each must lead right behind its own record"
+
+
+def of_duplicate(authors: Sequence[Author], history: History) -> Iterator[str]:
+    """What may be behind one record that several wrote."""
+    for first, second in combinations(authors, 2):
+        old, new = sorted((first, second), key=lambda one: one.generation or 0)
+        if old.generation != new.generation:
+            yield ZOMBIE if _committed_late(old, new, history) else SUCCESSOR
+        else:
+            yield TWICE if old.task == new.task else SHARED
+
+
+def _committed_late(old: Author, new: Author, history: History) -> bool:
+    """Whether the older one committed only after the newer one had asked where to go on."""
+    asked = committed = None
+    for event in history.events():
+        who = (event.task, event.generation)
+        if event.step is TaskStep.READ_OFFSETS and who == (new.task, new.generation):
+            asked = event.at
+        mine = who == (old.task, old.generation) and event.transaction == old.transaction
+        if event.step is TaskStep.COMMITTED and mine:
+            committed = event.at
+    return asked is not None and (committed is None or committed > asked)

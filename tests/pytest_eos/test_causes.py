@@ -1,0 +1,88 @@
+"""A failed verdict says where to look first."""
+
+from __future__ import annotations
+
+import pytest
+from tests.pytest_eos import broken
+from tests.pytest_eos.counter import CounterConnector, CounterTask
+
+from eosfw.records import SourceRecord
+from pytest_eos import causes
+
+
+class ForgetfulTask(CounterTask):
+    """Starts anew wherever it was."""
+
+    def start(self, config, context):
+        super().start(config, context)
+        self.next = dict.fromkeys(self.next, 0)
+
+
+class Forgetful(CounterConnector):
+    name, task = "forgetful", ForgetfulTask
+
+
+class StutteringTask(CounterTask):
+    """Gives each record of a poll twice."""
+
+    def poll(self):
+        return [record for record in super().poll() for _ in range(2)]
+
+
+class Stuttering(CounterConnector):
+    name, task = "stuttering", StutteringTask
+
+
+class SharingTask(CounterTask):
+    """Calls every stream by the first one's name."""
+
+    def record(self, stream: str, number: int) -> SourceRecord:
+        return super().record("s0", number)
+
+
+class Sharing(CounterConnector):
+    name, task = "sharing", SharingTask
+
+
+def likely(eos, connector) -> list[str]:
+    """What the verdict on a run, that is not exactly once, calls likely."""
+    run = eos.run(connector, {"until": 24})
+    once = {repr((one.source_partition, one.source_offset)): one for one in run.source_records()}
+    with pytest.raises(AssertionError, match="not exactly once") as found:
+        eos.assert_exactly_once(run, once.values())
+    return [line.partition("likely: ")[2] for line in str(found.value).splitlines() if "likely: " in line]
+
+
+@pytest.mark.eos_zombie(at="commit")
+def test_a_task_that_ignores_the_committed_offset_is_named(eos):
+    """Decision 7: read the committed offsets, replay."""
+    assert likely(eos, Forgetful) == [causes.SUCCESSOR]
+
+
+@pytest.mark.eos_zombie(at="commit")
+def test_a_task_whose_offsets_run_ahead_is_named(eos):
+    """airbyte#36814, in ux.md: state ahead of rows."""
+    assert likely(eos, broken.Ahead) == [causes.AHEAD]
+
+
+@pytest.mark.eos_zombie(at="send-offsets")
+def test_a_zombie_that_was_not_fenced_is_no_fault_of_the_connector(eos):
+    """FEN-01: what a successor wrote again may have been committed too late."""
+    eos.use(fencer=broken.IdleFencer)
+
+    assert likely(eos, CounterConnector) == [causes.ZOMBIE]
+
+
+def test_a_task_that_gives_a_record_twice_is_named(eos):
+    assert likely(eos, Stuttering) == [causes.TWICE]
+
+
+def test_tasks_that_share_a_source_partition_are_named(eos):
+    assert likely(eos, Sharing) == [causes.SHARED]
+
+
+@pytest.mark.eos_zombie(at="commit")
+def test_of_a_reader_that_shows_aborted_records_the_connector_is_not_accused(eos):
+    eos.use(isolation_reader=broken.ShowsAll)
+
+    assert likely(eos, CounterConnector) == []
