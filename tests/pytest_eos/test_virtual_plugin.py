@@ -1,0 +1,153 @@
+"""Who lives in virtual time is decided test by test, or said; what cannot be is refused."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from pytest_eos.installed import installed
+
+pytest_plugins = ("pytester",)
+QUIET = ("-p", "no:cacheprovider")
+HEAD = "import pytest\nfrom tests.pytest_eos.counter import CounterConnector\n"
+NO_SPARK = "@pytest.fixture\ndef eos_spark(): pass\n\n"
+"""The question alone, so that no Spark need start."""
+REPORTS_CLOCK = """
+    def test_clock(eos):
+        eos.runtime.sleep(86_400 if eos.cluster.virtual else 0.001)
+        print("clock:", "virtual" if eos.cluster.virtual else "real")
+    """
+installed()  # loaded here, so that tests inside tests need not load it again and again
+
+
+def run(pytester, test, *arguments):
+    """Run a test file inside this process."""
+    pytester.makepyfile(HEAD + dedent(test))
+    return pytester.runpytest_inprocess(*QUIET, "-s", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "clock"),
+    [
+        ((), "virtual"),
+        (("--eos-clock=auto",), "virtual"),
+        (("--eos-clock=virtual",), "virtual"),
+        (("--eos-clock=real",), "real"),
+        (("-o", "eos_clock=real"), "real"),
+        (("-o", "eos_clock=real", "--eos-clock=virtual"), "virtual"),
+        (("--eos-backend=confluent",), "real"),
+    ],
+)
+def test_time_is_virtual_where_everything_is_in_this_process_unless_said_otherwise(pytester, arguments, clock):
+    """U12: an option with its twin; a command line beats a file."""
+    result = run(pytester, REPORTS_CLOCK, *arguments)
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"*clock: {clock}*"])
+
+
+def test_a_marker_beats_the_option(pytester):
+    """One test whose source has threads of its own must not decide for all."""
+    marked = "@pytest.mark.eos_clock('real')\n" + dedent(REPORTS_CLOCK).strip().replace("test_clock", "test_marked")
+    result = run(pytester, f"{dedent(REPORTS_CLOCK)}\n{marked}", "--eos-clock=virtual")
+
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*clock: virtual*", "*clock: real*"])
+
+
+@pytest.mark.parametrize(
+    ("test", "arguments", "why"),
+    [
+        ("def test_it(eos): pass", ("--eos-backend=confluent",), "backend 'confluent' has threads*of its own"),
+        ("def test_it(eos): pass", ("--eos-bootstrap-servers=h:1",), "the cluster at h:1 has a clock of its own"),
+        (f"{NO_SPARK}def test_it(eos, eos_spark): pass", (), "`eos_spark` runs in other processes"),
+    ],
+)
+def test_virtual_time_is_refused_where_it_cannot_be(pytester, test, arguments, why):
+    """A UsageError that says why, and what to say instead."""
+    result = run(pytester, test, "--eos-clock=virtual", *arguments)
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*a virtual clock is impossible here, since*{why}*--eos-clock=auto*"])
+
+
+def test_without_a_demand_the_same_tests_just_get_the_real_clock(pytester):
+    """Default: auto; only the question which clock is asked, so that Spark need not start."""
+    result = run(pytester, f"{NO_SPARK}def test_it(eos, eos_spark): assert not eos.cluster.virtual")
+
+    result.assert_outcomes(passed=1)
+
+
+def test_whoever_is_in_another_process_is_refused_in_virtual_time(pytester):
+    """A worker process, or a Spark session that the test brought along, has another clock."""
+    result = run(
+        pytester,
+        """
+    def test_process(zombies):
+        zombies.process("tests.pytest_eos.counter:CounterConnector", {}, at="commit")
+
+    def test_spark(eos):
+        eos.run(CounterConnector).dataframe(None)
+    """,
+    )
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*a worker in a process of its own cannot take part in virtual time*eos_clock*real*"])
+    result.stdout.fnmatch_lines(["*Spark (a session*cannot take part in virtual time*"])
+
+
+@pytest.mark.parametrize(
+    ("test", "arguments", "said"),
+    [
+        ("def test_it(eos): pass", ("--eos-clock=lunar",), "*invalid choice: 'lunar'*"),
+        ("def test_it(eos): pass", ("-o", "eos_clock=lunar"), "*eos_clock = 'lunar' is unknown; there are: auto,*"),
+        ("@pytest.mark.eos_clock('lunar')\ndef test_it(eos): pass", (), "*write @pytest.mark.eos_clock(CLOCK)*auto,*"),
+        ("@pytest.mark.eos_clock\ndef test_it(eos): pass", (), "*write @pytest.mark.eos_clock(CLOCK)*"),
+    ],
+)
+def test_a_clock_that_does_not_exist_is_refused(pytester, test, arguments, said):
+    """Bad input."""
+    result = run(pytester, test, *arguments)
+
+    assert result.ret != 0
+    assert any(match_in(text, said) for text in (result.stdout, result.stderr))
+
+
+def match_in(lines, said):
+    try:
+        lines.fnmatch_lines([said])
+    except pytest.fail.Exception:
+        return False
+    return True
+
+
+def test_the_same_seed_repeats_a_test(pytester):
+    """U12: what the header printed brings the same interleaving back."""
+    test = """
+    def test_it(eos):
+        eos.run(CounterConnector, {"tasks.max": 2})
+        print("story:", hash(tuple((e.step.value, e.at, e.task) for e in eos.history.events())))
+    """
+
+    def told(seed):
+        result = run(pytester, test, f"--eos-seed={seed}")
+        return [line for line in result.outlines if "story:" in line]
+
+    assert told(5) == told(5)
+    assert len({tuple(told(seed)) for seed in range(1, 9)}) > 1
+
+
+def test_a_failure_in_virtual_time_shows_its_timeline_and_seed(pytester):
+    """The picture is drawn of microseconds, too."""
+    result = run(
+        pytester,
+        """
+    def test_it(eos):
+        eos.run(CounterConnector)
+        pytest.fail("on purpose")
+    """,
+        "--eos-seed=7",
+    )
+
+    result.stdout.fnmatch_lines(["*eos timeline*", "*the same chance again: --eos-seed=7*"])
