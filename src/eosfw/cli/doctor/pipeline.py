@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import closing
 from pathlib import Path
 
@@ -34,9 +34,9 @@ def examine(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
 
 
 def _parts(pipeline: Pipeline, plugins: Plugins) -> str:
-    parts = f"{len(pipeline.connectors)} connectors through backend {backend_of(pipeline, plugins).name}"
+    parts = f"{_counted(pipeline.connectors, 'connector')} through backend {backend_of(pipeline, plugins).name}"
     if pipeline.steps:
-        parts += f", {len(pipeline.steps)} steps in {plugins.step_engine(pipeline.engine).name}"
+        parts += f", {_counted(pipeline.steps, 'step')} in {plugins.step_engine(pipeline.engine).name}"
     return parts
 
 
@@ -64,8 +64,12 @@ def _asked(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[F
         problems = topic_problems(pipeline, admin)
     for problem in problems:
         yield _broken(problem.where, problem.what)
-    answer = f"{properties['bootstrap.servers']} answers; it has {len(topics)} topics"
+    answer = f"{properties['bootstrap.servers']} answers; it has {_counted(topics, 'topic')}"
     yield Finding("cluster", Health.FINE, answer)
+
+
+def _counted(what: Sized, name: str) -> str:
+    return f"{len(what)} {name}{'' if len(what) == 1 else 's'}"
 
 
 def _broken(where: str, what: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -122,8 +123,14 @@ def _listening(address: str, *, wanted: bool) -> Listening:
         with socket.create_server((host, int(port)), family=family) as server:
             taken = server.getsockname()
     except (OSError, OverflowError, UnicodeError) as error:
-        return Listening(address, getattr(error, "strerror", None) or str(error), wanted)
+        return Listening(address, _refused(error), wanted)
     return Listening(address if wanted else f"{taken[0]}:{taken[1]}", None, wanted)
+
+
+def _refused(error: Exception) -> str:
+    # Python's own words repeat the address; a look-up's number is none of the system's.
+    number = getattr(error, "errno", None) or 0
+    return os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
 
 
 def _scratch() -> Scratch:

@@ -1,0 +1,270 @@
+"""`eosfw doctor` as a process: what is broken, what to do about it, which exit code (ruling 17)."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eosfw.errors import ExitCode
+
+Doctor = Callable[..., tuple[int, dict[str, list[dict[str, str]]]]]
+DOOR = "[eosfw]\nacme = acme_plugin\n"
+
+
+@pytest.fixture
+def site(tmp_path) -> Path:
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def install(site) -> Callable[..., None]:
+    """Install a distribution `acme` with one module."""
+
+    def put(module: str = "", doors: str = DOOR, metadata: str | None = "Name: acme\nVersion: 1.0\n") -> None:
+        info = site / "acme-1.0.dist-info"
+        info.mkdir()
+        (info / "entry_points.txt").write_text(doors)
+        (site / "acme_plugin.py").write_text(module)
+        if metadata is not None:
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\n{metadata}")
+
+    return put
+
+
+@pytest.fixture
+def doctor(start, site, tmp_path) -> Doctor:
+    """Ask the doctor; the answer is the exit code, and what is told of each subject."""
+
+    def ask(*arguments: object, **env: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
+        run = start("doctor", "--json", *arguments, env={"PYTHONPATH": str(site), **env})
+        code = run.end()
+        answer = json.loads(run.out())
+        assert answer["exit_code"] == code
+        assert "Traceback" not in run.err()
+        subjects: dict[str, list[dict[str, str]]] = {}
+        for finding in answer["findings"]:
+            subjects.setdefault(finding["subject"], []).append(finding)
+        return code, subjects
+
+    return ask
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "pipeline.toml"
+    path.write_text(text)
+    return path
+
+
+def test_what_is_here_is_told_and_works(doctor) -> None:
+    code, seen = doctor()
+
+    assert (seen["Python"][0]["health"], seen["eosfw"][0]["health"], seen["port"][0]["health"]) == ("ok", "ok", "ok")
+    assert "kio 0.6" in seen["eosfw-memory"][0]["found"]
+    assert code == 0, seen
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("import left_pad_of_nobody", "ModuleNotFoundError"),
+        ("import sys; sys.exit('enough')", "SystemExit: enough"),
+        ("raise BaseException('out')", "BaseException: out"),
+        ("def", "SyntaxError"),
+        (
+            "from eosfw import hookimpl\n@hookimpl\ndef eosfw_backends():\n    return [type('B', (), {'name': 'b'})]",
+            "does not keep Backend",
+        ),
+    ],
+)
+def test_a_broken_plugin_is_named_with_its_remedy_and_is_a_failure(doctor, install, module, reason) -> None:
+    install(module)
+
+    code, seen = doctor()
+
+    (broken,) = seen["acme (acme)"]
+    assert code == ExitCode.CONFIGURATION
+    assert reason in broken["found"]
+    assert broken["remedy"] == "pip install --force-reinstall acme; or: pip uninstall acme"
+    assert seen["eosfw"][0]["health"] == "ok"
+
+
+def test_a_command_that_cannot_be_loaded_is_named(doctor, install) -> None:
+    install("raise RuntimeError('not today')", "[eosfw.commands]\nacme = acme_plugin:command\n")
+
+    code, seen = doctor()
+
+    assert code == ExitCode.CONFIGURATION
+    assert seen["acme (command acme)"][0]["found"] == "RuntimeError: not today"
+
+
+@pytest.mark.parametrize("metadata", [None, "nonsense\n"])
+def test_a_distribution_with_damaged_metadata_is_named(doctor, install, metadata) -> None:
+    install(metadata=metadata)
+
+    code, seen = doctor()
+
+    assert code == ExitCode.CONFIGURATION
+    assert seen["acme"][0]["remedy"] == "pip install --force-reinstall acme"
+
+
+def test_what_a_part_needs_in_another_version_is_told_with_its_pip_line(doctor, install) -> None:
+    install(metadata="Name: acme\nVersion: 1.0\nRequires-Dist: pluggy>=99\nRequires-Dist: nobody-has-this\n")
+
+    code, seen = doctor()
+
+    assert code == ExitCode.CONFIGURATION
+    assert [one["remedy"] for one in seen["acme"]] == ["pip install 'pluggy>=99'", "pip install 'nobody-has-this'"]
+
+
+def test_a_plugin_that_prints_does_not_spoil_the_answer(doctor, install) -> None:
+    install("import os\nprint('hello')\nos.write(1, b'raw')")
+
+    assert doctor()[0] == 0
+
+
+def test_an_address_that_is_taken_is_told(doctor) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        code, seen = doctor("--listen", address)
+    assert code == ExitCode.CONFIGURATION
+    assert seen["port"][1]["found"] == f"{address} cannot be listened at: Address already in use"
+
+    code, seen = doctor("--listen", address)
+    assert (code, seen["port"][1]["found"]) == (0, f"{address} can be listened at")
+
+
+@pytest.mark.parametrize("address", ["9092", "127.0.0.1:70000", "127.0.0.1:x"])
+def test_an_address_that_is_none_is_refused(start, address) -> None:
+    run = start("doctor", "--listen", address)
+
+    assert run.end() == ExitCode.CONFIGURATION
+    assert "--listen" in run.err()
+    assert run.out() == ""
+
+
+def test_the_room_for_temporary_files_is_told(doctor, tmp_path) -> None:
+    code, seen = doctor(TMPDIR=str(tmp_path))
+    assert (code, seen["temporary files"][0]["health"]) == (0, "ok")
+    assert str(tmp_path) in seen["temporary files"][0]["found"]
+
+
+# --- with a pipeline file
+
+
+CONNECTOR = '[connectors.c]\n"connector.class" = "file"\nfile = "{file}"\ntopic = "t"\n'
+GROUP = '[worker]\n"group.id" = "g"\n'
+
+
+def test_a_pipeline_on_an_embedded_broker_needs_no_cluster(doctor, tmp_path) -> None:
+    (tmp_path / "lines.txt").write_text("1\n")
+    code, seen = doctor(write(tmp_path, GROUP + CONNECTOR.format(file="lines.txt")))
+
+    assert code == 0, seen
+    assert seen["pipeline.toml"][0]["found"] == "1 connector through backend memory"
+    assert "embedded" in seen["cluster"][0]["found"]
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent"])
+def test_a_cluster_that_nobody_serves_is_unavailable(doctor, tmp_path, backend) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    (tmp_path / "lines.txt").write_text("1\n")
+    cluster = f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{address}"\n'
+
+    code, seen = doctor(write(tmp_path, cluster + GROUP + CONNECTOR.format(file="lines.txt")))
+
+    assert code == ExitCode.UNAVAILABLE
+    assert seen["cluster"][0]["health"] == "unavailable"
+    assert f"{address} (Connection refused)" in seen["cluster"][0]["found"]
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent"])
+def test_a_cluster_that_answers_is_fine(start, doctor, tmp_path, backend) -> None:
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    broker.until(lambda: "listening on" in broker.out())
+    address = broker.out().split()[-1]
+    (tmp_path / "lines.txt").write_text("1\n")
+    cluster = f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{address}"\n'
+
+    code, seen = doctor(write(tmp_path, cluster + GROUP + CONNECTOR.format(file="lines.txt")))
+
+    assert (code, seen["cluster"][0]["health"]) == (0, "ok")
+    assert f"{address} answers" in seen["cluster"][0]["found"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("= nonsense", "pipeline.toml"),
+        (f'[cluster]\nbackend = "confluant"\n{GROUP}', "confluent"),
+        (GROUP + '[connectors.c]\n"connector.class" = "fisle"\n', "file"),
+    ],
+)
+def test_what_is_wrong_with_a_pipeline_is_told(doctor, tmp_path, text, told) -> None:
+    code, seen = doctor(write(tmp_path, text))
+
+    broken = [one for findings in seen.values() for one in findings if one["section"] == "Pipeline"]
+    assert code == ExitCode.CONFIGURATION
+    assert told in " ".join(one["subject"] + one["found"] for one in broken)
+
+
+def test_a_pipeline_that_is_not_there_is_told(doctor) -> None:
+    code, seen = doctor("nowhere.toml")
+
+    assert code == ExitCode.CONFIGURATION
+    assert seen["nowhere.toml"][0]["health"] == "broken"
+
+
+# --- how it looks
+
+
+def test_for_people_each_remedy_stands_below_its_fault(start, site, install) -> None:
+    install("import left_pad_of_nobody")
+    run = start("doctor", env={"PYTHONPATH": str(site)})
+
+    assert run.end() == ExitCode.CONFIGURATION
+    lines = run.out().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.lstrip().startswith("BROKEN"))
+    assert "acme (acme)" in lines[at]
+    assert "-> pip install --force-reinstall acme" in lines[at + 1]
+    assert lines[-1].startswith("1 is broken")
+    assert "\x1b" not in run.out()
+    assert run.err() == ""
+
+
+@pytest.mark.parametrize(("variable", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_colours_are_for_terminals_that_want_them(site, variable, coloured) -> None:
+    text = on_a_terminal({"PYTHONPATH": str(site), "TERM": "xterm", **variable})
+
+    assert ("\x1b[" in text) is coloured
+    assert "Python" in text
+
+
+def on_a_terminal(env: dict[str, str]) -> str:
+    ours, theirs = pty.openpty()
+    environment = {name: text for name, text in os.environ.items() if name != "NO_COLOR"} | env
+    code = "from eosfw.cli import main; main(['doctor'])"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # how a terminal says that nobody is left on its other side
+                break
+            if not piece:
+                break
+            text += piece
+        process.wait(60)
+    os.close(ours)
+    return text.decode()

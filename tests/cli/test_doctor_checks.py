@@ -1,0 +1,188 @@
+"""What `eosfw doctor` makes of a set-up; nothing is installed, nothing is started."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from eosfw.cli.doctor.checks import Section, exit_code, judge
+from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
+from eosfw.cli.doctor.probing import own_words
+from eosfw.cli.doctor.showing import Look, as_text
+from eosfw.cli.doctor.versions import requirement, satisfies
+from eosfw.errors import ExitCode
+from eosfw.health import Finding, Health
+from eosfw.registry import Plugins
+from eosfw.registry.lookup import Found, Source
+
+CLIENT = requirement("some-client>=2.16,<3")
+FINE = Environment(
+    Interpreter("3.12.1", "/venv/bin/python", ">=3.11"),
+    [Part("eosfw", "0.1.0"), Part("eosfw-some", "0.1.0", [Need(CLIENT, "2.16.1")], "some")],
+    3,
+    [],
+    [],
+    [Listening("127.0.0.1:4000", None, wanted=False)],
+    Scratch("/tmp", None, 1 << 40),
+)
+
+
+def told(**changed: object) -> list[Finding]:
+    """What is not fine."""
+    findings = [one for section in judge(replace(FINE, **changed)) for one in section.findings]
+    return [one for one in findings if one.health is not Health.FINE]
+
+
+def test_a_set_up_without_fault_is_fine() -> None:
+    assert told() == []
+    assert exit_code(judge(FINE)) is ExitCode.OK
+
+
+def test_a_python_that_is_too_old_is_told() -> None:
+    (python,) = told(interpreter=Interpreter("3.10.13", "/usr/bin/python3", ">=3.11"))
+
+    assert (python.subject, python.health) == ("Python", Health.BROKEN)
+    assert "3.10.13 at /usr/bin/python3; eosfw needs >=3.11" in python.found
+
+
+def test_an_optional_part_that_is_not_there_is_no_fault_and_its_pip_line_is_told() -> None:
+    parts = [Part("eosfw-some", None, (), "some")]
+
+    (absent,) = told(parts=parts)
+
+    assert (absent.health, absent.remedy) == (Health.ABSENT, "pip install 'eosfw[some]'")
+    assert exit_code(judge(replace(FINE, parts=parts))) is ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (None, "0.1.0 needs some-client>=2.16,<3, but it is not installed"),
+        ("2.15.9", "0.1.0 needs some-client>=2.16,<3, but found 2.15.9"),
+        ("3.0", "0.1.0 needs some-client>=2.16,<3, but found 3.0"),
+        ("?", "0.1.0 needs some-client>=2.16,<3, but its version cannot be read"),
+    ],
+)
+def test_what_a_part_needs_and_does_not_find_is_told_with_its_pip_line(found, said) -> None:
+    (broken,) = told(parts=[Part("eosfw-some", "0.1.0", [Need(CLIENT, found)])])
+
+    assert broken == Finding("eosfw-some", Health.BROKEN, said, "pip install 'some-client>=2.16,<3'")
+
+
+def test_a_part_without_a_version_is_told() -> None:
+    (broken,) = told(parts=[Part("half", "?")])
+
+    assert broken.remedy == "pip install --force-reinstall half"
+
+
+def test_a_plugin_that_does_not_work_is_told_with_its_distribution_and_reason() -> None:
+    (broken,) = told(faults=[Fault("acme", "acme (door)", "ImportError: no left_pad")])
+
+    assert (broken.subject, broken.found) == ("acme (door)", "ImportError: no left_pad")
+    assert "pip uninstall acme" in broken.remedy
+
+
+def test_a_name_claimed_twice_is_told_with_its_remedy() -> None:
+    (clash,) = told(clashes=["backend 'x' is offered by a 1 and b 2: uninstall one of them"])
+
+    assert (clash.found, clash.remedy) == ("backend 'x' is offered by a 1 and b 2", "uninstall one of them")
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_an_address_that_cannot_be_listened_at_is_told(wanted) -> None:
+    (port,) = told(listening=[Listening("127.0.0.1:9092", "Address already in use", wanted)])
+
+    assert port.found == "127.0.0.1:9092 cannot be listened at: Address already in use"
+    assert ("port 0 takes a free one" in port.remedy) is wanted
+
+
+@pytest.mark.parametrize("scratch", [Scratch("/tmp", "Read-only file system", 1 << 40), Scratch("/tmp", None, 5 << 20)])
+def test_no_room_for_temporary_files_is_told(scratch) -> None:
+    (room,) = told(scratch=scratch)
+
+    assert room.subject == "temporary files"
+    assert "TMPDIR" in room.remedy
+
+
+@pytest.mark.parametrize(
+    ("seen", "code"),
+    [
+        ([Health.FINE, Health.ABSENT], ExitCode.OK),
+        ([Health.FINE, Health.UNAVAILABLE], ExitCode.UNAVAILABLE),
+        ([Health.UNAVAILABLE, Health.BROKEN], ExitCode.CONFIGURATION),
+    ],
+)
+def test_the_exit_code_is_that_of_what_has_to_be_mended_first(seen, code) -> None:
+    """Ruling 17."""
+    assert exit_code([Section("s", [Finding("x", one, "")]) for one in seen]) is code
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "fits"),
+    [
+        ("4.3.0", ">=4.0,<4.4", True),
+        ("4.4.0", ">=4.0,<4.4", False),
+        ("4.4.0rc1", ">=4.0,<4.4", True),
+        ("3.5.8", ">=4.0,<4.4", False),
+        ("0.6.5", "==0.6.*", True),
+        ("0.7", "==0.6.*", False),
+        ("0.7", "!=0.7.*", False),
+        ("1.0", "==1.0.0", True),
+        ("2.9.post0", ">=2.7", True),
+        ("1.4.2", "~=1.4", True),
+        ("2.0", "~=1.4", False),
+        ("1.5", "~=1.4.1", False),
+        ("10.0", ">=9", True),
+        ("whatever", ">=9", True),
+        ("1.0", "===1.0", True),
+        ("1.0", "", True),
+    ],
+)
+def test_versions_are_compared_as_pip_does(version, asked, fits) -> None:
+    assert satisfies(version, asked) is fits
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("pyspark<4.4,>=4.0", ("pyspark", "<4.4,>=4.0", "")),
+        ("rich", ("rich", "", "")),
+        ("foo[bar] (>=1) ; python_version < '3'", ("foo", ">=1", "python_version < '3'")),
+        ("eosfw-x==0.1.0; extra == 'x'", ("eosfw-x", "==0.1.0", "extra == 'x'")),
+        ("foo @ file:///tmp/foo.whl", None),
+    ],
+)
+def test_requirements_are_read_as_pip_does(text, read) -> None:
+    assert requirement(text) == read
+
+
+def offering(health: object) -> Plugins:
+    kind = type("Engine", (), {"name": "engine", "health": health})
+    return Plugins([Found("step engine", kind, Source("acme", "1", "door"))], [])
+
+
+def test_what_a_plugin_says_of_itself_is_shown_under_its_distribution() -> None:
+    mine = Finding("engine oil", Health.BROKEN, "too little", "fill up")
+
+    assert list(own_words(offering(staticmethod(lambda: [mine])))) == [("acme", [mine])]
+
+
+@pytest.mark.parametrize("health", [lambda: 1 / 0, sys.exit, lambda: ["fine"], lambda: None])
+def test_a_plugin_that_fails_when_asked_is_itself_the_finding(health) -> None:
+    ((owner, (finding,)),) = own_words(offering(staticmethod(health)))
+
+    assert (owner, finding.subject, finding.health) == ("acme", "engine", Health.BROKEN)
+
+
+def test_on_a_terminal_words_are_wrapped_and_commands_are_not() -> None:
+    long = Finding("x", Health.BROKEN, "word " * 40, "pip install " + "word-" * 40)
+    sections = [Section("S", [long])]
+
+    text = as_text(sections, Look(width=80, colours=True))
+
+    lines = text.splitlines()
+    assert [line for line in lines if len(line) > 100] == [line for line in lines if "-> pip install" in line]
+    assert "\x1b[1;31mBROKEN" in text
+    assert "\x1b" not in as_text(sections, Look(width=80))
