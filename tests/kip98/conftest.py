@@ -1,18 +1,16 @@
-"""Give each test of KIP-98 a laboratory over the confluent client, on every cluster there is."""
+"""Give each test of KIP-98 a laboratory over every backend, on every cluster there is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 
+from eosfw.protocols import Backend, Fencer
 from eosfw.waiting import Runtime, ThreadRuntime
-from eosfw_confluent.backend import ConfluentBackend
 from kip98.lab import Lab
-
-if TYPE_CHECKING:
-    from conftest import Cluster
+from kip98.ways import PARAMS, Way
+from pytest_eos.installed import installed
 
 
 @pytest.fixture
@@ -21,9 +19,29 @@ def runtime() -> Runtime:
     return ThreadRuntime()
 
 
+@pytest.fixture(scope="session", params=PARAMS)
+def way(request: pytest.FixtureRequest) -> Way:
+    """Each way in turn."""
+    return request.param  # type: ignore[no-any-return]
+
+
 @pytest.fixture
-def lab(cluster: Cluster, runtime: Runtime) -> Iterator[Lab]:
+def backend(way: Way, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
+    """A client of the cluster at the end of the way."""
+    return way.connect(request.getfixturevalue(way.cluster), runtime)
+
+
+@pytest.fixture
+def lab(backend: Backend, runtime: Runtime) -> Iterator[Lab]:
     """A laboratory that is cleared up behind the test."""
-    lab = Lab(ConfluentBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime), runtime)
+    lab = Lab(backend, runtime)
     yield lab
     lab.close()
+
+
+@pytest.fixture
+def fencer(backend: Backend, runtime: Runtime) -> Iterator[Fencer]:
+    """The fencer that is installed for the backend."""
+    fencer = installed().fencer(backend.name).connect(backend, {}, runtime)
+    yield fencer
+    fencer.close()

@@ -7,17 +7,11 @@ from functools import partial
 import pytest
 
 from eosfw.errors import ClusterUnavailableError, ProducerFencedError
-from eosfw_confluent.backend import ConfluentBackend
-from eosfw_confluent.fencer import ConfluentFencer
+from eosfw.protocols import Fencer
 from kip98.lab import UNCOMMITTED, WAIT, Lab, record
 
 
-@pytest.fixture
-def fencer(lab: Lab) -> ConfluentFencer:
-    return ConfluentFencer.connect(lab.backend, {}, lab.runtime)
-
-
-def test_ids_with_and_without_open_transactions_are_fenced_together(lab: Lab, fencer: ConfluentFencer) -> None:
+def test_ids_with_and_without_open_transactions_are_fenced_together(lab: Lab, fencer: Fencer) -> None:
     """ADM-01: what was open is aborted, whoever comes back is refused, an unheld id is no error."""
     topic = lab.topic()
     busy = [lab.open_transaction(topic, b"zombie") for _ in range(3)]
@@ -40,7 +34,7 @@ def test_ids_with_and_without_open_transactions_are_fenced_together(lab: Lab, fe
     assert lab.values(topic, UNCOMMITTED) == [b"zombie"] * 3
 
 
-def test_a_fenced_id_serves_its_next_owner(lab: Lab, fencer: ConfluentFencer) -> None:
+def test_a_fenced_id_serves_its_next_owner(lab: Lab, fencer: Fencer) -> None:
     """ADM-01: fencing ends nobody's right to start again."""
     topic, own = lab.topic(), lab.name()
     lab.open_transaction(topic, b"zombie", transactional_id=own)
@@ -52,7 +46,7 @@ def test_a_fenced_id_serves_its_next_owner(lab: Lab, fencer: ConfluentFencer) ->
     assert lab.values(topic) == [b"successor"]
 
 
-def test_many_ids_take_hardly_longer_than_one(lab: Lab, fencer: ConfluentFencer) -> None:
+def test_many_ids_take_hardly_longer_than_one(lab: Lab, fencer: Fencer) -> None:
     """ADM-01: in parallel; one by one, each would back off for more than half a second."""
     topic = lab.topic()
     victims = [lab.name() for _ in range(12)]
@@ -66,16 +60,16 @@ def test_many_ids_take_hardly_longer_than_one(lab: Lab, fencer: ConfluentFencer)
 
 
 @pytest.mark.parametrize("victims", [[], [""], ["fine", ""]])
-def test_nothing_to_fence_is_a_mistake_of_the_caller(lab: Lab, fencer: ConfluentFencer, victims: list[str]) -> None:
+def test_nothing_to_fence_is_a_mistake_of_the_caller(lab: Lab, fencer: Fencer, victims: list[str]) -> None:
     """ADM-01."""
     with pytest.raises(ValueError, match="transactional id"):
         fencer.fence(victims, WAIT)
 
 
-def test_an_id_that_cannot_be_fenced_in_time_has_its_own_error(lab: Lab) -> None:
+def test_an_id_that_cannot_be_fenced_in_time_has_its_own_error(lab: Lab, fencer: Fencer) -> None:
     """ADM-02: an outcome per id, never a hang."""
-    nowhere = ConfluentBackend.connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
+    nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
 
-    outcomes = ConfluentFencer.connect(nowhere, {}, lab.runtime).fence(["a", "b"], 0.5)
+    outcomes = type(fencer).connect(nowhere, {}, lab.runtime).fence(["a", "b"], 0.5)
 
     assert [type(outcomes[victim]) for victim in ("a", "b")] == [ClusterUnavailableError] * 2

@@ -4,39 +4,25 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError, IndefiniteOutcomeError
+from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError, IndefiniteOutcomeError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
 from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.fencer import MemoryFencer
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, Lab, record
+from kip98.lab import UNCOMMITTED, WAIT, Lab
+from pytest_eos.contracts.deadlines import BOUND, CALLS, SLACK
 
-BOUND = 0.4
-SLACK = 2.0
-ONE = TopicPartition("topic", 0)
 RUNTIME = ThreadRuntime()
 
 
 def connect(address: str, runtime: Runtime = RUNTIME, **more: str) -> MemoryBackend:
     properties = {"bootstrap.servers": address, "default.api.timeout.ms": str(round(BOUND * 1000))}
     return MemoryBackend.connect({**properties, **more}, runtime)
-
-
-@pytest.fixture(params=["nobody listens", "nobody answers"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """An address where no broker is: its port is closed, or accepts and stays silent."""
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        if request.param == "nobody answers":
-            silent.listen(16)
-        yield f"127.0.0.1:{silent.getsockname()[1]}"
 
 
 class Babbler:
@@ -89,48 +75,6 @@ def babbler(request: pytest.FixtureRequest) -> Iterator[Babbler]:
     babbler.close()
 
 
-def flushed(backend: MemoryBackend) -> None:
-    producer = backend.producer(None)
-    producer.send(record(ONE.topic, b"v"))
-    producer.flush(BOUND)
-
-
-def read(backend: MemoryBackend) -> None:
-    list(backend.reader(COMMITTED).read({ONE: OffsetRange(0, 1)}, BOUND))
-
-
-def fenced(backend: MemoryBackend) -> None:
-    (outcome,) = MemoryFencer.connect(backend, {}, RUNTIME).fence(["id"], BOUND).values()
-    if outcome is not None:
-        raise outcome
-
-
-CALLS: dict[str, Callable[[MemoryBackend], object]] = {
-    "init_transactions": lambda backend: backend.producer("id").init_transactions(BOUND),
-    "flush": flushed,
-    "read": read,
-    "fence": fenced,
-    "partitions": lambda backend: backend.admin().partitions(),
-    "create_topics": lambda backend: backend.admin().create_topics([NewTopic("topic")]),
-    "topic_config": lambda backend: backend.admin().topic_config("topic"),
-    "end_offsets": lambda backend: backend.admin().end_offsets([ONE], IsolationLevel.READ_COMMITTED),
-    "log_start_offsets": lambda backend: backend.admin().log_start_offsets([ONE]),
-    "open_transactions": lambda backend: backend.admin().open_transactions([ONE]),
-    "max_transaction_timeout": lambda backend: backend.admin().max_transaction_timeout(),
-}
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_a_cluster_that_cannot_be_reached_is_named_within_the_deadline(address: str, call: str) -> None:
-    """Ruling on waits: every blocking call has a deadline, the text names the address."""
-    began = RUNTIME.now()
-
-    with pytest.raises(ClusterUnavailableError, match=address):
-        CALLS[call](connect(address))
-
-    assert RUNTIME.now() - began < BOUND + SLACK
-
-
 @pytest.mark.parametrize("call", CALLS)
 def test_nonsense_in_place_of_an_answer_is_an_error_of_ours_within_the_deadline(babbler: Babbler, call: str) -> None:
     """Hostile answers: typed, named, never a hang; nothing was sent, so nothing is indefinite."""
@@ -142,15 +86,6 @@ def test_nonsense_in_place_of_an_answer_is_an_error_of_ours_within_the_deadline(
 
     assert RUNTIME.now() - began < BOUND + SLACK
     backend.close()
-
-
-def test_an_initialisation_that_was_not_answered_may_be_tried_again(address: str) -> None:
-    """PRD-11: nothing happened, so the producer is as before."""
-    producer = connect(address).producer("id")
-
-    for _ in range(2):
-        with pytest.raises(ClusterUnavailableError):
-            producer.init_transactions(BOUND / 2)
 
 
 @pytest.mark.parametrize("transport", ["direct", "socket"])
@@ -192,22 +127,3 @@ def test_closing_frees_a_reader_that_waits(embedded: str, transport: str) -> Non
     assert waiting.join(SLACK)
     assert isinstance(ended[0], IllegalStateError)
     lab.close()
-
-
-def test_closing_frees_a_producer_that_waits(address: str) -> None:
-    """Common rule: close may be called from any thread and unblocks whoever waits inside."""
-    producer = connect(address).producer("id")
-    ended: list[BaseException] = []
-
-    def wait() -> None:
-        try:
-            producer.init_transactions(WAIT)
-        except EosfwError as why:
-            ended.append(why)
-
-    waiting = RUNTIME.spawn("waiting", wait)
-    assert not waiting.join(0.05)
-    producer.close()
-
-    assert waiting.join(SLACK)
-    assert isinstance(ended[0], FatalError)

@@ -1,0 +1,133 @@
+"""State how long calls of a backend may take when no broker answers."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, IsolationLevel, NewTopic
+from eosfw.records import OffsetRange
+from eosfw.waiting import Runtime
+from pytest_eos.clusters import runtime
+from pytest_eos.contracts.laboratory import COMMITTED, WAIT, record
+from pytest_eos.installed import installed
+
+BOUND = 0.4
+SLACK = 2.0
+ONE = TopicPartition("topic", 0)
+
+
+def flushed(backend: Backend) -> None:
+    """Write outside a transaction."""
+    producer = backend.producer(None)
+    producer.send(record(ONE.topic, b"v"))
+    producer.flush(BOUND)
+
+
+def read(backend: Backend) -> None:
+    """Read a record."""
+    list(backend.reader(COMMITTED).read({ONE: OffsetRange(0, 1)}, BOUND))
+
+
+def fenced(backend: Backend) -> None:
+    """Fence an id with the fencer that is installed for the backend; raise its outcome."""
+    fencer = installed().fencer(backend.name).connect(backend, {}, runtime())
+    try:
+        (outcome,) = fencer.fence(["id"], BOUND).values()
+    finally:
+        fencer.close()
+    if outcome is not None:
+        raise outcome
+
+
+CALLS: dict[str, Callable[[Backend], object]] = {
+    "init_transactions": lambda backend: backend.producer("id").init_transactions(BOUND),
+    "flush": flushed,
+    "read": read,
+    "fence": fenced,
+    "partitions": lambda backend: backend.admin().partitions(),
+    "create_topics": lambda backend: backend.admin().create_topics([NewTopic("topic")]),
+    "topic_config": lambda backend: backend.admin().topic_config("topic"),
+    "end_offsets": lambda backend: backend.admin().end_offsets([ONE], IsolationLevel.READ_COMMITTED),
+    "log_start_offsets": lambda backend: backend.admin().log_start_offsets([ONE]),
+    "open_transactions": lambda backend: backend.admin().open_transactions([ONE]),
+    "max_transaction_timeout": lambda backend: backend.admin().max_transaction_timeout(),
+}
+"""Every call that needs a broker, each bounded by BOUND."""
+
+
+class DeadlineContract:
+    """Inherit it, define the fixture `kind`: the class of the backend. No cluster is needed."""
+
+    @pytest.fixture
+    def kind(self) -> type[Backend]:
+        """The class of the backend under test."""
+        raise pytest.UsageError(f"{type(self).__name__}: define a fixture `kind` that returns a class of backends")
+
+    @pytest.fixture
+    def runtime(self) -> Runtime:
+        """What the backend waits by."""
+        return runtime()
+
+    @pytest.fixture(params=["nobody listens", "nobody answers"])
+    def address(self, request: pytest.FixtureRequest) -> Iterator[str]:
+        """An address where no broker is: its port is closed, or accepts and stays silent."""
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            if request.param == "nobody answers":
+                silent.listen(16)
+            yield f"127.0.0.1:{silent.getsockname()[1]}"
+
+    @pytest.fixture
+    def backend(self, kind: type[Backend], address: str, runtime: Runtime) -> Iterator[Backend]:
+        """A backend that leads to nobody."""
+        properties = {"bootstrap.servers": address, "default.api.timeout.ms": str(round(BOUND * 1000))}
+        backend = kind.connect(properties, runtime)
+        yield backend
+        backend.close()
+
+    @pytest.mark.parametrize("call", CALLS)
+    def test_a_cluster_that_cannot_be_reached_is_named_within_the_deadline(
+        self, backend: Backend, address: str, runtime: Runtime, call: str
+    ) -> None:
+        """Common rules: every blocking call has a deadline, the text names the address."""
+        if call == "open_transactions" and backend.capabilities.lacking("describe_transactions"):
+            pytest.skip(f"backend {backend.name!r} does not declare describe_transactions")
+        began = runtime.now()
+
+        with pytest.raises(ClusterUnavailableError, match=address):
+            CALLS[call](backend)
+
+        assert runtime.now() - began < BOUND + SLACK
+
+    def test_an_initialisation_that_was_not_answered_may_be_tried_again(self, backend: Backend) -> None:
+        """PRD-01, PRD-11: nothing happened, so the same call is legal."""
+        producer = backend.producer("id")
+
+        for _ in range(2):
+            with pytest.raises(ClusterUnavailableError):
+                producer.init_transactions(BOUND / 4)
+
+    def test_closing_a_producer_frees_whoever_waits_inside(self, backend: Backend, runtime: Runtime) -> None:
+        """Common rules: close may be called from any thread."""
+        producer = backend.producer("id")
+        ended: list[BaseException] = []
+        waiting = runtime.spawn("waiting", partial(_caught, lambda: producer.init_transactions(WAIT), ended))
+        assert not waiting.join(0.05)
+
+        producer.close()
+
+        assert waiting.join(5.0)
+        assert [type(why) for why in ended if isinstance(why, FatalError)], ended
+
+
+def _caught(call: Callable[[], object], into: list[BaseException]) -> None:
+    try:
+        call()
+    except EosfwError as why:
+        into.append(why)

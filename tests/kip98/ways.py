@@ -1,0 +1,39 @@
+"""List the ways to a cluster on which every guarantee must hold: a further backend is a further line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from eosfw.protocols import Backend
+from eosfw.waiting import Runtime
+from pytest_eos.installed import installed
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A backend, the fixture that has the address of the cluster, more properties of the client."""
+
+    backend: str
+    cluster: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def connect(self, address: str, runtime: Runtime) -> Backend:
+        """A client of the cluster."""
+        return installed().backend(self.backend).connect({"bootstrap.servers": address, **self.properties}, runtime)
+
+    def __str__(self) -> str:
+        return "-".join((self.backend, self.cluster, *self.properties.values()))
+
+
+WAYS = (
+    Way("confluent", "embedded"),
+    Way("confluent", "real_kafka"),
+    Way("memory", "embedded", {"eosfw.transport": "direct"}),
+    Way("memory", "embedded", {"eosfw.transport": "socket"}),
+    Way("memory", "real_kafka"),
+)
+BACKENDS = sorted({way.backend for way in WAYS})
+PARAMS = [pytest.param(way, id=str(way), marks=[pytest.mark.kafka] * (way.cluster == "real_kafka")) for way in WAYS]
