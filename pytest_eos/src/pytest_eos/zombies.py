@@ -122,7 +122,8 @@ class Zombies:
     ) -> WorkerProcess:
         """Run a worker in a process of its own that stops itself (SIGSTOP) before a step; wake or kill it by signal.
 
-        `connector` is `module:Class`, which the process imports.
+        `connector` is `module:Class`, which the process imports. Processes share no virtual time: mark such a test
+        `@pytest.mark.eos_clock("real")`.
         """
         from pytest_eos.processes import WorkerProcess
 
