@@ -70,8 +70,8 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("eos_bootstrap_servers", "twin of --eos-bootstrap-servers", type="string", default="")
     parser.addini("eos_require", "twin of --eos-require", type="args", default=[])
     parser.addini("eos_seed", "twin of --eos-seed", type="string", default="")
-    parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
     parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
+    parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
 
 
 def read_options(config: pytest.Config) -> Options:
