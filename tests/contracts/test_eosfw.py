@@ -17,7 +17,3 @@ class TestReaders(IsolationReaderContract):
     @pytest.fixture(params=[ReadCommitted, ReadUncommitted])
     def reader_class(self, request):
         return request.param
-
-    @pytest.fixture
-    def backend(self, eos):
-        return eos.backend

@@ -10,9 +10,5 @@ pytestmark = pytest.mark.spark
 
 class TestSpark(IsolationReaderContract):
     @pytest.fixture
-    def backend(self, eos):
-        return eos.backend
-
-    @pytest.fixture
     def reader_class(self, eos_spark, eos_cluster):
         return reader_over(eos_spark, eos_cluster.bootstrap_servers)

@@ -1,53 +1,168 @@
-"""Our own parts are the first customers of the contracts."""
+"""A contract finds out whoever breaks one of its promises, and says which."""
 
 from __future__ import annotations
 
 import pytest
 from tests.pytest_eos.counter import CounterConnector
 
-from eosfw.builtin.isolation import ReadCommitted, ReadUncommitted
-from eosfw.builtin.offset_store import KafkaOffsetStore
-from pytest_eos import contracts
-from pytest_eos.clusters import runtime
+from pytest_eos.contracts import Source, SourceConnectorContract
 from pytest_eos.installed import installed
 
+pytest_plugins = ("pytester",)
+installed()  # loaded here, so that tests inside tests need not load it again and again
 
-class TestCounter(contracts.SourceConnectorContract):
+TEST = """\
+import pytest
+from tests.pytest_eos import broken, broken_promises as bad
+from tests.pytest_eos.counter import CounterConnector
+from pytest_eos import contracts
+from eosfw.builtin.isolation import ReadCommitted
+from eosfw.builtin.offset_store import KafkaOffsetStore
+
+class TestIt(contracts.{contract}):
     @pytest.fixture
     def source(self):
-        return contracts.Source(CounterConnector, {"streams": 3, "until": 12, "batch": 3})
+        return contracts.Source({source}, {{"streams": 3, "until": 12}})
 
-
-class TestFile(contracts.SourceConnectorContract):
-    @pytest.fixture
-    def source(self, tmp_path):
-        for name in ("a", "b"):
-            (tmp_path / f"{name}.txt").write_text("".join(f"{name} {number}\n" for number in range(30)))
-        properties = {"file": f"{tmp_path}/*.txt", "batch.size": 5}
-        return contracts.Source(type(installed().connector("file")), properties)
-
-
-class TestKafkaOffsetStore(contracts.OffsetStoreContract):
     @pytest.fixture
     def store(self):
-        return KafkaOffsetStore()
+        return {store}()
+
+    @pytest.fixture
+    def reader_class(self):
+        return {reader}
+
+    @pytest.fixture
+    def fencer(self, {fencer_needs}):
+        return {fencer}
+
+    @pytest.fixture
+    def backend(self, eos):
+        return {backend}(eos.backend)
+"""
+SOUND = {
+    "source": "CounterConnector",
+    "store": "KafkaOffsetStore",
+    "reader": "ReadCommitted",
+    "fencer": "None",
+    "fencer_needs": "",
+    "backend": "broken.Through",
+}
+CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "FencerContract"
+READER, BACKEND = "IsolationReaderContract", "BackendContract"
+CASES = [
+    # (contract, which part, what is put there, the test that finds it, what is said)
+    (CONNECTOR, "source", "bad.Undeclared", "it_says_that_it_is_exactly_once", "unless it says so*refuses it"),
+    (CONNECTOR, "source", "bad.Greedy", "it_makes_no_more_tasks_than_it_may", "tasks.max is 1"),
+    (CONNECTOR, "source", "bad.TwoOwners", "no_source_partition_belongs_to_two", "two tasks own one source partition"),
+    (CONNECTOR, "source", "bad.NumberedShares", "its_shares_survive_the_config", "a share holds what is no text"),
+    (CONNECTOR, "source", "bad.Coarse", "every_record_has_an_offset_of_its_own", "offsets repeat within source part*"),
+    (CONNECTOR, "source", "bad.Behind", "a_task_resumes_right_behind_any", "resumed behind {'next': 0} of *"),
+    (CONNECTOR, "source", "broken.Ahead", "a_task_resumes_right_behind_any", "resumed behind {'next': 2} of *"),
+    (CONNECTOR, "source", "broken.Random", "the_same_source_gives_the_same", "read again, the source gives other *"),
+    (CONNECTOR, "source", "bad.Hashed", "another_process_gets_the_same", "nothing may hang on this one, say the seed*"),
+    (CONNECTOR, "source", "bad.Behind", "killed_at_any_step*poll", "*duplicates*"),
+    (STORE, "store", "bad.SharedKeys", "connectors_do_not_see_each_other", "*they share one topic*"),
+    (
+        STORE,
+        "store",
+        "bad.StartsFromZero",
+        "a_damaged_value_under_an_own_key",
+        "Starting from zero would repeat every*",
+    ),
+    (STORE, "store", "bad.NeverForgets", "an_offset_can_be_forgotten", "*None is a tombstone*"),
+    (
+        FENCER,
+        "fencer",
+        "broken.IdleFencer()",
+        "an_earlier_holder_cannot_commit",
+        "what a zombie still sends reaches no *",
+    ),
+    (READER, "reader", "broken.ShowsAll", "aborted_records_are_shown_to_nobody", "*an aborted record is shown*"),
+    (READER, "reader", "bad.FarSighted", "an_open_transaction_ends_what_is", "*beyond the last stable offset*"),
+    (
+        READER,
+        "reader",
+        "bad.Silent",
+        "every_offset_is_shown_or_accounted",
+        "*offsets are neither shown nor accounted for*",
+    ),
+    (BACKEND, "backend", "bad.NeverAborts", "an_abort_takes_back_every_record", "*an aborted record is visible*"),
+    (
+        BACKEND,
+        "backend",
+        "bad.Lenient",
+        "a_call_out_of_order_raises",
+        "*begin_transaction out of order must raise Ill*",
+    ),
+    (BACKEND, "backend", "bad.OtherPartitioner", "keyed_records_lie_where_javas", "*equal keys meet in equal partit*"),
+    (BACKEND, "backend", "bad.Impostors", "a_successor_shuts_its_predecessor", "*what comes late reaches no reader*"),
+    (BACKEND, "backend", "bad.Nobody", "whoever_holds_a_partition_back", "*so that an operator knows whom to fence*"),
+]
 
 
-class OnCluster:
-    @pytest.fixture(params=["memory", "confluent"])
-    def backend(self, request, cluster):
-        return installed().backend(request.param).connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime())
+def run(pytester, contract, test, **parts):
+    pytester.makepyfile(TEST.format(contract=contract, **{**SOUND, **parts}))
+    first, *more = test.split("*")
+    return pytester.runpytest_inprocess("-pno:cacheprovider", "-k", " and ".join([first, *more]))
 
 
-class TestBackends(OnCluster, contracts.BackendContract):
-    pass
+@pytest.mark.parametrize(("contract", "part", "what", "test", "said"), CASES, ids=[case[2] for case in CASES])
+def test_a_broken_promise_is_found_out_and_named(pytester, contract, part, what, test, said):
+    """A contract is worth what it refuses; the section `broken promise` says what for."""
+    result = run(pytester, contract, test, **{part: what})
+
+    assert result.parseoutcomes().get("failed", 0) >= 1
+    result.stdout.fnmatch_lines(["*- broken promise -*"])
+    result.stdout.fnmatch_lines([f"*{said}*"])
 
 
-class TestFencers(OnCluster, contracts.FencerContract):
-    pass
+@pytest.mark.parametrize(("contract", "test"), sorted({(case[0], case[3]) for case in CASES if case[0] != FENCER}))
+def test_the_same_promise_is_kept_by_sound_parts(pytester, contract, test):
+    """So it is the broken part that is found out."""
+    result = run(pytester, contract, test)
+
+    assert set(result.parseoutcomes()) <= {"passed", "deselected", "warnings"}
 
 
-class TestReaders(OnCluster, contracts.IsolationReaderContract):
-    @pytest.fixture(params=[ReadCommitted, ReadUncommitted])
-    def reader_class(self, request):
-        return request.param
+def test_a_capability_that_does_not_exist_is_refused_with_the_nearest_name(pytester):
+    """Misspelt, it would be lacking everywhere, so the test would never run."""
+    pytester.makepyfile(
+        """
+        import pytest
+        from pytest_eos.contracts import BackendContract
+
+        class TestIt(BackendContract):
+            @pytest.fixture
+            def backend(self, eos):
+                return eos.backend
+
+            @pytest.mark.eos_needs("batch_header")
+            def test_it(self): pass
+        """
+    )
+
+    result = pytester.runpytest_inprocess("-pno:cacheprovider", "-k", "test_it")
+
+    result.stdout.fnmatch_lines(["*there is no capability 'batch_header'; did you mean 'batch_headers'?*"])
+
+
+@pytest.mark.parametrize(
+    ("contract", "fixture"),
+    [(CONNECTOR, "source"), (STORE, "store"), (FENCER, "backend"), (READER, "reader_class"), (BACKEND, "backend")],
+)
+def test_a_contract_without_its_fixture_says_which_to_write(pytester, contract, fixture):
+    """The first error of an author must be the instruction."""
+    pytester.makepyfile(f"from pytest_eos import contracts\nclass TestMine(contracts.{contract}): pass")
+
+    result = pytester.runpytest_inprocess("-pno:cacheprovider", "-x")
+
+    result.stdout.fnmatch_lines([f"*TestMine: define a fixture `{fixture}` that returns *"])
+
+
+class TestCounter(SourceConnectorContract):
+    """The connector that the broken ones above are made of."""
+
+    @pytest.fixture
+    def source(self):
+        return Source(CounterConnector, {"streams": 3, "until": 12, "batch": 3})

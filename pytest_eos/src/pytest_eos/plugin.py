@@ -78,8 +78,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     if report.when == "call" and report.failed:
         for lab in item.stash.get(LABS, []):
             report.sections.append(("eos timeline", lab.timeline_section()))
-    if report.failed and (promise := _promise(item)):
-        report.sections.append(("broken promise", promise))
+        if promise := _promise(item):
+            report.sections.append(("broken promise", promise))
     return report
 
 

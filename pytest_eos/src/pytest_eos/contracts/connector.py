@@ -159,7 +159,8 @@ class SourceConnectorContract:
     ) -> None:
         """F2: another worker finds what was committed, and nothing else."""
         first = eos.starting(source.connector, source.properties)
-        victim = eos.zombies.task(step, worker=first.group)
+        nth = 2 if step is TaskStep.POLL else 1  # then something is committed behind it, however short the source
+        victim = eos.zombies.task(step, task=0, nth=nth, worker=first.group)
         first.group.put(first.name, first.properties)
         victim.await_frozen()
         first.group.kill()

@@ -7,10 +7,10 @@ import pytest
 from eosfw.errors import EosfwError, ProducerFencedError
 from eosfw.protocols import Fencer
 from pytest_eos.contracts.laboratory import WAIT, Lab, record
-from pytest_eos.contracts.on_backend import OnBackend
+from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 
-class FencerContract(OnBackend):
+class FencerContract(OnBackendUnderTest):
     """Inherit it, define the fixture `backend`; define `fencer` too, if it is not the installed one of that name."""
 
     def test_a_fencer_names_itself(self, fencer: Fencer) -> None:

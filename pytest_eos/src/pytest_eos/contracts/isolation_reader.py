@@ -15,7 +15,10 @@ from pytest_eos.contracts.on_backend import OnBackend
 
 
 class IsolationReaderContract(OnBackend):
-    """Inherit it, define the fixtures `reader_class` and `backend`; the class's `name` says which level is meant."""
+    """Inherit it, define the fixture `reader_class`, whose `name` says which level is meant.
+
+    `backend` is the one of `--eos-backend`, unless you define it.
+    """
 
     @pytest.fixture
     def reader_class(self) -> type[IsolationReader]:
@@ -52,7 +55,7 @@ class IsolationReaderContract(OnBackend):
         _transaction(lab, topic, b"aborted too", commit=False)
 
         expected = [b"kept"] if committed_only else [b"aborted", b"kept", b"aborted too"]
-        assert _values(reader, topic) == expected
+        assert _values(reader, topic) == expected, "an aborted record is shown, or a committed one is not"
 
     def test_an_open_transaction_ends_what_is_visible(
         self, lab: Lab, reader: IsolationReader, *, committed_only: bool
@@ -63,7 +66,8 @@ class IsolationReaderContract(OnBackend):
         lab.open_transaction(topic, b"open")
         lab.write(topic, b"behind")
 
-        assert _values(reader, topic) == ([b"before"] if committed_only else [b"before", b"open", b"behind"])
+        expected = [b"before"] if committed_only else [b"before", b"open", b"behind"]
+        assert _values(reader, topic) == expected, "it shows too much, beyond the last stable offset, or too little"
 
     def test_every_offset_is_shown_or_accounted_for(self, lab: Lab, reader: IsolationReader) -> None:
         """ISO: records and gaps together are the whole range, without overlap."""
@@ -75,7 +79,8 @@ class IsolationReaderContract(OnBackend):
 
         offsets = [one for found in reader.read({partition: whole}, WAIT) for one in _offsets(found)]
 
-        assert sorted(offsets) == list(range(whole.start, whole.end))
+        due = list(range(whole.start, whole.end))
+        assert sorted(offsets) == due, "some offsets are neither shown nor accounted for, or both"
 
     def test_bounds_cover_every_partition(self, lab: Lab, reader: IsolationReader) -> None:
         """An empty partition has an empty range."""

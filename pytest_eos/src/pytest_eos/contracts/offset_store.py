@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from eosfw.errors import DamagedDataError, TaskFailedError
-from eosfw.protocols import Backend, OffsetStore
+from eosfw.protocols import OffsetStore
 from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition
 from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab
 from pytest_eos.contracts.on_backend import OnBackend
-from pytest_eos.lab import Eos
 
 _TOPIC = "offsets"
 _PARTITIONS: Sequence[SourcePartition] = (
@@ -30,11 +29,6 @@ _OFFSETS: Sequence[SourceOffset] = (
 
 class OffsetStoreContract(OnBackend):
     """Inherit it, define the fixture `store`; `backend` is the one of `--eos-backend`, unless you define it."""
-
-    @pytest.fixture
-    def backend(self, eos: Eos) -> Backend:
-        """Where the store's records are written and read back."""
-        return eos.backend
 
     @pytest.fixture
     def store(self) -> OffsetStore:

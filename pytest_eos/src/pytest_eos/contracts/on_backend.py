@@ -12,6 +12,7 @@ from eosfw.protocols import Backend, Fencer
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.laboratory import Lab
 from pytest_eos.installed import installed
+from pytest_eos.lab import Eos
 from pytest_eos.markers import suggestion
 
 
@@ -19,9 +20,9 @@ class OnBackend:
     """What contracts over a backend share: its fixtures, the choice of tests by what it declares."""
 
     @pytest.fixture
-    def backend(self) -> Backend:
-        """The backend under test, connected to a cluster on which topics can be made."""
-        raise pytest.UsageError(f"{type(self).__name__}: define a fixture `backend` that returns a connected Backend")
+    def backend(self, eos: Eos) -> Backend:
+        """A backend on a cluster of the test's own; `--eos-backend` chooses it."""
+        return eos.backend
 
     @pytest.fixture
     def lab(self, backend: Backend) -> Iterator[Lab]:
@@ -46,6 +47,15 @@ class OnBackend:
         backend = request.getfixturevalue("backend")
         if lacking := backend.capabilities.lacking(*needed):
             pytest.skip(f"backend {backend.name!r} does not declare {', '.join(lacking)}")
+
+
+class OnBackendUnderTest(OnBackend):
+    """The same, where the backend is what is tested: nobody may test the usual one by mistake."""
+
+    @pytest.fixture
+    def backend(self) -> Backend:
+        """The backend under test, connected to a cluster on which topics can be made."""
+        raise pytest.UsageError(f"{type(self).__name__}: define a fixture `backend` that returns a connected Backend")
 
 
 def _refuse_unknown(needed: Sequence[str]) -> None:

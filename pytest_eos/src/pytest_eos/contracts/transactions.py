@@ -17,7 +17,7 @@ from eosfw.errors import (
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch
 from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, Lab, record
-from pytest_eos.contracts.on_backend import OnBackend
+from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 needs_transactions = pytest.mark.eos_needs("transactions", "read_committed")
 CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
@@ -29,7 +29,7 @@ CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
 }
 
 
-class TransactionContract(OnBackend):
+class TransactionContract(OnBackendUnderTest):
     """Part of BackendContract: for backends that declare `transactions`."""
 
     # --- all or nothing

@@ -1,0 +1,192 @@
+"""Parts that keep all of a contract but one promise; each must be told which."""
+
+from __future__ import annotations
+
+from tests.pytest_eos.broken import Through
+from tests.pytest_eos.counter import CounterConnector, CounterTask
+
+from eosfw.builtin.isolation import ReadCommitted
+from eosfw.builtin.offset_store import KafkaOffsetStore
+from eosfw.connectors import ExactlyOnceSupport
+from eosfw.errors import DamagedDataError, IllegalStateError
+from eosfw.protocols import Gap, IsolationLevel
+from eosfw.records import ProducerRecord, SourceRecord
+
+# --- connectors
+
+
+class Undeclared(CounterConnector):
+    """Does not say whether it is exactly once."""
+
+    def exactly_once_support(self, config) -> ExactlyOnceSupport | None:
+        return None
+
+
+class Greedy(CounterConnector):
+    """Makes a task for every stream, whatever it may."""
+
+    def task_configs(self, config, max_tasks):
+        return super().task_configs(config, config["streams"])
+
+
+class TwoOwners(CounterConnector):
+    """Gives every task all streams."""
+
+    def task_configs(self, config, max_tasks):
+        return list(super().task_configs(config, 1)) * min(2, max_tasks)
+
+
+class NumberedShares(CounterConnector):
+    """Puts numbers into shares, which are texts when they come back from the config topic."""
+
+    def task_configs(self, config, max_tasks):
+        return [{**share, "number": number} for number, share in enumerate(super().task_configs(config, max_tasks))]
+
+
+class CoarseTask(CounterTask):
+    """One offset for a whole batch: what lies within it has no identity."""
+
+    def offset_behind(self, number: int) -> int:
+        return number // 4 * 4
+
+
+class Coarse(CounterConnector):
+    task = CoarseTask
+
+
+class BehindTask(CounterTask):
+    """States the offset before a record, not behind it."""
+
+    def offset_behind(self, number: int) -> int:
+        return number
+
+
+class Behind(CounterConnector):
+    task = BehindTask
+
+
+class HashedTask(CounterTask):
+    """Reads in an order that hangs on this process's seed of `hash`."""
+
+    def record(self, stream: str, number: int) -> SourceRecord:
+        found = super().record(stream, number)
+        value = b"%d" % hash(found.value)
+        return SourceRecord(found.topic, value, None, found.source_partition, found.source_offset)
+
+
+class Hashed(CounterConnector):
+    task = HashedTask
+
+
+# --- offset stores
+
+
+class SharedKeys(KafkaOffsetStore):
+    """Forgets whose offset it is."""
+
+    def encode(self, connector, topic, offsets):
+        return super().encode("anybody", topic, offsets)
+
+    def decode(self, connector, committed):
+        return super().decode("anybody", committed)
+
+
+class StartsFromZero(KafkaOffsetStore):
+    """Takes what it cannot read for nothing."""
+
+    def decode(self, connector, committed):
+        try:
+            return super().decode(connector, committed)
+        except DamagedDataError:
+            return {}
+
+
+class NeverForgets(KafkaOffsetStore):
+    """Writes an empty offset where a tombstone is due."""
+
+    def encode(self, connector, topic, offsets):
+        return super().encode(connector, topic, [(partition, offset or {}) for partition, offset in offsets])
+
+
+# --- readers
+
+
+class Silent(ReadCommitted):
+    """Shows no gap."""
+
+    def read(self, ranges, stall_timeout):
+        return (found for found in super().read(ranges, stall_timeout) if not isinstance(found, Gap))
+
+
+class FarSighted(ReadCommitted):
+    """Shows what is still open."""
+
+    level = IsolationLevel.READ_UNCOMMITTED
+
+
+# --- backends
+
+
+class OtherProducers(Through):
+    """A backend whose producers differ."""
+
+    how: type[Through]
+
+    def producer(self, transactional_id, **how):
+        return self.how(self.real.producer(transactional_id, **how))
+
+
+class CommittingProducer(Through):
+    def abort_transaction(self, timeout):
+        self.real.commit_transaction(timeout)
+
+
+class NeverAborts(OtherProducers):
+    how = CommittingProducer
+
+
+class LenientProducer(Through):
+    def begin_transaction(self):
+        try:
+            self.real.begin_transaction()
+        except IllegalStateError:
+            return
+
+
+class Lenient(OtherProducers):
+    """Takes a second begin for the first."""
+
+    how = LenientProducer
+
+
+class ModuloProducer(Through):
+    def send(self, record: ProducerRecord, on_delivery=None):
+        partition = record.partition if record.key is None else len(record.key) % 7
+        self.real.send(
+            ProducerRecord(record.topic, record.value, record.key, partition, record.timestamp, record.headers),
+            on_delivery,
+        )
+
+
+class OtherPartitioner(OtherProducers):
+    how = ModuloProducer
+
+
+class Impostors(Through):
+    """Gives every producer an id of its own, so that none shuts another out."""
+
+    made = 0
+
+    def producer(self, transactional_id, **how):
+        self.made += 1
+        real = self.real.producer(transactional_id and f"{transactional_id}-{self.made}", **how)
+        return Through(real)
+
+
+class Nobody(Through):
+    """Says that nobody holds a partition back."""
+
+    def admin(self, properties=None):
+        admin = Through(self.real.admin(properties))
+        admin.open_transactions = lambda _: []
+        return admin
