@@ -20,4 +20,8 @@ ELSEWHERE = (
     Elsewhere("python -m venv .venv && . .venv/bin/activate", _NETWORK, ".ci/run", "-m venv"),
     Elsewhere("pip install uv && uv run tox", "it would run these tests", ".ci/run", "uv run --quiet tox"),
     Elsewhere("pip install uv && uv run eosfw demo", _NETWORK, ".ci/run", "uv run --quiet eosfw demo"),
+    Elsewhere(
+        "pip install eosfw eosfw-memory eosfw-file eosfw-spark", _NETWORK, "tests/packaging/test_wheels.py", "install"
+    ),
+    Elsewhere("pip install jgo", _NETWORK, "pyproject.toml", '"jgo"'),
 )

@@ -127,7 +127,8 @@ class Reader:
             for group, members in project.get("entry-points", {}).items()
         ]
         (info / "entry_points.txt").write_text("".join(points))
-        self._terminal.environment["PYTHONPATH"] = f"{self._folder}{os.pathsep}{self._folder / 'src'}"
+        path = [str(self._folder), str(self._folder / "src"), os.environ.get("PYTHONPATH", "")]
+        self._terminal.environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 
 
 def _evaluator(run: Callable[[Example], None]) -> Callable[[Example], None]:

@@ -14,6 +14,7 @@ from typing import IO
 
 HOME = "/home/me"
 """How pages write the folder that a reader works in."""
+_DOCUMENT = re.compile(r"[^\n]*<<'(\w+)'\n.*?^\1$", re.DOTALL | re.MULTILINE)
 _ECHO_STATUS = "echo $?"
 _FOREIGN = ("PYTEST_", "EOS_", "VIRTUAL_ENV", "COV_")
 _VARIES = (
@@ -35,10 +36,16 @@ class Typed:
 
 
 def typed(block: str) -> Iterator[Typed]:
-    """The commands of a console block; one may go on over lines that end with a backslash."""
+    """The commands of a console block; one may go on behind a backslash, or hold a document (`<<'END'`)."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command, _, shown = re.sub(r"\\\n\s*", "", part).partition("\n")
+        document = _DOCUMENT.match(part)
+        command, shown = (document[0], part[document.end() :]) if document else _line(part)
         yield Typed(command.strip(), shown.strip("\n"))
+
+
+def _line(part: str) -> tuple[str, str]:
+    command, _, shown = re.sub(r"\\\n\s*", "", part).partition("\n")
+    return command, shown
 
 
 def agrees(shown: str, said: str) -> bool:

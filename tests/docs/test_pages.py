@@ -13,6 +13,7 @@ from tests.docs.running import NobodyRunsItError, Reader
 from tests.docs.terminal import Terminal, agrees, typed
 
 NEEDS = {
+    "plugins/spark/README.md": "spark",
     "README.md": "spark",
     "docs/tutorial/first-pipeline.md": "spark",
     "docs/how-to/run-a-pipeline.md": "spark",
