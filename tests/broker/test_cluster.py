@@ -47,9 +47,19 @@ def test_its_port_is_open_on_return_and_free_after_close_with_no_thread_left():
 
 
 def test_closing_twice_is_harmless():
+    threads = set(threading.enumerate())
     cluster = start()
     cluster.close()
+    successor = start(listeners=cluster.bootstrap_servers)
+
     cluster.close()
+
+    host, port = successor.bootstrap_servers.split(":")
+    socket.create_connection((host, int(port))).close()  # the port is another's by now
+    successor.close()
+    assert set(threading.enumerate()) == threads
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port)))
 
 
 def test_a_port_in_use_is_named_with_what_to_do():

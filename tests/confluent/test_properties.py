@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
 
 from eosfw.errors import ConfigError
 from eosfw.waiting import ThreadRuntime
@@ -49,10 +49,13 @@ def test_every_translated_name_is_one_that_librdkafka_knows(name: str) -> None:
     """CFG-07: the table holds no name that the library would refuse."""
     own = {**SERVERS, name: VALUES.get(name, "100")}
 
-    if TABLE[name].clients & Client.PRODUCER:
-        Producer({**translate(own, Client.PRODUCER), "log_level": 0})
-    if TABLE[name].clients & Client.CONSUMER:
-        Consumer({**translate(own, Client.CONSUMER), "log_level": 0})
+    kinds = {Client.PRODUCER: Producer, Client.CONSUMER: Consumer}
+    asked = [client for client in kinds if TABLE[name].clients & client]
+    taken = [kinds[client]({**translate(own, client), "log_level": 0}) for client in asked]
+
+    assert len(taken) == len(asked) > 0
+    with pytest.raises(KafkaException, match="No such configuration property"):
+        Producer({**translate(own, Client.PRODUCER), "log_level": 0, f"{TABLE[name].name}.misspelt": "1"})
 
 
 def test_units_and_names_are_librdkafkas() -> None:
@@ -107,8 +110,12 @@ def test_java_waits_for_ever_we_wait_for_a_deadline(forever: str) -> None:
 
 def test_delivery_never_outlives_its_transaction() -> None:
     """CFG-08: librdkafka refuses a longer one, Java's default would be for ever."""
-    backend = ConfluentBackend.connect(SERVERS, ThreadRuntime())
+    backend, forever = ConfluentBackend.connect(SERVERS, ThreadRuntime()), {"delivery.timeout.ms": "2147483647"}
+    raw = {**translate(SERVERS, Client.PRODUCER, forever), "transactional.id": "id", "transaction.timeout.ms": 5000}
+    with pytest.raises(KafkaException, match=r"`message.timeout.ms` must be set <= `transaction.timeout.ms`"):
+        Producer(raw)
 
-    producer = backend.producer("id", transaction_timeout=5.0, properties={"delivery.timeout.ms": "2147483647"})
+    producer = backend.producer("id", transaction_timeout=5.0, properties=forever)
 
+    assert producer.transactional_id == "id"
     producer.close()

@@ -10,7 +10,7 @@ import pytest
 
 from eosfw.errors import ConfigError, PluginError
 from eosfw.pipeline import ClusterChoice, Options, Pipeline, check
-from eosfw.pipeline.checking import backend_of
+from eosfw.pipeline.checking import backend_of, pipeline_problems
 from eosfw.protocols import Step, StepInput
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import Found, Source
@@ -43,8 +43,11 @@ def told(pipeline: Pipeline, plugins: Plugins, **options: Any) -> str:
 
 
 def test_a_good_pipeline_passes(pipeline: Make, plugins: Plugins) -> None:
-    check(pipeline(), plugins, ThreadRuntime())
-    check(replace(pipeline(), cluster=EMBEDDED), plugins, ThreadRuntime())
+    flows = [pipeline(), replace(pipeline(), cluster=EMBEDDED)]
+    for flow in flows:
+        check(flow, plugins, ThreadRuntime())
+
+    assert [pipeline_problems(flow, plugins, ThreadRuntime(), steps_only=False) for flow in flows] == [[], []]
 
 
 def test_steps_that_cannot_run_here_are_told_before_anything_starts(pipeline: Make, plugins: Plugins) -> None:

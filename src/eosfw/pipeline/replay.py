@@ -41,8 +41,16 @@ def replayed(run: LocalRun, name: str) -> Iterator[Sequence[SourceRecord]]:
         ]
         yield from _polled(tasks, goal, run.runtime)
     if goal.left:
-        unmet = ", ".join(str(dict(partition)) for partition, _ in goal.left.values())
-        raise DamagedDataError(f"the source of connector {name!r} could not be replayed: never met again: {unmet}")
+        raise DamagedDataError(_unmet(name, goal, len(tasks)))
+
+
+def _unmet(name: str, goal: _Goal, tasks: int) -> str:
+    partitions = ", ".join(str(dict(partition)) for partition, _ in goal.left.values())
+    return (
+        f"the source of connector {name!r} could not be replayed: never met again: {partitions}; either the source "
+        f"changed, or none of its {tasks} tasks has these source partitions now: a connector must give each of them to "
+        f"some task whatever `tasks.max` is"
+    )
 
 
 def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:
