@@ -9,7 +9,7 @@ the wire's event loop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -52,7 +52,7 @@ class Broker:
         self.topics = Topics()
         self._lock = runtime.lock()
         self._runtime = runtime
-        self._started_wall, self._started = runtime.wall(), runtime.now()
+        self._began = runtime.wall() - runtime.now()
         self.coordinator = TransactionCoordinator(
             TopicTransactionLog(self.transaction_log),
             self._write_marker,
@@ -62,7 +62,7 @@ class Broker:
 
     def now_ms(self) -> int:
         """Milliseconds since 1970 by a clock that never goes back, so that no timeout is cut short or drawn out."""
-        return int((self._started_wall + self._runtime.now() - self._started) * 1000)
+        return int((self._began + self._runtime.now()) * 1000)
 
     # --- the door, for the wire and for callers inside the process alike
 
@@ -70,6 +70,11 @@ class Broker:
         """Run a handler; any thread may call. Call `settle` once the answer is on its way."""
         with self._lock:
             return handler(self, request, context)
+
+    def serve_each(self, handler: Handler, requests: Iterable[Any], context: Context) -> list[Answer]:
+        """Run a handler, of a kind that never puts its answer off, for many requests in one go."""
+        with self._lock:
+            return [handler(self, request, context) for request in requests]  # type: ignore[misc]
 
     def attempt(self, deferred: Deferred, *, expired: bool) -> Answer | None:
         """Try a deferred answer again."""

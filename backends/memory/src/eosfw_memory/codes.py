@@ -70,6 +70,6 @@ class KafkaError(Exception):
     """A request, or a part of one, is refused with a code of Kafka's protocol."""
 
     def __init__(self, code: Code, message: str = "") -> None:
-        super().__init__(message or code.name)
+        super().__init__(message or code._name_)
         self.code = code
         self.message = message

@@ -17,6 +17,8 @@ class TopicTransactionLog:
 
     def __init__(self, topic: Callable[[], Topic]) -> None:
         self._topic = topic
+        self._partitions: tuple[Partition, ...] = ()
+        """Those of the topic once it was made: nobody may delete it."""
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         """Write one change; nothing is written when it raises."""
@@ -35,8 +37,9 @@ class TopicTransactionLog:
             yield from _changes(partition)
 
     def _partition(self, transactional_id: str) -> Partition:
-        partitions = self._topic().partitions
-        return partitions[partition_for(transactional_id, len(partitions))]
+        if not self._partitions:
+            self._partitions = self._topic().partitions
+        return self._partitions[partition_for(transactional_id, len(self._partitions))]
 
 
 def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | None]]:

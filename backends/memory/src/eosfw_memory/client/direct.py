@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
-from eosfw.errors import EosfwError
+from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.waiting import Event, Runtime
 from eosfw_memory.broker import Broker, Context, Handler
 from eosfw_memory.client.apis import Api, Fields
@@ -14,6 +14,8 @@ from eosfw_memory.deferred import Answer, Deferred
 
 _SLICE = 0.25
 """Seconds one wait may take before it is looked whether the cluster is still there."""
+_TURN = 100
+"""Requests of many that are served before others get their turn."""
 
 
 @cache
@@ -58,12 +60,40 @@ class DirectNetwork:
         except EosfwError:
             raise
         except Exception as why:  # on the wire such a mistake would cost the client its connection
-            raise NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}") from why
+            raise self._failed(api, why) from why
         finally:
             broker.settle()
         if answer is None:
             raise NoAnswerError(f"{api.name} at {self.servers}: the broker has no answer")
         return answer
+
+    def call_each(
+        self,
+        api: Api,
+        requests: Sequence[Fields],
+        deadline: float,
+    ) -> Sequence[Answer | ClusterUnavailableError]:
+        answers: list[Answer | ClusterUnavailableError] = []
+        for first in range(0, len(requests), _TURN):
+            some = requests[first : first + _TURN]
+            try:
+                answers += self._served(api, some)
+            except ClusterUnavailableError as why:
+                answers += [why] * len(some)
+        return answers
+
+    def _served(self, api: Api, requests: Sequence[Fields]) -> Sequence[Answer]:
+        self._refuse_if_closed(api)
+        handler, context = _door(api)
+        try:
+            return self._broker.serve_each(handler, requests, context)
+        except Exception as why:
+            raise self._failed(api, why) from why
+        finally:
+            self._broker.settle()
+
+    def _failed(self, api: Api, why: Exception) -> NoAnswerError:
+        return NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}")
 
     def _awaited(self, api: Api, deferred: Deferred, deadline: float) -> Answer:
         until = min(deadline, self._runtime.now() + deferred.timeout_ms / 1000)

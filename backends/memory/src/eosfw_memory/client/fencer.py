@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Final, Protocol, Self, TypeAlias, runtime_checkable
 
-from eosfw.errors import ConfigError, EosfwError, FatalError, Problem, RetriableError
+from eosfw.errors import ClusterUnavailableError, ConfigError, EosfwError, FatalError, Problem, RetriableError
 from eosfw.protocols import Backend
 from eosfw.waiting import Runtime
-from eosfw_memory.client.channel import ClosedError
+from eosfw_memory.client.apis import INIT_PRODUCER_ID, Fields, milliseconds
+from eosfw_memory.client.channel import Channel, ClosedError
+from eosfw_memory.client.errors import INIT, LOST_COORDINATOR, RETRIABLE, ours
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.client.routing import Routes
-from eosfw_memory.client.transactions import Coordination
+from eosfw_memory.client.transactions import initialise_request
+from eosfw_memory.codes import Code
 
-_TRANSACTION_TIMEOUT = 10.0
+_TRANSACTION_TIMEOUT: Final = milliseconds(10.0)
 """Stored with the id until its next owner initialises; no transaction is opened meanwhile, so any legal value does."""
+_Told: TypeAlias = int | EosfwError
+"""What came back for one id: a code of the coordinator's, or why there is none."""
 
 
 @runtime_checkable
@@ -49,21 +54,63 @@ class MemoryFencer:
         if self._closed:
             raise FatalError("this fencer was closed")
         patience = Patience(self._runtime, self._runtime.now() + timeout)
-        outcomes: dict[str, EosfwError | None] = {}
-        left = victims
-        while left:
-            outcomes |= {victim: self._attempt(victim, patience) for victim in left}
-            left = [victim for victim in left if isinstance(outcomes[victim], RetriableError)]
-            if left and not patience.again():
+        waiting = {victim: initialise_request(victim, _TRANSACTION_TIMEOUT) for victim in victims}
+        told: dict[str, _Told] = {}
+        while waiting:
+            told |= self._ask(waiting, patience)
+            waiting = {victim: request for victim, request in waiting.items() if _may_change(told[victim])}
+            if waiting and not patience.again():
                 break
-        return {victim: outcomes[victim] for victim in victims}
+        return {victim: self._outcome(victim, told[victim]) for victim in victims}
 
     def close(self) -> None:
         self._closed = True
         self._routes.network.close()
 
-    def _attempt(self, victim: str, patience: Patience) -> EosfwError | None:
-        found = Coordination(self._routes, victim).try_to_shut_out(_TRANSACTION_TIMEOUT, patience)
-        if isinstance(found, ClosedError):
-            raise found
-        return found
+    def _ask(self, waiting: Mapping[str, Fields], patience: Patience) -> Mapping[str, _Told]:
+        """One attempt to shut holders out."""
+        told: dict[str, _Told] = {}
+        for channel, victims in self._by_coordinator(waiting, told, patience).items():
+            requests = [waiting[victim] for victim in victims]
+            answers = channel.call_each(INIT_PRODUCER_ID, requests, patience.deadline)
+            for victim, answer in zip(victims, answers, strict=True):
+                found = answer if isinstance(answer, EosfwError) else answer["error_code"]
+                told[victim] = found  # type: ignore[assignment]
+                # Shutting out twice does no harm, so a lost answer is no reason to give up.
+                if found in LOST_COORDINATOR or isinstance(found, EosfwError):
+                    self._routes.forget_coordinator(victim)
+        return told
+
+    def _by_coordinator(
+        self, waiting: Mapping[str, Fields], told: dict[str, _Told], patience: Patience
+    ) -> Mapping[Channel, list[str]]:
+        """Who is to be asked about whom; `told` gets why where nobody is found."""
+        grouped: dict[Channel, list[str]] = {}
+        try:
+            self._routes.look_up_coordinators(tuple(waiting), patience)
+        except ClosedError:
+            raise
+        except EosfwError as why:
+            told |= dict.fromkeys(waiting, why)
+            return grouped
+        for victim in waiting:
+            try:
+                grouped.setdefault(self._routes.coordinator(victim, patience), []).append(victim)
+            except ClosedError:
+                raise
+            except EosfwError as why:
+                told[victim] = why
+        return grouped
+
+    def _outcome(self, victim: str, told: _Told) -> EosfwError | None:
+        if isinstance(told, EosfwError):
+            return told
+        if told == Code.NONE:
+            return None
+        what = f"{INIT_PRODUCER_ID.name} of {victim!r} at {self._routes.network.servers}"
+        why = ours(told, INIT, what)
+        return ClusterUnavailableError(f"{what}: the coordinator is busy: {why}") if told in RETRIABLE else why
+
+
+def _may_change(told: _Told) -> bool:
+    return isinstance(told, RetriableError) if isinstance(told, EosfwError) else told in RETRIABLE

@@ -124,13 +124,22 @@ class Routes:
             found = self._coordinators[transactional_id] = self._find_coordinator(transactional_id, patience)
         return self.network.at(found)
 
+    def look_up_coordinators(self, transactional_ids: Sequence[str], patience: Patience) -> None:
+        """Find many coordinators with one question, as far as that goes; `coordinator` asks for what is left."""
+        unknown = [name for name in transactional_ids if name not in self._coordinators]
+        if unknown:
+            answer: Any = self.ask(FIND_COORDINATOR, _find(unknown), patience)
+            found = {each["key"]: each for each in answer.get("coordinators") or ()}
+            for name, each in found.items():
+                if each["error_code"] == Code.NONE:
+                    self._coordinators[name] = Address(each["host"], each["port"])
+
     def forget_coordinator(self, transactional_id: str) -> None:
         """Look again who coordinates an id."""
         self._coordinators.pop(transactional_id, None)
 
     def _find_coordinator(self, transactional_id: str, patience: Patience) -> Address:
-        # Up to version 3 a request carries one key, from 4 on many.
-        request = Fields(key=transactional_id, key_type=_TRANSACTION, coordinator_keys=(transactional_id,))
+        request = _find([transactional_id])
         while True:
             answer: Any = self.ask(FIND_COORDINATOR, request, patience)
             found = answer["coordinators"][0] if answer.get("coordinators") else answer
@@ -139,6 +148,11 @@ class Routes:
             if found["error_code"] not in RETRIABLE or not patience.again():
                 what = f"find the coordinator of {transactional_id!r} at {self.network.servers}"
                 raise ours(found["error_code"], ADMIN, what, found.get("error_message"))
+
+
+def _find(transactional_ids: Sequence[str]) -> Fields:
+    # Up to version 3 a request carries one key, from 4 on many.
+    return Fields(key=transactional_ids[0], key_type=_TRANSACTION, coordinator_keys=tuple(transactional_ids))
 
 
 def brokers_of(metadata: Mapping[str, Any]) -> Mapping[int, Address]:

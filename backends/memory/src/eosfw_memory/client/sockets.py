@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from eosfw.errors import ClusterUnavailableError
 from eosfw.waiting import Runtime
 from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NonsenseError, NotSentError, StrangerError
@@ -37,6 +38,17 @@ class SocketChannel:
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         self.connect(deadline)
         return self._exchange(api, self._version(api), request, deadline)
+
+    def call_each(
+        self, api: Api, requests: Sequence[Fields], deadline: float
+    ) -> Sequence[Answer | ClusterUnavailableError]:
+        return [self._tried(api, request, deadline) for request in requests]
+
+    def _tried(self, api: Api, request: Fields, deadline: float) -> Answer | ClusterUnavailableError:
+        try:
+            return self.call(api, request, deadline)
+        except ClusterUnavailableError as why:
+            return why
 
     def connect(self, deadline: float) -> None:
         """Make the connection unless it stands; NotSentError if that cannot be done."""

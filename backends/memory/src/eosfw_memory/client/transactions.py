@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from datetime import timedelta
 from typing import Any, Final
 
-from eosfw.errors import ClusterUnavailableError, EosfwError
+from eosfw.errors import ClusterUnavailableError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.apis import ADD_PARTITIONS, END_TXN, INIT_PRODUCER_ID, Api, Fields, milliseconds
 from eosfw_memory.client.channel import HopelessError, NoAnswerError
@@ -27,25 +28,9 @@ class Coordination:
 
     def initialise(self, timeout: float, patience: Patience) -> ProducerIdAndEpoch:
         """Take the id over: a higher epoch, everyone before shut out."""
-        answer: Any = self._call(INIT_PRODUCER_ID, _initialise(self.transactional_id, timeout), INIT, patience, _code)
+        request = initialise_request(self.transactional_id, milliseconds(timeout))
+        answer: Any = self._call(INIT_PRODUCER_ID, request, INIT, patience, _code)
         return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
-
-    def try_to_shut_out(self, timeout: float, patience: Patience) -> EosfwError | None:
-        """One attempt to shut holders out; None once done, else why not, retriable or for good (ADM-01)."""
-        what = self._what(INIT_PRODUCER_ID)
-        try:
-            channel = self._routes.coordinator(self.transactional_id, patience)
-            answer: Any = channel.call(INIT_PRODUCER_ID, _initialise(self.transactional_id, timeout), patience.deadline)
-        except EosfwError as why:
-            # Shutting out twice does no harm, so a lost answer is no reason to give up.
-            self._routes.forget_coordinator(self.transactional_id)
-            return why
-        code = answer["error_code"]
-        if code in LOST_COORDINATOR:
-            self._routes.forget_coordinator(self.transactional_id)
-        if code in RETRIABLE:
-            return ClusterUnavailableError(f"{what}: the coordinator is busy: {ours(code, INIT, what)}")
-        return None if code == Code.NONE else ours(code, INIT, what)
 
     def add(self, producer: ProducerIdAndEpoch, partitions: Collection[TopicPartition], patience: Patience) -> None:
         """Let the transaction touch partitions."""
@@ -100,10 +85,11 @@ class Coordination:
         return f"{api.name} of {self.transactional_id!r} at {self._routes.network.servers}"
 
 
-def _initialise(transactional_id: str, timeout: float) -> Fields:
+def initialise_request(transactional_id: str, timeout: timedelta) -> Fields:
+    """The request that takes an id over."""
     return Fields(
         transactional_id=transactional_id,
-        transaction_timeout=milliseconds(timeout),
+        transaction_timeout=timeout,
         producer_id=_NOBODY,
         producer_epoch=_NOBODY,
     )

@@ -11,12 +11,19 @@ from typing import TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, NO_EPOCH, NO_PRODUCER_ID, TransactionMetadata
+from eosfw_memory.coordinators.metadata import (
+    LAST_CLIENT_EPOCH,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    NOT_STARTED,
+    TransactionMetadata,
+)
 from eosfw_memory.coordinators.states import PREPARED, Outcome, TransactionState
 
 Decision: TypeAlias = TransactionMetadata | Code
 
 _S = TransactionState
+_NOWHERE: frozenset[TopicPartition] = frozenset()
 _PREPARING = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
 _AT_REST = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
 
@@ -74,8 +81,8 @@ def _emptied(
         epoch=epoch,
         last_epoch=last_epoch,
         timeout_ms=timeout_ms,
-        partitions=frozenset(),
-        started_ms=-1,
+        partitions=_NOWHERE,
+        started_ms=NOT_STARTED,
         updated_ms=now_ms,
     )
 
@@ -126,7 +133,12 @@ def end(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, outcome
 
 def shut_out(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
     """Abort an ongoing transaction with a raised epoch, so that its holder can neither write nor commit (COR-15)."""
-    return fenced(known).moved(_S.PREPARE_ABORT, updated_ms=now_ms)
+    return aborted(fenced(known), now_ms)
+
+
+def aborted(shut: TransactionMetadata, now_ms: int) -> TransactionMetadata:
+    """Abort a transaction whose epoch was raised."""
+    return shut.moved(_S.PREPARE_ABORT, updated_ms=now_ms)
 
 
 def verify(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, partition: TopicPartition) -> Code:

@@ -21,6 +21,8 @@ from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, Transa
 MAX_TIMEOUT_MS = 900_000
 """Kafka's default for `transaction.max.timeout.ms`."""
 
+_NOWHERE: frozenset[TopicPartition] = frozenset()
+
 WriteMarker = Callable[[TopicPartition, ProducerIdAndEpoch, Outcome], None]
 """Append a control record to a partition; a partition that no longer exists is passed over."""
 
@@ -73,7 +75,7 @@ class TransactionCoordinator:
             known = decisions.created(transactional_id, self.fresh_producer_id(), timeout_ms)
         decided = decisions.initialise(known, expected, timeout_ms, now_ms, self.fresh_producer_id)
         if isinstance(decided, TransactionMetadata) and decided.state is TransactionState.PREPARE_EPOCH_FENCE:
-            self._apply(transactional_id, decisions.shut_out(known, now_ms), now_ms)
+            self._apply(transactional_id, decisions.aborted(decided, now_ms), now_ms)
             raise KafkaError(Code.CONCURRENT_TRANSACTIONS)
         return self._apply(transactional_id, decided, now_ms).producer
 
@@ -163,9 +165,10 @@ class TransactionCoordinator:
 
     def _complete(self, name: str, prepared: TransactionMetadata, now_ms: int) -> None:
         outcome = OUTCOME[prepared.state]
+        producer = prepared.producer
         for partition in sorted(prepared.partitions):
-            self._write_marker(partition, prepared.producer, outcome)
-        done = prepared.moved(COMPLETED[prepared.state], partitions=frozenset(), updated_ms=now_ms)
+            self._write_marker(partition, producer, outcome)
+        done = prepared.moved(COMPLETED[prepared.state], partitions=_NOWHERE, updated_ms=now_ms)
         self._apply(name, done, now_ms)
 
 

@@ -20,10 +20,12 @@ from eosfw_memory.log.batch import (
     NO_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
+    TRANSACTIONAL,
     BatchHeader,
     Buffer,
     TimestampType,
     assemble,
+    assemble_lone,
     read_header,
 )
 from eosfw_memory.log.compression import MAX_UNPACKED, unpack
@@ -86,13 +88,12 @@ def encode_record(
     transactional: bool = False,
 ) -> bytes:
     """Encode a lone record, the same as `encode_batch` does, without the columns."""
-    key_size, key_bytes = (NULL, b"") if key is None else (VARINT[len(key)], key)
-    value_size, value_bytes = (NULL, b"") if value is None else (VARINT[len(value)], value)
+    key_text = NULL if key is None else VARINT[len(key)] + key
+    value_text = NULL if value is None else VARINT[len(value)] + value
     tail = encoded_alone(headers) if headers else NO_HEADERS
-    record = b"".join((_STARTS[0], key_size, key_bytes, value_size, value_bytes, tail))
-    bounds = (timestamp, timestamp)
-    whole = VARINT[len(record)] + record
-    return assemble(whole, 1, bounds, producer, base_sequence=base_sequence, transactional=transactional)
+    size = len(_STARTS[0]) + len(key_text) + len(value_text) + len(tail)
+    record = b"".join((VARINT[size], _STARTS[0], key_text, value_text, tail))
+    return assemble_lone(record, timestamp, producer, base_sequence, TRANSACTIONAL if transactional else 0)
 
 
 def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[bytes], tuple[int, int]]:

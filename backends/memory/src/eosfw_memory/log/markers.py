@@ -8,7 +8,7 @@ from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.log.batch import Buffer, assemble
+from eosfw_memory.log.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Buffer, assemble_lone
 
 _TYPE: Final = {Outcome.ABORT: 0, Outcome.COMMIT: 1}
 _OUTCOME: Final = {number: outcome for outcome, number in _TYPE.items()}
@@ -24,7 +24,7 @@ _BEHIND: Final = b"\x00"
 def marker(producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> bytes:
     """The bytes of a marker, the same as Kafka's."""
     record = _record(outcome, coordinator_epoch)
-    return assemble(record, 1, (now_ms, now_ms), producer, transactional=True, control=True)
+    return assemble_lone(record, now_ms, producer, NO_SEQUENCE, TRANSACTIONAL | CONTROL)
 
 
 @lru_cache

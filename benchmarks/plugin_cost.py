@@ -1,0 +1,72 @@
+"""Measure what a start pays: pytest-eos for an empty run of pytest, the framework for its import (goal 9).
+
+Processor time of child processes, with and without in turn, so that other work on the machine meets both alike; the
+least of many rounds is what the work itself takes. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+GOALS = {"plugin_ms": 15, "import_ms": 60}
+HEAVY = ("confluent_kafka", "kafka", "kio", "pyarrow", "pyspark", "typer")
+SHOW = f"import sys, eosfw; print(*(name for name in {HEAVY!r} if name in sys.modules))"
+
+
+def cpu_ms(*arguments: str) -> float:
+    """Processor time of one interpreter."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
+
+
+def added_ms(plain: list[str], with_it: list[str], rounds: int) -> dict[str, float]:
+    """How much more the second takes: between the least of each, and the median of the rounds' differences."""
+    pairs = [(cpu_ms(*plain), cpu_ms(*with_it)) for _ in range(rounds)]
+    without, within = zip(*pairs, strict=True)
+    differences = [more - less for less, more in pairs]
+    return {
+        "without": round(min(without), 1),
+        "added": round(min(within) - min(without), 1),
+        "added_median": round(statistics.median(differences), 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    rounds = parser.parse_args().rounds
+    loaded = subprocess.run([sys.executable, "-c", SHOW], check=True, capture_output=True, text=True).stdout.split()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test_nothing.py").write_text("def test_nothing(): pass\n")
+        empty = [
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:hypothesispytest",
+            "--rootdir",
+            folder,
+            folder,
+        ]
+        result = {
+            "plugin_ms": added_ms([*empty, "-p", "no:eos"], empty, rounds),
+            "import_ms": added_ms(["-c", "pass"], ["-c", "import eosfw"], rounds),
+            "heavy_modules_imported": loaded,
+            "goals": GOALS,
+        }
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()
