@@ -104,6 +104,22 @@ def test_a_cluster_lost_within_a_transaction_leaves_an_indefinite_outcome(transp
 
 
 @pytest.mark.parametrize("transport", ["direct", "socket"])
+def test_a_transaction_without_records_commits_though_the_cluster_is_gone(transport: str) -> None:
+    """TXN-17: there is nothing to lose, so nobody is asked."""
+    cluster = EmbeddedCluster.start({}, RUNTIME)
+    lab = Lab(connect(cluster.bootstrap_servers, **{"eosfw.transport": transport}), RUNTIME)
+    producer = lab.producer()
+    cluster.close()
+
+    producer.begin_transaction()
+    producer.commit_transaction(BOUND)
+    producer.begin_transaction()
+    with pytest.raises(ClusterUnavailableError):
+        lab.admin.partitions()
+    lab.close()
+
+
+@pytest.mark.parametrize("transport", ["direct", "socket"])
 def test_closing_frees_a_reader_that_waits(embedded: str, transport: str) -> None:
     """LogReader: a read under way on another thread ends by raising."""
     lab = Lab(connect(embedded, **{"eosfw.transport": transport}), RUNTIME)

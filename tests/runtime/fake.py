@@ -40,6 +40,8 @@ class FakeCluster:
     """What the next calls of a name meet: an exception to raise, or something to do first."""
     before: Callable[[str, str | None], None] = lambda *_: None
     capabilities: Capabilities = CAPABILITIES
+    readers: list[IsolationLevel] = field(default_factory=list)
+    """The isolation of each reader that was made."""
 
     def called(self, call: str, transactional_id: str | None = None) -> None:
         self.before(call, transactional_id)
@@ -206,6 +208,7 @@ class FakeBackend:
         return FakeProducer(self.cluster, transactional_id)
 
     def reader(self, isolation: IsolationLevel, *, headers: bool = False, **_: Any) -> FakeReader:
+        self.cluster.readers.append(isolation)
         return FakeReader(self.cluster, isolation, headers=headers)
 
     def admin(self, properties: Mapping[str, str] | None = None) -> FakeAdmin:

@@ -56,3 +56,17 @@ def test_what_is_no_mapping_fails_the_task_by_name(partition, offset):
     """OFF-01."""
     with pytest.raises(TaskFailedError, match="no mapping"):
         OffsetLedger(KEY, {}).note(partition, offset)
+
+
+def test_what_was_not_committed_stays_pending_under_newer_values():
+    """TXN-16: a commit that failed forgets nothing; what came since wins."""
+    book = OffsetLedger(KEY, {})
+    book.note({"p": "a"}, {"o": 1})
+    book.note({"p": "b"}, {"o": 1})
+    failed = list(book.pending())
+    book.note({"p": "a"}, {"o": 2})
+
+    assert failed == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 1})]
+    assert list(book.pending()) == [({"p": "a"}, {"o": 2}), ({"p": "b"}, {"o": 1})]
+    book.committed()
+    assert list(book.pending()) == []

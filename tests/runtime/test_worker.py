@@ -1,0 +1,60 @@
+"""What a worker does for its whole group, one connector beside another."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.protocols import IsolationLevel
+from eosfw.runtime.config_topic import READ_TIMEOUT
+from eosfw.runtime.fencing import ROUND_TIMEOUT, FencingRefusedError
+from eosfw.state.steps import TaskStep
+
+from .stage import Stage
+
+
+@pytest.mark.parametrize(
+    ("support", "isolation"),
+    [
+        ("enabled", IsolationLevel.READ_COMMITTED),
+        ("preparing", IsolationLevel.READ_UNCOMMITTED),
+        ("disabled", IsolationLevel.READ_UNCOMMITTED),
+    ],
+)
+def test_the_config_topic_is_read_at_read_committed_only_where_exactly_once_is_enabled(support, isolation):
+    """LDR-05, UPG-01."""
+    with Stage(exactly_once_source_support=support) as stage:
+        seen = set(stage.cluster.readers)
+
+    assert seen == {isolation}
+
+
+def test_nobody_is_fenced_for_a_connector_that_does_not_exist():
+    """FEN-02: Connect's 404; the config topic is read to its end first."""
+    with Stage() as stage, pytest.raises(FencingRefusedError, match="nobody"):
+        stage.worker._leader.request_fencing("nobody", 0)
+
+    assert not [call for call in stage.cluster.calls if call.startswith("fence")]
+
+
+def test_new_task_configurations_stop_the_tasks_of_their_connector_alone():
+    """FEN-12, CFG-11: its own old tasks end before its new ones are initialised; others go on untouched."""
+    with Stage() as stage:
+        stage.put("c", streams="2", tasks_max="2")
+        stage.put("d", streams="1")
+        stage.until(lambda: stage.worker.status().records > 6)
+        stage.put("c", streams="2", tasks_max="1")
+        stage.until(lambda: any(e.generation == 1 and e.step is TaskStep.COMMITTED for e in stage.events))
+        seen = list(stage.events)
+
+    told = [(e.connector, e.generation, e.step) for e in seen]
+    assert told.count(("c", 0, TaskStep.STOPPED)) == 2
+    last = max(at for at, one in enumerate(told) if one == ("c", 0, TaskStep.STOPPED))
+    assert last < told.index(("c", 1, TaskStep.INIT_PRODUCER))
+    assert ("d", 0, TaskStep.STOPPED) not in told
+
+
+def test_a_worker_waits_as_long_as_connect_does():
+    """CFG-10: 5 s to stop in all, 90 s for a fencing round, 30 s to read the config topic."""
+    with Stage() as stage:
+        assert stage.worker._graceful_timeout == 5.0
+    assert (ROUND_TIMEOUT, READ_TIMEOUT) == (90.0, 30.0)
