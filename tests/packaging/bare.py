@@ -55,6 +55,19 @@ def main() -> None:
     for needed in ("confluent", "file"):
         expect(f"it tells how to get {needed}", f"pip install 'eosfw[{needed}]'" in run.stderr, run.stderr)
 
+    doctor = eosfw("doctor")
+    expect("`eosfw doctor` finds nothing broken: what is optional may be absent", doctor.returncode == 0, doctor)
+    for absent in ("memory", "confluent", "file", "spark", "demo"):
+        expect(f"it tells how to get {absent}", f"pip install 'eosfw[{absent}]'" in doctor.stdout, doctor.stdout)
+    expect("it says nothing on stderr", not doctor.stderr, doctor.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "pipeline.toml").write_text(PIPELINE)
+        asked = eosfw("doctor", "--json", str(Path(folder, "pipeline.toml")))
+    broken = [one["found"] for one in json.loads(asked.stdout)["findings"] if one["health"] == "broken"]
+    expect("`eosfw doctor` of a file that needs more ends with status 3", asked.returncode == 3, asked)
+    for needed in ("confluent", "file"):
+        expect(f"it names {needed}", any(f"pip install 'eosfw[{needed}]'" in found for found in broken), broken)
+
     demo = eosfw("demo")
     expect("`eosfw demo` tells how to get it", "pip install 'eosfw[demo]'" in demo.stderr, demo.stderr)
 

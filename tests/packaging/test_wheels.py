@@ -11,7 +11,7 @@ import pytest
 
 BARE = Path(__file__).with_name("bare.py")
 PACKAGES = {
-    "eosfw": ["eosfw"],
+    "eosfw": ["eosfw", "eosfw_command"],
     "eosfw-memory": ["eosfw_memory"],
     "eosfw-confluent": ["eosfw_confluent"],
     "eosfw-file": ["eosfw_file"],

@@ -1,0 +1,71 @@
+"""Ctrl-C is answered in one sentence at any moment of the command's life (rulings 16 and 17)."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import atexit, os, signal, sys
+from eosfw_command import main
+
+class Moment:
+    def find_spec(self, name, path=None, target=None):
+        if name == "MOMENT":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Moment())
+sys.modules.pop("signal")
+if "MOMENT" == "exit":
+    atexit.register(os.kill, os.getpid(), signal.SIGINT)
+main()
+"""
+
+
+def interrupted_at(moment: str, *, before: object = signal.SIG_DFL) -> subprocess.CompletedProcess[str]:
+    """Run `eosfw plugins`; it is interrupted as soon as it looks for a module of this name."""
+    script = SCRIPT.replace("MOMENT", moment)
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, "plugins"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, before),
+    )
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["signal", "eosfw", "eosfw.config.definition", "eosfw.cli", "tempfile", "typer", "eosfw.cli.app", "eosfw.cli.doctor"],
+)
+def test_while_the_command_is_imported(moment) -> None:
+    done = interrupted_at(moment)
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "eosfw: interrupted\n")
+
+
+@pytest.mark.parametrize("moment", ["eosfw.registry", "eosfw_memory.hooks"])
+def test_while_the_command_does_its_work(moment) -> None:
+    done = interrupted_at(moment)
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "eosfw: interrupted\n")
+
+
+def test_while_python_ends() -> None:
+    done = interrupted_at("exit")
+
+    assert (done.returncode, done.stderr) == (130, "eosfw: interrupted\n")
+    assert done.stdout.startswith("ROLE")
+
+
+def test_a_command_that_was_started_not_to_be_interrupted_is_not() -> None:
+    """What a shell puts in the background ignores Ctrl-C."""
+    done = interrupted_at("eosfw", before=signal.SIG_IGN)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
