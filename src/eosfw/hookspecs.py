@@ -3,6 +3,7 @@
 A plugin is a module named by an entry point in group `eosfw`; it decorates functions of these names with `@hookimpl`.
 Each returns classes that name themselves (`name = "..."`); two classes of one role and name are refused by naming both
 distributions. The framework's own parts enter by the same door. Contracts: `eosfw.protocols`, `eosfw.connectors`.
+A plugin that says `eosfw_api = 1` is refused, by name, by a framework whose hooks have become others.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
 
 PROJECT = "eosfw"
+API = 1
+"""Counts up when a hook, or what it must return, changes so that older plugins cannot work."""
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 

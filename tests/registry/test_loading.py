@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from eosfw import ConfigDef, SourceConnector, SourceTask, hookimpl
+from eosfw import ConfigDef, SourceConnector, SourceTask, hookimpl, hookspecs
 from eosfw.errors import PluginError
 from eosfw.registry import Plugins, load_plugins
 
@@ -87,6 +88,39 @@ def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_work(error: Ba
     assert only_failure(plugins)[0] == "broken"
     assert type(error).__name__ in only_failure(plugins)[1]
     assert isinstance(plugins.connector("counter"), Counter)
+
+
+@pytest.mark.parametrize("where", ["import", "hook"])
+def test_a_plugin_that_hangs_is_named_and_left_alone(where: str) -> None:
+    """Hostile input 12: whether it is imported or asked; the others work, the command goes on."""
+    hanging = threading.Event()
+    hang: Callable[[], Any] = lambda: hanging.wait(60)  # noqa: E731
+    slow = Door("entry", Dist("slow"), hang) if where == "import" else door("slow", eosfw_connectors=hang)
+
+    plugins = load_plugins([slow, good()], patience=0.05)
+
+    assert only_failure(plugins) == ("slow", "it did not answer within 0.05 s; what hangs there is left alone")
+    assert isinstance(plugins.connector("counter"), Counter)
+    hanging.set()
+
+
+def test_a_plugin_of_another_version_of_the_interface_is_named() -> None:
+    """Hostile input 12."""
+    made = module(eosfw_connectors=lambda: [Counter])
+    made.eosfw_api = 7  # type: ignore[attr-defined]
+    plugins = load_plugins([Door("entry", Dist("future"), lambda: made), good()])
+
+    owner, reason = only_failure(plugins)
+    assert owner == "future"
+    assert "version 7 of the plugin interface; this eosfw has 1" in reason
+    assert plugins.names("connector") == ("counter",)
+
+
+def test_a_plugin_that_names_this_version_of_the_interface_is_loaded() -> None:
+    made = module(eosfw_connectors=lambda: [Counter])
+    made.eosfw_api = hookspecs.API  # type: ignore[attr-defined]
+
+    assert load_plugins([Door("entry", Dist("present"), lambda: made)]).names("connector") == ("counter",)
 
 
 def test_ctrl_c_while_plugins_load_is_not_swallowed() -> None:
@@ -195,11 +229,18 @@ def test_a_connector_is_found_by_name_class_or_place(spelling: str) -> None:
     assert isinstance(load_plugins([good()]).connector(spelling), Counter)
 
 
-def test_a_module_that_no_plugin_registered_is_not_imported() -> None:
-    with pytest.raises(PluginError):
-        load_plugins([good()]).connector("antigravity:Fly")
+@pytest.mark.parametrize(
+    "spelling", ["antigravity:Fly", "antigravity.Fly", "os:system", "subprocess.Popen", "os:_exit"]
+)
+def test_a_module_that_no_plugin_registered_is_neither_imported_nor_called(spelling: str) -> None:
+    """Hostile input 13: a dotted path is a name to look up, never an instruction."""
+    before = set(sys.modules)
+
+    with pytest.raises(PluginError, match="no connector"):
+        load_plugins([good()]).connector(spelling)
 
     assert "antigravity" not in sys.modules
+    assert set(sys.modules) - before == set()
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_with_what_does_not_work() -> None:

@@ -9,9 +9,12 @@ import pluggy
 
 from eosfw import hookspecs
 from eosfw.config.definition import nearest
+from eosfw.errors import PluginError
 from eosfw.installed import doors
 from eosfw.registry.checks import ROLES, fault_of
 from eosfw.registry.lookup import Found, PluginFailure, Plugins, Source, said
+from eosfw.registry.patience import PATIENCE, called_within
+from eosfw.waiting import Runtime, ThreadRuntime
 
 GROUP = "eosfw"
 
@@ -43,11 +46,16 @@ class EntryPoint(Protocol):
         """Import what it names."""
 
 
-def load_plugins(entry_points: Iterable[EntryPoint] | None = None) -> Plugins:
-    """Load every plugin on its own; what is broken is kept as a failure and leaves the others working."""
+def load_plugins(
+    entry_points: Iterable[EntryPoint] | None = None, *, patience: float = PATIENCE, runtime: Runtime | None = None
+) -> Plugins:
+    """Load every plugin on its own; what is broken is kept as a failure and leaves the others working.
+
+    One that does not answer within `patience` seconds, each time it is called, counts as broken.
+    """
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
-    loader = _Loader(manager)
+    loader = _Loader(manager, lambda call: called_within(patience, call, runtime or ThreadRuntime()))
     if entry_points is None:
         entry_points, unreadable = doors(GROUP)
         loader.failures += [PluginFailure(one.name, "?", one.reason) for one in unreadable]
@@ -59,8 +67,8 @@ def load_plugins(entry_points: Iterable[EntryPoint] | None = None) -> Plugins:
 class _Loader:
     """Goes through entry points one by one, then through hook implementations one by one (ruling 36)."""
 
-    def __init__(self, manager: pluggy.PluginManager) -> None:
-        self._manager = manager
+    def __init__(self, manager: pluggy.PluginManager, bounded: Callable[[Callable[[], Any]], Any]) -> None:
+        self._manager, self._bounded = manager, bounded
         self._sources: dict[str, Source] = {}
         self.failures: list[PluginFailure] = []
 
@@ -68,7 +76,7 @@ class _Loader:
         """Import and register one plugin."""
         source = _source(entry_point)
         key = f"{source.distribution}:{source.entry_point}"
-        module = self._guarded(source, entry_point.load)
+        module = self._guarded(source, lambda: self._bounded(entry_point.load))
         if module is None or self._guarded(source, lambda: self._register(module, key)) is None:
             return
         self._sources[key] = source
@@ -93,10 +101,16 @@ class _Loader:
                     yield Found(role, cls, source)
 
     def _classes(self, source: Source, hook: Callable[[], Iterable[type[Any]]]) -> list[type[Any]]:
-        classes: list[type[Any]] | None = self._guarded(source, lambda: list(hook()))
+        classes: list[type[Any]] | None = self._guarded(source, lambda: self._bounded(lambda: list(hook())))
         return classes or []
 
     def _register(self, module: Any, key: str) -> str | None:
+        wanted = getattr(module, "eosfw_api", hookspecs.API)
+        if wanted != hookspecs.API:
+            raise PluginError(
+                f"it is written for version {wanted!r} of the plugin interface; this eosfw has {hookspecs.API}: "
+                f"install versions of the two that fit"
+            )
         try:
             return self._manager.register(module, name=key)
         except pluggy.PluginValidationError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eosfw.config.definition import nearest
-from eosfw.errors import PluginError
+from eosfw.errors import EosfwError, PluginError
 from eosfw.installed import extras
 
 if TYPE_CHECKING:
@@ -180,6 +180,8 @@ def _remedy(name: str, known: Iterable[str]) -> str:
 
 
 def said(error: BaseException) -> str:
-    """An exception in one line: its class, its text."""
+    """An exception in one line: its text, with its class unless it was raised for people."""
     text = " ".join(str(error).split())
+    if isinstance(error, EosfwError) and text:
+        return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
