@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.observe import Freeze, Gates, History, Outcome
 from eosfw.observe.timeline import svg, text
-from eosfw.observe.timeline.layout import Picture, Scale, layout, ticks
+from eosfw.observe.timeline.layout import Picture, Scale, lasting, layout, ticks
 from eosfw.state.steps import TaskStep
 from eosfw.waiting import ThreadRuntime
 
@@ -186,3 +186,9 @@ def test_gates_tell_the_timeline_what_they_held() -> None:
 
     assert spawned.join(5)
     assert [held.event.step for held in gates.freezes()] == [TaskStep.COMMIT]
+
+
+def test_a_short_time_is_not_called_nothing():
+    """A whole test takes milliseconds on a virtual clock."""
+    assert lasting(0.026) == "26 ms"
+    assert lasting(12.34) == "12.3 s"

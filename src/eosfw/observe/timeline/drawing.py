@@ -19,6 +19,7 @@ from eosfw.observe.timeline.layout import (
     Row,
     Zombie,
     group_name,
+    lasting,
 )
 
 FONTS = 'Inter, "Segoe UI", "Helvetica Neue", Helvetica, Arial, "DejaVu Sans", sans-serif'
@@ -76,7 +77,7 @@ def _header(picture: Picture, title: str) -> Iterator[str]:
     commits = "committed transactions" if picture.transactional else "commits of offsets"
     numbers = (
         f"{picture.records:,} records in {picture.transactions:,} {commits}  ·  {zombies}"
-        f"  ·  {picture.scale.seconds:.1f} s"
+        f"  ·  {lasting(picture.scale.seconds)}"
     )
     yield text(EDGE, 58, numbers, "numbers")
     x = float(EDGE)
@@ -223,7 +224,8 @@ def _axis(picture: Picture) -> Iterator[str]:
 
 def seconds(at: float, picture: Picture) -> str:
     """A moment as the axis counts it."""
-    return f"{at - picture.scale.start:.2f} s"
+    passed = at - picture.scale.start
+    return f"{passed:.2f} s" if picture.scale.seconds >= 1 else lasting(passed)
 
 
 def box(

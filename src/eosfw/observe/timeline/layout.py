@@ -32,6 +32,11 @@ HAIR = 1.5
 """Bars thinner than this always do."""
 
 
+def lasting(seconds: float) -> str:
+    """How long something took, so that a short one is not called nothing."""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """Seconds to pixels."""

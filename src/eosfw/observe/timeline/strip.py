@@ -8,7 +8,7 @@ from typing import Final
 
 from eosfw.observe.folding import Fold, LaneStory, Outcome
 from eosfw.observe.gates import Freeze
-from eosfw.observe.timeline.layout import Scale, lane_of
+from eosfw.observe.timeline.layout import Scale, lane_of, lasting
 from eosfw.state.steps import StepEvent, TaskStep
 
 
@@ -43,7 +43,7 @@ def strip(fold: Fold, freezes: Sequence[Freeze], columns: int, alphabet: Alphabe
         frozen = [freeze for freeze in freezes if lane_of(freeze.event) == lane]
         lines.append(name.ljust(gutter) + _lane(story, frozen, scale, cells, alphabet))
     legend = _legend("".join(line[gutter:] for line in lines), alphabet)
-    lines.append(" " * gutter + f"{'0 s':<{cells - 8}}{scale.seconds:>6.1f} s")
+    lines.append(" " * gutter + f"{'0 s':<{cells - 8}}{lasting(scale.seconds):>8}")
     return "\n".join([*(line.rstrip() for line in lines), legend])
 
 
