@@ -39,11 +39,11 @@ def test_nobody_is_fenced_for_a_connector_that_does_not_exist():
 def test_new_task_configurations_stop_the_tasks_of_their_connector_alone():
     """FEN-12, CFG-11: its own old tasks end before its new ones are initialised; others go on untouched."""
     with Stage() as stage:
-        stage.put("c", streams="2", tasks_max="2")
-        stage.put("d", streams="1")
-        stage.until(lambda: stage.worker.status().records > 6)
-        stage.put("c", streams="2", tasks_max="1")
-        stage.until(lambda: any(e.generation == 1 and e.step is TaskStep.COMMITTED for e in stage.events))
+        stage.put("c", streams="2", tasks_max="2", until="5")
+        stage.put("d", streams="1", until="5")
+        stage.until_drained()
+        stage.put("c", streams="2", tasks_max="1", until="9")
+        stage.until_drained()
         seen = list(stage.events)
 
     told = [(e.connector, e.generation, e.step) for e in seen]
