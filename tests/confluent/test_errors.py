@@ -41,6 +41,7 @@ FATES: list[tuple[Fates, int, type[EosfwError]]] = [
     (INIT, codes.FENCED, ProducerFencedError),
     (SEND, KafkaError.MSG_SIZE_TOO_LARGE, RecordTooLargeError),
     (SEND, codes.INVALID_ARGUMENT, AbortableError),
+    (SEND, codes.TIMED_OUT, IndefiniteOutcomeError),
     (DELIVERY, KafkaError.INVALID_PRODUCER_EPOCH, InvalidProducerEpochError),
     (DELIVERY, codes.MESSAGE_TIMED_OUT, IndefiniteOutcomeError),
     (FLUSH, codes.FENCED, ProducerFencedError),

@@ -2,11 +2,69 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from tests.pytest_eos.counter import CounterConnector
 
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
+from eosfw.state.steps import TaskStep
+from eosfw.waiting import ThreadRuntime
+from pytest_eos.clusters import Cluster, runtime
+from pytest_eos.installed import installed
+
+pytest_plugins = ("pytester",)
 CONNECTOR = f"{CounterConnector.__module__}:{CounterConnector.__name__}"
+READ_COMMITTED, READ_UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
+ROOT = Path(__file__).parents[2]
+WORLDS = {
+    "memory": ("memory", "embedded"),
+    "confluent": ("confluent", "embedded"),
+    "confluent-kafka": ("confluent", "real_kafka"),
+    "memory-kafka": ("memory", "real_kafka"),
+}
+EVERYWHERE = pytest.mark.parametrize(
+    "world",
+    [pytest.param(world, id=name, marks=[pytest.mark.kafka] * ("kafka" in name)) for name, world in WORLDS.items()],
+)
 pytestmark = [pytest.mark.timeout(180), pytest.mark.eos_clock("real")]
+
+
+@pytest.fixture
+def world(request):
+    return getattr(request, "param", WORLDS["memory"])
+
+
+@pytest.fixture
+def eos_backend(world):
+    return world[0]
+
+
+@pytest.fixture
+def eos_cluster(request, world):
+    """In the place of the plugin's own: embedded, or a real Kafka; both look for expired transactions often."""
+    if world[1] == "real_kafka":
+        yield Cluster(request.getfixturevalue("real_kafka"))
+        return
+    often = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
+    local = installed().cluster("memory").start(often, runtime())
+    yield Cluster(local.bootstrap_servers, local)
+    local.close()
+
+
+@pytest.fixture
+def properties(eos):
+    """So much in one poll that the client sends it before the commit makes it."""
+    batch = 12_000 if eos.backend_name == "memory" else 3_000
+    topic = f"counts-{eos.fresh_group()}"
+    return {"topic": topic, "tasks.max": 2, "streams": 2, "until": 2 * batch, "batch": batch}
 
 
 def put_successor(eos, process, properties):
@@ -18,10 +76,31 @@ def put_successor(eos, process, properties):
     return run
 
 
+def await_undecided(eos, topic):
+    """Wait until records of an open transaction lie in the topic."""
+    with closing(eos.backend.admin()) as admin:
+
+        def undecided():
+            ones = [TopicPartition(topic, n) for n in range(admin.partitions([topic])[topic])]
+            stable, written = (admin.end_offsets(ones, level) for level in (READ_COMMITTED, READ_UNCOMMITTED))
+            return any(stable[one] < written[one] for one in ones)
+
+        eos.waiting.until(undecided, "an open transaction")
+
+
+def is_gone(pid):
+    """Whether no process has this number, but as a corpse that its parent has yet to look at."""
+    status = Path(f"/proc/{pid}/status")
+    try:
+        return "State:\tZ" in status.read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@EVERYWHERE
 @pytest.mark.parametrize("step", ["send-offsets", "commit"])
-def test_a_process_that_sleeps_in_its_transaction_is_fenced_when_it_wakes(eos, zombies, step):
+def test_a_process_that_sleeps_in_its_transaction_is_fenced_when_it_wakes(eos, zombies, properties, step):
     """TXN-02, ruling 1: SIGSTOP, a new run of the group, SIGCONT; the old run finds itself superseded."""
-    properties = {"topic": "counts", "tasks.max": 2, "streams": 2}
     process = zombies.process(CONNECTOR, properties, at=step, nth=2).await_frozen()
 
     run = put_successor(eos, process, properties)
@@ -29,15 +108,175 @@ def test_a_process_that_sleeps_in_its_transaction_is_fenced_when_it_wakes(eos, z
 
     assert status == 5
     assert process.fenced
-    eos.assert_exactly_once("counts", run.source_records())
+    eos.assert_exactly_once(properties["topic"], run.source_records())
 
 
-def test_a_process_that_dies_in_its_transaction_leaves_nothing_behind(eos, zombies):
-    """TXN-02: SIGKILL; what it had sent is aborted by its successor's fencing."""
-    properties = {"topic": "counts", "tasks.max": 2, "streams": 2}
-    process = zombies.process(CONNECTOR, properties, at="commit", nth=2).await_frozen()
+@EVERYWHERE
+@pytest.mark.parametrize("step", ["send-offsets", "commit"])
+def test_a_process_that_dies_in_its_transaction_leaves_nothing_behind(eos, zombies, properties, step):
+    """TXN-02: SIGKILL between send and commit; what it had sent is aborted by its successor's fencing."""
+    process = zombies.process(CONNECTOR, properties, at=step, nth=2).await_frozen()
+    await_undecided(eos, properties["topic"])
 
     process.kill()
     run = put_successor(eos, process, properties)
 
-    eos.assert_exactly_once("counts", run.source_records())
+    eos.assert_exactly_once(properties["topic"], run.source_records())
+
+
+@EVERYWHERE
+def test_a_process_that_outsleeps_its_transaction_starts_anew_and_repeats_nothing(eos, zombies, properties):
+    """Ruling 3, COR-15: the coordinator aborted its transaction; still the owner, it runs the whole protocol again."""
+    short = {**properties, "producer.override.transaction.timeout.ms": 1500}
+    process = zombies.process(CONNECTOR, short, at="commit", nth=2).await_frozen()
+
+    await_undecided(eos, properties["topic"])
+    eos.topic(properties["topic"]).ranges()  # returns when nothing in the topic is undecided
+    status = process.wake().await_end()
+
+    assert status == 0
+    starts = Counter(event.task for event in process.history.events() if event.step is TaskStep.INIT_PRODUCER)
+    assert max(starts.values()) == 2
+    eos.assert_exactly_once(properties["topic"], process.source_records())
+
+
+@EVERYWHERE
+def test_a_process_that_outsleeps_its_transaction_and_its_ownership_stops(eos, zombies, properties):
+    """Ruling 3: the same, but a successor took over meanwhile; it does not start anew."""
+    short = {**properties, "producer.override.transaction.timeout.ms": 1500}
+    process = zombies.process(CONNECTOR, short, at="send-offsets", nth=2).await_frozen()
+
+    await_undecided(eos, properties["topic"])
+    eos.topic(properties["topic"]).ranges()
+    run = put_successor(eos, process, short)
+    status = process.wake().await_end()
+
+    assert status == 5
+    eos.assert_exactly_once(properties["topic"], run.source_records())
+
+
+# --- what a test with processes can do wrong
+
+HEAD = f"""
+import os, pathlib, pytest
+pytestmark = pytest.mark.eos_clock("real")
+CONNECTOR = {CONNECTOR!r}
+"""
+
+
+def test_a_process_that_never_came_to_its_step_fails_the_test(pytester):
+    """Design decision 10: whether the test waited for it or not."""
+    pytester.makepyfile(
+        HEAD
+        + """
+def test_waited(zombies):
+    zombies.process(CONNECTOR, {"topic": "counts"}, at="commit", nth=1000).await_frozen()
+
+def test_not_waited(zombies):
+    zombies.process(CONNECTOR, {"topic": "counts"}, at="commit", nth=1000)
+
+def test_not_woken(zombies):
+    zombies.process(CONNECTOR, {"topic": "counts"}, at="commit").await_frozen()
+"""
+    )
+
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*before commit was not seen frozen there for the 1000. time (nth=1000). The process ended with status 0 *",
+            "*the zombie never rose: process * before commit*",
+            "*the zombie was never woken, nor killed: process *",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("connector", "said"),
+    [
+        ("nowhere:Class", "connector 'nowhere:Class', to be written as module:Class: No module named 'nowhere'"),
+        (f"{CounterConnector.__module__}:Countre", "has no attribute 'Countre'"),
+        ("counter", "cannot import connector 'counter', to be written as module:Class: "),
+    ],
+)
+def test_a_connector_that_a_process_cannot_import_is_named(pytester, connector, said):
+    """Bad input: one line, no traceback."""
+    pytester.makepyfile(
+        HEAD
+        + f"""
+def test_it(zombies):
+    zombies.process({connector!r}, {{"topic": "counts"}}, at="commit").await_frozen()
+"""
+    )
+
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*ended with status 3, before any step.", f"pytest-eos: *{said}*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_failing_test_leaves_no_process_behind(pytester):
+    """Frozen, at work, or woken: whatever the process does when the test fails, it ends."""
+    pytester.makepyfile(
+        HEAD
+        + """
+@pytest.mark.parametrize("how", ["frozen", "at-work", "woken"])
+def test_it(eos, zombies, how):
+    process = zombies.process(CONNECTOR, {"topic": "counts", "until": 100000}, at="commit", nth=2)
+    pathlib.Path(how + ".pid").write_text(str(process.pid))
+    if how != "at-work":
+        process.await_frozen()
+    if how == "woken":
+        process.wake()
+    assert False, "on purpose"
+"""
+    )
+
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+
+    result.assert_outcomes(failed=3)
+    pids = [int(file.read_text()) for file in pytester.path.glob("*.pid")]
+    assert len(pids) == 3
+    assert all(map(is_gone, pids))
+
+
+@pytest.mark.parametrize("how", ["frozen", "at-work"])
+def test_a_process_ends_when_pytest_itself_is_killed(tmp_path, how):
+    """Nobody can clean up: a stopped orphan is woken and ended by the system, a running one sees its stdin close."""
+    waits = (
+        "process.await_frozen()" if how == "frozen" else "process._lab.waiting.until(process.history.events, 'work')"
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "test_it.py").write_text(
+        HEAD
+        + f"""
+def test_it(eos, zombies):
+    properties = {{"topic": "counts", "until": 1_000_000_000}}
+    process = zombies.process(CONNECTOR, properties, at="commit", nth={2 if how == "frozen" else 10**9})
+    {waits}
+    os.write(1, b"pid %d\\n" % process.pid)
+    eos.waiting.until(lambda: False, "the end")
+""",
+        encoding="utf-8",
+    )
+    quiet = ["-q", "-s", "-p", "no:cacheprovider", "-c", "pytest.ini"]
+    outer = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *quiet, "test_it.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    said = next(line for line in outer.stdout if "pid " in line)
+    outer.send_signal(signal.SIGKILL)
+    outer.wait()
+    outer.stdout.close()
+
+    pid, clock = int(said.split()[-1]), ThreadRuntime()
+    deadline = clock.now() + 60
+    while not is_gone(pid) and clock.now() < deadline:
+        clock.sleep(0.02)
+
+    assert is_gone(pid)

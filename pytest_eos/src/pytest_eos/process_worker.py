@@ -10,10 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
+from eosfw.connectors import SourceConnector
 from eosfw.errors import ExitCode
 from eosfw.observe.lines import event_to_line
 from eosfw.state.steps import StepEvent, TaskStep
-from pytest_eos.clusters import Cluster
+from pytest_eos.clusters import Cluster, runtime
 from pytest_eos.lab import Eos, Place
 from pytest_eos.processes import Job
 
@@ -48,8 +49,7 @@ class Sleeper:
 
 def work(job: Job) -> ExitCode:
     """Run the connector until it is drained, or superseded."""
-    module, _, name = job.connector.partition(":")
-    connector = getattr(import_module(module), name)
+    connector = imported(job.connector)
     place = Place(f"process {os.getpid()}", Path(), 0, job.patience)
     observers = (Teller(), Sleeper(TaskStep(job.step), job.nth))
     with Eos(Cluster(job.bootstrap_servers), job.backend, place) as lab:
@@ -57,7 +57,9 @@ def work(job: Job) -> ExitCode:
         run = lab.starting(connector, job.properties, name=job.name, worker=group)
         group.put(run.name, run.properties)
         while not group.worker.status().superseded and not group.worker.drained(job.patience):
-            if group.worker.status().failures:
+            if failures := group.worker.status().failures:
+                for task in failures:
+                    sys.stderr.write(f"pytest-eos: task {task.id} failed: {_last_line(task.trace)}\n")
                 return ExitCode.VERDICT_FAILED
             lab.runtime.sleep(_LOOK)
         superseded = group.worker.status().superseded
@@ -65,9 +67,31 @@ def work(job: Job) -> ExitCode:
     return ExitCode.FENCED if superseded else ExitCode.OK
 
 
+def imported(connector: str) -> type[SourceConnector]:
+    """The class that `module:Class` names; a line on stderr, then exit 3, where there is none."""
+    module, _, name = connector.partition(":")
+    try:
+        found: type[SourceConnector] = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError, TypeError) as why:
+        sys.stderr.write(f"pytest-eos: cannot import connector {connector!r}, to be written as module:Class: {why}\n")
+        sys.exit(ExitCode.CONFIGURATION)
+    return found
+
+
+def _last_line(trace: str | None) -> str:
+    return (trace or "no reason is known").strip().splitlines()[-1]
+
+
+def _end_with_the_test() -> None:
+    # The test holds the other end of stdin and writes no more: it closes when nobody is left to work for.
+    if not os.read(sys.stdin.fileno(), 1):
+        os._exit(ExitCode.INTERRUPTED)
+
+
 def main() -> None:
     """Read the job from stdin, work, exit with the status a command would have."""
     given = json.loads(sys.stdin.readline())
+    runtime().spawn("eos-orphan-watch", _end_with_the_test)
     sys.exit(work(Job(**{**given, "path": tuple(given["path"])})))
 
 

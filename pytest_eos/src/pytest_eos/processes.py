@@ -9,12 +9,15 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Self
 
 import pytest
 
+from eosfw.connectors import SourceConnector
 from eosfw.observe import History
 from eosfw.observe.lines import event_from_line
+from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
 from pytest_eos.group import as_texts
 
@@ -78,10 +81,19 @@ class WorkerProcess:
         command = [sys.executable, "-m", "pytest_eos.process_worker"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(job.path)}
         pipe = subprocess.PIPE
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", env=environment)
+        # A group of its own: Ctrl-C is for pytest; and when pytest dies, the system wakes and ends a stopped orphan.
+        process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", env=environment, process_group=0
+        )
         _pipe(process.stdin).write(job.line() + "\n")
         _pipe(process.stdin).flush()
         return cls(lab, job, process)
+
+    @property
+    def _connector(self) -> type[SourceConnector]:
+        module, _, name = self._job.connector.partition(":")
+        found: type[SourceConnector] = getattr(import_module(module), name)
+        return found
 
     @property
     def rose(self) -> bool:
@@ -90,11 +102,24 @@ class WorkerProcess:
 
     def await_frozen(self) -> WorkerProcess:
         """Wait until the whole process stands still before the step."""
-        self._lab.waiting.until(lambda: self._stopped() or self._process.poll() is not None, str(self))
+        self._lab.waiting.until(lambda: self._process.poll() is not None or self._stopped(), str(self))
         if self._process.poll() is not None:
-            pytest.fail(f"{self.complaint()} The process ended with status {self._process.returncode}.", pytrace=False)
+            self._reader.join(_GRACE)
+            pytest.fail(f"{self.complaint()} {self._last_words()}", pytrace=False)
         self._frozen = True
         return self
+
+    def _last_words(self) -> str:
+        told = self.history.events()
+        last = f" after its step {told[-1].step.value}" if told else ", before any step"
+        return f"The process ended with status {self._process.returncode}{last}."
+
+    def source_records(self) -> list[SourceRecord]:
+        """What it, with all who took its connector over, should have written up to the committed source offsets."""
+        worker = self._lab.worker(self.group)
+        run = self._lab.starting(self._connector, self._job.properties, name=self.name, worker=worker)
+        worker.connectors[self.name] = run.properties
+        return run.source_records()
 
     def wake(self) -> WorkerProcess:
         """Let the process go on (SIGCONT)."""
@@ -124,7 +149,8 @@ class WorkerProcess:
         """Why a test with this process shows nothing."""
         if self._frozen:
             return f"the zombie was never woken, nor killed: {self}."
-        return f"the zombie never rose: {self} did not come by for the {self._job.nth}. time."
+        again = f" for the {self._job.nth}. time (nth={self._job.nth})" if self._job.nth > 1 else ""
+        return f"the zombie never rose: {self} was not seen frozen there{again}."
 
     def close(self) -> None:
         """End the process, whatever it does."""

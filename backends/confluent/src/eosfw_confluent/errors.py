@@ -76,8 +76,10 @@ _RECORDS: _Codes = {
     KafkaError.MSG_SIZE_TOO_LARGE: RecordTooLargeError,
     KafkaError.RECORD_LIST_TOO_LARGE: RecordTooLargeError,
     KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
-    # Whether a record that timed out was written cannot be known.
+    # Whether a record that timed out was written cannot be known. In a transaction librdkafka asks for its abort with
+    # the second code, from whatever call comes next; who slept so long may have lost the transaction, too.
     codes.MESSAGE_TIMED_OUT: IndefiniteOutcomeError,
+    codes.TIMED_OUT: IndefiniteOutcomeError,
 }
 
 INIT = Fates(
