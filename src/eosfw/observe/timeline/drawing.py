@@ -170,7 +170,7 @@ def _zombie(row: Row, zombie: Zombie, picture: Picture) -> Iterator[str]:
     top = row.y + (ROW_HEIGHT - BAR_HEIGHT) / 2
     frozen = zombie.frozen
     yield text(EDGE + 12, row.y + ROW_HEIGHT / 2 + 20, "zombie", "lane undead")
-    title = f"frozen for {frozen.end - frozen.begin:.3f} s before {zombie.step}, {zombie.records:,} records open"
+    title = f"frozen for {frozen.end - frozen.begin:.3f} s before {zombie.step}, {_records(zombie)} open"
     yield box(
         frozen.x,
         top,
@@ -189,7 +189,7 @@ def _zombie(row: Row, zombie: Zombie, picture: Picture) -> Iterator[str]:
 def _story(zombie: Zombie, y: float, picture: Picture) -> Iterator[str]:
     """What happened to the zombie, under its bar: at both ends if that fits, else in one piece."""
     frozen = zombie.frozen
-    begin = f"frozen at {seconds(frozen.begin, picture)} before {zombie.step}, {zombie.records:,} records open"
+    begin = f"frozen at {seconds(frozen.begin, picture)} before {zombie.step}, {_records(zombie)} open"
     end = f"woken at {seconds(frozen.end, picture)}"
     if zombie.fenced_at is not None:
         end += f", fenced at {seconds(zombie.fenced_at, picture)}"
@@ -220,6 +220,10 @@ def _axis(picture: Picture) -> Iterator[str]:
 
 
 # --- pieces
+
+
+def _records(zombie: Zombie) -> str:
+    return f"{zombie.records:,} record{'s' * (zombie.records != 1)}"
 
 
 def seconds(at: float, picture: Picture) -> str:
