@@ -189,6 +189,31 @@ def test_a_cluster_that_nobody_serves_is_unavailable(doctor, tmp_path, backend) 
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent"])
+def test_a_cluster_that_lets_in_but_does_not_answer_is_unavailable(doctor, tmp_path, backend) -> None:
+    (tmp_path / "lines.txt").write_text("1\n")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"127.0.0.1:{mute.getsockname()[1]}"
+        waits = f'"bootstrap.servers" = "{address}"\n"default.api.timeout.ms" = 300\n'
+        cluster = f'[cluster]\nbackend = "{backend}"\n{waits}'
+        code, seen = doctor(write(tmp_path, cluster + GROUP + CONNECTOR.format(file="lines.txt")))
+
+    assert code == ExitCode.UNAVAILABLE
+    assert address in seen["cluster"][0]["found"]
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent"])
+def test_a_wait_that_is_no_number_is_told(doctor, tmp_path, backend) -> None:
+    (tmp_path / "lines.txt").write_text("1\n")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        waits = f'"bootstrap.servers" = "127.0.0.1:{mute.getsockname()[1]}"\n"default.api.timeout.ms" = "soon"\n'
+        cluster = f'[cluster]\nbackend = "{backend}"\n{waits}'
+        code, seen = doctor(write(tmp_path, cluster + GROUP + CONNECTOR.format(file="lines.txt")))
+
+    assert code == ExitCode.CONFIGURATION
+    assert "default.api.timeout.ms" in json.dumps(seen)
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent"])
 def test_a_cluster_that_answers_is_fine(start, doctor, tmp_path, backend) -> None:
     broker = start("broker", "--listen", "127.0.0.1:0")
     broker.until(lambda: "listening on" in broker.out())

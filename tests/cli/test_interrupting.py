@@ -40,7 +40,16 @@ def interrupted_at(moment: str, *, before: object = signal.SIG_DFL) -> subproces
 
 @pytest.mark.parametrize(
     "moment",
-    ["signal", "eosfw", "eosfw.config.definition", "eosfw.cli", "tempfile", "typer", "eosfw.cli.app", "eosfw.cli.doctor"],
+    [
+        "signal",
+        "eosfw",
+        "eosfw.config.definition",
+        "eosfw.cli",
+        "tempfile",
+        "typer",
+        "eosfw.cli.app",
+        "eosfw.cli.doctor",
+    ],
 )
 def test_while_the_command_is_imported(moment) -> None:
     done = interrupted_at(moment)
@@ -67,5 +76,3 @@ def test_a_command_that_was_started_not_to_be_interrupted_is_not() -> None:
     done = interrupted_at("eosfw", before=signal.SIG_IGN)
 
     assert (done.returncode, done.stderr) == (0, "")
-
-

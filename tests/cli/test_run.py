@@ -164,10 +164,12 @@ def test_a_stuck_run_ends_in_time_and_says_where_it_stands(start, pipeline) -> N
     assert "no transaction is open" in run.err()
 
 
-def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline) -> None:
+@pytest.mark.parametrize("backend", ["memory", "confluent"])
+def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline, backend) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         file = pipeline(cluster=f'"bootstrap.servers" = "{address}"\n"default.api.timeout.ms" = 3000')
+        file.write_text(file.read_text().replace('backend = "confluent"', f'backend = "{backend}"'))
         run = start("run", file)
 
         assert run.end() == ExitCode.UNAVAILABLE

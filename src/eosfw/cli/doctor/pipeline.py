@@ -16,8 +16,9 @@ from eosfw.pipeline.sections import read
 from eosfw.registry import Plugins
 from eosfw.waiting import Runtime
 
-_PATIENCE_MS = "5000"
-"""How long a cluster that lets us in may take to answer; a run waits longer."""
+_API_TIMEOUT = "default.api.timeout.ms"
+_PATIENCE_MS = 5000
+"""The longest that a cluster which lets us in may take to answer; a run waits longer."""
 
 
 def examine(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
@@ -57,8 +58,9 @@ def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator
 
 
 def _asked(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[Finding]:
-    properties = {**pipeline.cluster.properties, "default.api.timeout.ms": _PATIENCE_MS}
-    backend = backend_of(pipeline, plugins).connect(properties, runtime)
+    properties = pipeline.cluster.properties
+    patience = _patience(properties.get(_API_TIMEOUT, "").strip())
+    backend = backend_of(pipeline, plugins).connect({**properties, _API_TIMEOUT: patience}, runtime)
     with closing(backend), closing(backend.admin()) as admin:
         topics = admin.partitions()
         problems = topic_problems(pipeline, admin)
@@ -66,6 +68,11 @@ def _asked(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[F
         yield _broken(problem.where, problem.what)
     answer = f"{properties['bootstrap.servers']} answers; it has {_counted(topics, 'topic')}"
     yield Finding("cluster", Health.FINE, answer)
+
+
+def _patience(given: str) -> str:
+    """What was given, but not longer than ours; what is no number is left to the client to refuse."""
+    return str(min(int(given or _PATIENCE_MS), _PATIENCE_MS)) if given.isdecimal() or not given else given
 
 
 def _counted(what: Sized, name: str) -> str:
