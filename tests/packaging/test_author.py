@@ -93,12 +93,16 @@ def test_a_project_proves_itself(python, project):
 
 @pytest.mark.parametrize("name", ["a", "file-tail", "x" * 40])
 def test_a_project_is_clean_by_its_own_rules_whatever_its_name(python, tmp_path, name):
-    """The first `tox` is green: style and types."""
+    """The first `tox` is green."""
     successful(python, tmp_path, "eosfw", "new", "connector", name, "--output", "project")
 
     successful(python, tmp_path / "project", "ruff", "check", "--no-cache")
     successful(python, tmp_path / "project", "ruff", "format", "--no-cache", "--check")
-    successful(python, tmp_path / "project", "mypy")
+
+
+def test_the_types_of_a_project_are_strict_and_right(python, project):
+    """What eosfw and pytest-eos say of their types is enough for an author."""
+    assert "Success" in successful(python, project, "mypy")
 
 
 def test_a_project_can_be_installed_then_runs_as_a_pipeline(python, project):
