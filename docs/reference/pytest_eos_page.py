@@ -67,7 +67,9 @@ def _options() -> Iterator[str]:
     yield "The second name is for configuration files (`pytest.ini`, `pyproject.toml`).\n"
     yield "| option | in a file | meaning |"
     yield "|---|---|---|"
-    for (name, given), ini in zip(recorder.options, recorder.inis, strict=True):
+    for name, given in recorder.options:
+        ini = name.removeprefix("--").replace("-", "_")
+        assert ini in recorder.inis, f"{name} has no twin for configuration files"
         takes = given.get("metavar", "")
         yield f"| `{name} {takes}` | `{ini}` | {given['help']} |"
     yield ""

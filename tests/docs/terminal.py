@@ -124,7 +124,7 @@ class Terminal:
             text=True,
         )
         self._background.append(process)
-        return "".join(_lines(process.stdout, len(one.shown.splitlines())))
+        return _until(one.shown, process.stdout) if one.shown else ""
 
     def close(self) -> None:
         """End what runs in the background."""
@@ -136,6 +136,11 @@ class Terminal:
                 process.stdout.close()
 
 
-def _lines(stream: IO[str] | None, count: int) -> Iterator[str]:
-    for _, line in zip(range(count), stream or (), strict=False):
-        yield line
+def _until(shown: str, stream: IO[str] | None) -> str:
+    """What a program says until the page's words are there, or it ends."""
+    said = ""
+    for line in stream or ():
+        said += line
+        if agrees(shown, said):
+            break
+    return said

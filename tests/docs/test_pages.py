@@ -95,7 +95,7 @@ def followed(tmp_path, text):
         ("```console\n$ false\n```\n", "status 1"),
         ("```console\n$ false\n$ true\n```\n", "status 1"),
         ("```console\necho one\n```\n", r"start with `\$ `"),
-        ("```python\nassert 1 == 2\n```\n", "assert 1 == 2"),
+        ("```python\nraise AssertionError('one is not two')\n```\n", "one is not two"),
         ("```python\n# lonely.py\n```\n", "no command uses"),
         ("```toml\n[project]\nname = 'x'\n```\n", "no pipeline"),
         ('```toml\n[worker]\n"grup.id" = "x"\n```\n', "group.id"),
