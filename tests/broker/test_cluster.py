@@ -11,10 +11,15 @@ import threading
 import pytest
 
 from eosfw.errors import ConfigError
-from eosfw.protocols import LocalCluster
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel, LocalCluster, NewTopic
+from eosfw.records import OffsetRange, ProducerRecord
 from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.hooks import eosfw_clusters
+
+WAIT = 30.0
 
 
 def start(**properties: str) -> EmbeddedCluster:
@@ -44,6 +49,31 @@ def test_its_port_is_open_on_return_and_free_after_close_with_no_thread_left():
         socket.create_connection((host, int(port)))
     again = start(listeners=cluster.bootstrap_servers)
     again.close()
+
+
+def test_without_listeners_it_is_called_by_this_process_alone():
+    """No port; what a socket would be told names the reason; transactions beyond their timeout are still aborted."""
+    threads = set(threading.enumerate())
+    sweep = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+    cluster = EmbeddedCluster.start({"listeners": "", sweep: "10"}, ThreadRuntime())
+    backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, ThreadRuntime())
+    backend.admin().create_topics([NewTopic("t", 1)])
+    holder = backend.producer("id", transaction_timeout=0.001)
+    holder.init_transactions(WAIT)
+    holder.begin_transaction()
+    holder.send(ProducerRecord("t", b"late", partition=0))
+    holder.flush(WAIT)
+
+    read = backend.reader(IsolationLevel.READ_COMMITTED).read({TopicPartition("t", 0): OffsetRange(0, 1)}, WAIT)
+
+    assert list(read) == []  # it ended, so a control record follows: the sweeper has been there
+    host, port = cluster.bootstrap_servers.split(":")
+    assert "without-a-port" in host
+    with pytest.raises(socket.gaierror):
+        socket.create_connection((host, int(port)))
+    backend.close()
+    cluster.close()
+    assert set(threading.enumerate()) == threads
 
 
 def test_closing_twice_is_harmless():
@@ -112,10 +142,11 @@ def test_it_serves_as_a_process_until_told_to_stop():
         assert process.wait(20) == 0
 
 
-def test_as_a_process_it_says_in_one_line_why_it_cannot_start():
-    command = [sys.executable, "-m", "eosfw_memory", "--listen", "0.0.0.0:0"]
+@pytest.mark.parametrize(("listen", "said"), [("0.0.0.0:0", "advertised.listeners"), ("", "is not HOST:PORT")])
+def test_as_a_process_it_says_in_one_line_why_it_cannot_start(listen, said):
+    command = [sys.executable, "-m", "eosfw_memory", "--listen", listen]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stdout) == (3, "")
-    assert "advertised.listeners" in done.stderr
+    assert said in done.stderr
     assert "Traceback" not in done.stderr

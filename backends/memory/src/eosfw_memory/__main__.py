@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("properties", nargs="*", metavar="NAME=VALUE", help="broker properties by Kafka's names")
     arguments = parser.parse_args()
     properties = dict(text.split("=", 1) for text in arguments.properties if "=" in text)
-    properties["listeners"] = arguments.listen
+    properties["listeners"] = arguments.listen or "PLAINTEXT://"  # nowhere would be no use to anybody: say so
     if arguments.advertised:
         properties["advertised.listeners"] = arguments.advertised
     runtime = ThreadRuntime()
