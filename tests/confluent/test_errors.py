@@ -19,6 +19,7 @@ from eosfw.errors import (
     RecordTooLargeError,
     TopicExistsError,
 )
+from eosfw.fates import Fates
 from eosfw_confluent import codes
 from eosfw_confluent.errors import (
     ABORT,
@@ -29,7 +30,6 @@ from eosfw_confluent.errors import (
     INIT,
     READ,
     SEND,
-    Fates,
     cause,
     ours,
     translated,

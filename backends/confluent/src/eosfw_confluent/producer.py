@@ -18,12 +18,13 @@ from eosfw.errors import (
     IllegalStateError,
     IndefiniteOutcomeError,
 )
+from eosfw.fates import Fates
 from eosfw.protocols import DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
 from eosfw.waiting import Runtime
 from eosfw_confluent import codes
-from eosfw_confluent.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, Fates, cause, ours, translated
+from eosfw_confluent.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, cause, ours, translated
 from eosfw_confluent.events import Events
 from eosfw_confluent.messages import ANY_PARTITION, Told, arguments, messages, where
 
@@ -289,7 +290,7 @@ def _resumable(error: KafkaError | None) -> bool:
 
 
 def _named(error: KafkaError | None, fates: Fates) -> bool:
-    return error is not None and error.code() in fates.codes
+    return error is not None and fates.named(error.code()) is not None
 
 
 def answered(client: Producer | Consumer) -> bool:

@@ -1,0 +1,168 @@
+"""Give each error code of Kafka's protocol its fate, call by call.
+
+One table serves every client: a backend adds what only its library says (`Fates.plus`), and puts the error into words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from eosfw.errors import (
+    AbortableError,
+    ClusterUnavailableError,
+    ConcurrentTransactionsError,
+    ConfigError,
+    DamagedDataError,
+    EosfwError,
+    FatalError,
+    GroupAuthorizationError,
+    IndefiniteOutcomeError,
+    InvalidPidMappingError,
+    InvalidProducerEpochError,
+    InvalidTransactionTimeoutError,
+    InvalidTxnStateError,
+    OutOfOrderSequenceError,
+    ProducerFencedError,
+    RecordTooLargeError,
+    TopicAuthorizationError,
+    TopicExistsError,
+    TransactionalIdAuthorizationError,
+    UnknownTopicOrPartitionError,
+)
+from eosfw.kafka_codes import Code
+
+Codes = Mapping[int, type[EosfwError]]
+
+MOVED = frozenset(
+    {
+        Code.LEADER_NOT_AVAILABLE,
+        Code.NOT_LEADER_OR_FOLLOWER,
+        Code.REPLICA_NOT_AVAILABLE,
+        Code.KAFKA_STORAGE_ERROR,
+        Code.FENCED_LEADER_EPOCH,
+        Code.UNKNOWN_LEADER_EPOCH,
+        Code.UNKNOWN_TOPIC_OR_PARTITION,
+        Code.NOT_CONTROLLER,
+    }
+)
+"""The broker that was asked is not, or not yet, in charge: look again who is."""
+LOST_COORDINATOR = frozenset({Code.NOT_COORDINATOR, Code.COORDINATOR_NOT_AVAILABLE})
+BUSY = frozenset(
+    {
+        Code.COORDINATOR_LOAD_IN_PROGRESS,
+        Code.CONCURRENT_TRANSACTIONS,
+        Code.REQUEST_TIMED_OUT,
+        Code.NETWORK_EXCEPTION,
+        Code.NOT_ENOUGH_REPLICAS,
+        Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        Code.OFFSET_NOT_AVAILABLE,
+        Code.THROTTLING_QUOTA_EXCEEDED,
+    }
+)
+"""Nothing is wrong but the moment: ask again."""
+RETRIABLE = MOVED | LOST_COORDINATOR | BUSY
+
+
+@dataclass(frozen=True, slots=True)
+class Fates:
+    """What each code means to one call; `retriable` is for those that could be tried again, had there been time."""
+
+    codes: Codes
+    retriable: type[EosfwError]
+    otherwise: type[EosfwError] = FatalError
+    late_codes: Codes = field(default_factory=dict)
+    """Codes that say more than `retriable`, although they could be tried again."""
+
+    def named(self, code: int) -> type[EosfwError] | None:
+        """The class of a code that means something of its own."""
+        return self.codes.get(code) or self.late_codes.get(code)
+
+    def plus(self, *more: Codes, retriable: type[EosfwError] | None = None) -> Fates:
+        """The same call with more codes, which win."""
+        codes = dict(self.codes)
+        for each in more:
+            codes.update(each)
+        return replace(self, codes=codes, retriable=retriable or self.retriable)
+
+
+DENIED: Codes = {
+    Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: TransactionalIdAuthorizationError,
+    Code.TOPIC_AUTHORIZATION_FAILED: TopicAuthorizationError,
+    Code.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
+}
+COORDINATOR: Codes = {
+    **DENIED,
+    # The coordinator gives the same answers to a transaction it timed out as to one a newer holder replaced.
+    Code.PRODUCER_FENCED: ProducerFencedError,
+    Code.INVALID_PRODUCER_EPOCH: ProducerFencedError,
+    Code.INVALID_TXN_STATE: InvalidTxnStateError,
+    Code.INVALID_PRODUCER_ID_MAPPING: InvalidPidMappingError,
+    Code.UNKNOWN_PRODUCER_ID: InvalidPidMappingError,
+    Code.TRANSACTION_ABORTABLE: AbortableError,
+}
+MISSING: Codes = {Code.UNKNOWN_TOPIC_OR_PARTITION: UnknownTopicOrPartitionError}
+
+RECORDS: Codes = {
+    Code.MESSAGE_TOO_LARGE: RecordTooLargeError,
+    Code.RECORD_LIST_TOO_LARGE: RecordTooLargeError,
+    Code.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
+}
+
+INIT = Fates(
+    {**COORDINATOR, Code.INVALID_TRANSACTION_TIMEOUT: InvalidTransactionTimeoutError},
+    retriable=IndefiniteOutcomeError,
+    late_codes={Code.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError},
+)
+ADD = Fates(
+    {**COORDINATOR, Code.OPERATION_NOT_ATTEMPTED: AbortableError},
+    retriable=IndefiniteOutcomeError,
+    late_codes=MISSING,
+)
+PRODUCE = Fates(
+    {
+        **COORDINATOR,
+        **RECORDS,
+    },
+    retriable=IndefiniteOutcomeError,
+    otherwise=AbortableError,
+    late_codes=MISSING,
+)
+DELIVERY = Fates(
+    {**PRODUCE.codes, Code.INVALID_PRODUCER_EPOCH: InvalidProducerEpochError},
+    retriable=IndefiniteOutcomeError,
+    otherwise=AbortableError,
+    late_codes=MISSING,
+)
+"""What the report of one record says: a partition knows of epochs, only the coordinator of fencing."""
+END = Fates(COORDINATOR, retriable=IndefiniteOutcomeError)
+READ = Fates(
+    {
+        **DENIED,
+        Code.OFFSET_OUT_OF_RANGE: DamagedDataError,
+        Code.CORRUPT_MESSAGE: DamagedDataError,
+        Code.UNSUPPORTED_COMPRESSION_TYPE: DamagedDataError,
+    },
+    retriable=ClusterUnavailableError,
+    late_codes=MISSING,
+)
+ADMIN = Fates(
+    {
+        **DENIED,
+        Code.TOPIC_ALREADY_EXISTS: TopicExistsError,
+        Code.INVALID_CONFIG: ConfigError,
+        Code.INVALID_PARTITIONS: ConfigError,
+        Code.INVALID_REPLICATION_FACTOR: ConfigError,
+        Code.INVALID_REPLICA_ASSIGNMENT: ConfigError,
+        Code.INVALID_TOPIC_EXCEPTION: ConfigError,
+        Code.POLICY_VIOLATION: ConfigError,
+        Code.INVALID_REQUEST: ConfigError,
+    },
+    retriable=ClusterUnavailableError,
+    late_codes=MISSING,
+)
+
+
+def fate(code: int, fates: Fates) -> type[EosfwError]:
+    """The class of ours that a code becomes."""
+    return fates.named(code) or (fates.retriable if code in RETRIABLE else fates.otherwise)
