@@ -21,6 +21,10 @@ from tests.docs.terminal import Terminal, typed
 _NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql))\n")
 _ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):9092")
 _PIPELINE = {"cluster", "worker", "connectors", "steps"}
+_REST = {
+    "worker": '[worker]\n"group.id" = "docs"',
+    "connectors": '[connectors.docs]\n"connector.class" = "file"\nfile = "examples/first-steps/data"\ntopic = "docs"',
+}
 _EDITABLE = "pip install -e ."
 
 
@@ -140,8 +144,7 @@ def _evaluator(run: Callable[[Example], None]) -> Callable[[Example], None]:
 
 def _completed(text: str, tables: set[str]) -> str:
     """A fragment of a pipeline file with what every pipeline needs."""
-    worker = "" if "worker" in tables else '[worker]\n"group.id" = "docs"\n'
-    return f"{text}\n{worker}"
+    return "\n".join([text, *(whole for name, whole in _REST.items() if name not in tables)])
 
 
 def _free_port() -> int:

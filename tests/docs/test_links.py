@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 
 import pytest
 from tests.docs.pages import PAGES, ROOT, anchors, links
@@ -31,3 +32,13 @@ def test_every_page_is_linked_from_the_index():
     listed = {leads_to("docs/README.md", link.target)[0] for link in links("docs/README.md")}
 
     assert {page for page in PAGES if page.startswith("docs/")} - listed == {"docs/README.md"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(page):
+    """A bar within a cell would cut the rest of it off, silently."""
+    width = 0
+    for number, line in enumerate((ROOT / page).read_text(encoding="utf-8").splitlines(), 1):
+        bars = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        width = width or bars if bars else 0
+        assert bars == width, f"{page}:{number}: {bars - 1} cells in a table of {width - 1}"
