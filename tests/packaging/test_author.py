@@ -6,13 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "counter"
-TEMPLATES = Path(__file__).parents[2] / "src" / "eosfw" / "cli" / "new" / "templates"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "counter"
+TEMPLATES = ROOT / "src" / "eosfw" / "cli" / "new" / "templates"
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -21,26 +23,25 @@ pytestmark = pytest.mark.timeout(300)
 def python(fresh, tmp_path_factory):
     """The Python of an author: what `pip install pytest-eos` brings, and the tools that a project asks for."""
     folder = tmp_path_factory.mktemp("author") / "venv"
-    return fresh(folder, "pytest-eos==0.1.0", "ruff", "mypy", "hatchling==1.33.0")
+    return fresh(folder, "pytest-eos==0.1.0", "ruff", "hatchling==1.33.0", "tox", "tox-uv")
 
 
-def outcome_of(python, where, *command):
+def outcome_of(python, where, *command, **more):
     """A command of that environment, run far from this repository."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "EOS_", "PYTHON"))
-    }
+    foreign = ("PYTEST_", "EOS_", "PYTHON", "TOX_", "VIRTUAL_ENV")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     return subprocess.run(
         [python.with_name(command[0]), *map(str, command[1:])],
         cwd=where,
-        env=environment,
+        env=environment | more,
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def successful(python, where, *command):
-    done = outcome_of(python, where, *command)
+def successful(python, where, *command, **more):
+    done = outcome_of(python, where, *command, **more)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -100,9 +101,16 @@ def test_a_project_is_clean_by_its_own_rules_whatever_its_name(python, tmp_path,
     successful(python, tmp_path / "project", "ruff", "format", "--no-cache", "--check")
 
 
-def test_the_types_of_a_project_are_strict_and_right(python, project):
-    """What eosfw and pytest-eos say of their types is enough for an author."""
-    assert "Success" in successful(python, project, "mypy")
+def test_the_tox_of_a_project_is_green(python, project, wheels, tmp_path):
+    """An author's first `tox` shows no fault of ours (meltano/sdk#993): tests as installed, style, types."""
+    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]["constraint-dependencies"]
+    (tmp_path / "pins.txt").write_text("\n".join(pins), encoding="utf-8")
+    found = {"UV_FIND_LINKS": str(wheels), "UV_CONSTRAINT": str(tmp_path / "pins.txt")}
+
+    said = successful(python, project, "tox", "run", "-e", "py,lint,types", **found)
+
+    assert zombies(said) >= 13
+    assert "Success: no issues found" in said
 
 
 def test_a_project_can_be_installed_then_runs_as_a_pipeline(python, project):

@@ -61,7 +61,7 @@ def test_a_task_that_ignores_the_committed_offset_is_named(eos):
 
 @pytest.mark.eos_zombie(at="commit")
 def test_a_task_whose_offsets_run_ahead_is_named(eos):
-    """airbyte#36814, in ux.md: state ahead of rows."""
+    """State ahead of rows (airbyte#36814)."""
     assert likely(eos, broken.Ahead) == [causes.AHEAD]
 
 
