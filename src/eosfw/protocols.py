@@ -350,7 +350,7 @@ class StepEngine(Protocol):
         expected: Iterable[Sequence[bytes]],
     ) -> Verdict:
         """Count identities that appear more often than expected (duplicates) or less (missing) in the ranges.
-        `identity` is `value`, `headers` or `field:NAME` (ruling 7); `expected` comes in chunks."""
+        `identity` is `value`, `headers` or `field:NAME`; `expected` comes in chunks."""
 
     def close(self) -> None:
         """Stop everything that was started."""
