@@ -115,9 +115,16 @@ def test_what_is_no_record_fails_the_task_and_nothing_of_it_is_visible(polled, s
     assert "commit" not in stage.cluster.calls
 
 
-@pytest.mark.parametrize(
-    "offset", [{"o": float("nan")}, {"o": 2**63}, {"o": [1]}, {"o": b"x"}, {1: 1}, {"o": "\ud800"}]
-)
+@pytest.mark.parametrize("offset", [{"o": float("nan")}, {"o": [1]}, {"o": b"x"}, {1: 1}])
+def test_an_offset_that_no_store_could_keep_is_found_before_anything_is_sent(offset):
+    """OFF-01: named by the record's index."""
+    stage = run(scripted([SourceRecord("t", b"0", None, {"p": "a"}, offset)]))
+
+    assert "the SourceRecord at index 0 has a source offset that cannot be stored" in failure(stage)
+    assert not any(call.startswith("send") for call in stage.cluster.calls)
+
+
+@pytest.mark.parametrize("offset", [{"o": 2**63}, {"o": "\ud800"}])
 def test_an_offset_that_cannot_be_stored_leaves_nothing_visible(offset):
     """TXN-05: the producer's commit is not called; the transaction is aborted."""
     stage = run(scripted([SourceRecord("t", b"0", None, {"p": "a"}, offset)]))

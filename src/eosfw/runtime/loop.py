@@ -14,6 +14,7 @@ from eosfw.runtime.plan import TaskPlan
 from eosfw.runtime.polled import Batches, Records, read_polled
 from eosfw.runtime.transaction import Transaction
 from eosfw.state.boundary import Boundary, BoundaryConflictError, End, RequestedBoundary
+from eosfw.state.standstill import POLLS, Standstill
 from eosfw.state.steps import TaskStep
 from eosfw.waiting import Event, Runtime
 
@@ -51,6 +52,7 @@ class Loop:
         self._plan, self._source, self._transaction = plan, source, transaction
         self._board, self._runtime = board, runtime
         self._boundary: Boundary = plan.boundary()
+        self._standstill = Standstill()
 
     def start(
         self,
@@ -73,10 +75,20 @@ class Loop:
             if polled:
                 self._board.active()
                 self._board.at_end = None
+                self._watch(polled[-1])
             else:
                 self._board.at_end = self._source.at_end()
                 stop.wait(IDLE_PAUSE)
         self._end(self._boundary.at_stop())
+
+    def _watch(self, last: SourceRecord | SourceBatch) -> None:
+        if self._standstill.saw(last):
+            where = f"source partition {dict(last.source_partition)}, source offset {dict(last.source_offset)}"
+            self._board.notice(
+                "source offsets stand still",
+                f"task {self._plan.id} returned records in {POLLS} polls without moving past {where}: whoever resumes "
+                f"there reads them again",
+            )
 
     def _poll(self) -> Batches | Records:
         self._board.step(TaskStep.POLL)

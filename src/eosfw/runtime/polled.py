@@ -7,10 +7,12 @@ from typing import Any
 
 from eosfw.errors import TaskFailedError
 from eosfw.records import Headers, ProducerBatch, SourceBatch, SourceOffset, SourceRecord
+from eosfw.runtime.admission import all_sound, fault_of
 
 Batches = Sequence[SourceBatch]
 Records = Sequence[SourceRecord]
-_SENDABLE = frozenset((bytes, type(None)))
+MOST = 1_000_000
+"""Records that one poll may return: they must fit into memory, and into one transaction, together."""
 
 
 def read_polled(polled: Any, task: object) -> Batches | Records:
@@ -25,11 +27,24 @@ def read_polled(polled: Any, task: object) -> Batches | Records:
             f"a SourceBatch, a list of those, or None"
         )
     if polled:
+        _check_count(polled, task)
         _check(polled, type(polled[0]), task)
     return polled
 
 
+def _check_count(polled: Sequence[Any], task: object) -> None:
+    count = len(polled)
+    if count <= MOST and isinstance(polled[0], SourceBatch):
+        count = sum(len(one) for one in polled if isinstance(one, SourceBatch))
+    if count > MOST:
+        raise TaskFailedError(
+            f"poll of task {task} returned {count} records at once; return at most {MOST}, the rest with later polls"
+        )
+
+
 def _check(polled: Sequence[Any], kind: type, task: object) -> None:
+    if all_sound(polled):
+        return
     for index, item in enumerate(polled):
         if not isinstance(item, (SourceRecord, SourceBatch)):
             raise TaskFailedError(
@@ -40,28 +55,8 @@ def _check(polled: Sequence[Any], kind: type, task: object) -> None:
             raise TaskFailedError(
                 f"poll of task {task} returned records beside batches (index {index}); return one kind at a time"
             )
-        wrong = _wrong(item)
-        if wrong:
+        if wrong := fault_of(item):
             raise TaskFailedError(f"poll of task {task}: the {type(item).__name__} at index {index} {wrong}")
-
-
-def _wrong(item: SourceRecord | SourceBatch) -> str | None:
-    if not isinstance(item.topic, str) or not item.topic:
-        return f"names no topic ({item.topic!r})"
-    if isinstance(item, SourceRecord):
-        return _odd({type(item.value), type(item.key)} - _SENDABLE)
-    for name in ("keys", "timestamps", "source_offsets"):
-        column = getattr(item, name)
-        if column is not None and len(column) != len(item):
-            return f"has {len(item)} values, yet {len(column)} {name}"
-    return _odd({*map(type, item.values), *map(type, item.keys or ())} - _SENDABLE)
-
-
-def _odd(kinds: set[type]) -> str | None:
-    for kind in kinds:
-        if not issubclass(kind, bytes):
-            return f"holds a {kind.__name__} as key or value; only bytes and None can be sent"
-    return None
 
 
 def records_of(batch: SourceBatch, task: object) -> Iterator[SourceRecord]:

@@ -1,0 +1,117 @@
+"""Say what is wrong with a record, or a batch, that a connector returned."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from math import isfinite
+from typing import Any
+
+from eosfw.records import SourceBatch, SourceRecord
+
+_SENDABLE = frozenset((bytes, type(None)))
+_EXACT = frozenset((str, int, bool, type(None)))
+_PRIMITIVE = (str, int, float, bool, type(None))
+_LAST_PARTITION = 2**31 - 1
+_LAST_TIMESTAMP = 2**63 - 1
+
+
+def all_sound(records: Sequence[Any]) -> bool:
+    """Whether nothing is wrong with any of many records, in one pass without a call for each.
+
+    False may also mean that only `fault_of` can tell.
+    """
+    sources, offsets = {}, []
+    for one in records:
+        if type(one) is not SourceRecord or type(one.value) not in _SENDABLE or type(one.key) not in _SENDABLE:
+            return False
+        if not (one.topic and type(one.topic) is str and one.partition is one.timestamp is None and not one.headers):
+            return False
+        sources[id(one.source_partition)] = one.source_partition  # mostly one object for all
+        offsets.append(one.source_offset)
+    return _flat(offsets) and _flat(sources.values())
+
+
+def _flat(mappings: Collection[Any]) -> bool:
+    return (
+        set(map(type, mappings)) == {dict}
+        and set(map(type, chain.from_iterable(mappings))) <= {str}
+        and set(map(type, chain.from_iterable(map(dict.values, mappings)))) <= _EXACT
+    )
+
+
+def fault_of(item: SourceRecord | SourceBatch) -> str | None:
+    """What keeps an item from being sent, in words that follow its name; None if nothing does."""
+    if not isinstance(item.topic, str) or not item.topic:
+        return f"names no topic ({item.topic!r})"
+    if item.partition is not None and not _within(item.partition, _LAST_PARTITION):
+        return f"names partition {item.partition!r}; it must be None or a number from 0 to {_LAST_PARTITION}"
+    where = _unstorable("source partition", item.source_partition) or _unstorable("source offset", item.source_offset)
+    return where or (_record_fault(item) if isinstance(item, SourceRecord) else _columns_fault(item))
+
+
+def _record_fault(record: SourceRecord) -> str | None:
+    if record.timestamp is not None and (odd := _odd_stamps((record.timestamp,))):
+        return odd
+    return _unsendable((type(record.value), type(record.key))) or (
+        _odd_headers(record.headers) if record.headers else None
+    )
+
+
+def _columns_fault(batch: SourceBatch) -> str | None:
+    for name in ("keys", "timestamps", "source_offsets"):
+        column = getattr(batch, name)
+        if column is not None and len(column) != len(batch):
+            return f"has {len(batch)} values, yet {len(column)} {name}"
+    offsets = batch.source_offsets or ()
+    for index, offset in enumerate(() if not offsets or _flat(offsets) else offsets):
+        if odd := _unstorable("source offset", offset):
+            return f"{odd} (record {index} of it)"
+    return _unsendable({*map(type, batch.values), *map(type, batch.keys or ())}) or _odd_stamps(batch.timestamps or ())
+
+
+def _unstorable(what: str, values: Any) -> str | None:
+    """Offsets are flat mappings of texts to primitives (OFF-01); an object within itself is no primitive either."""
+    why = _why_unstorable(values)
+    return None if why is None else f"has a {what} that cannot be stored: {why}"
+
+
+def _why_unstorable(values: Any) -> str | None:
+    if not isinstance(values, Mapping):
+        return f"{values!r:.80} is no mapping"
+    for key, value in values.items():
+        if not isinstance(key, str):
+            return f"the key {key!r:.80} is no text"
+        if not isinstance(value, _PRIMITIVE):
+            return f"{key!r} is a {type(value).__name__}; only text, numbers, booleans, None can be kept"
+        if isinstance(value, float) and not isfinite(value):
+            return f"{key!r} is {value}, which JSON cannot hold"
+    return None
+
+
+def _unsendable(kinds: Iterable[type]) -> str | None:
+    for kind in kinds:
+        if kind not in _SENDABLE and not issubclass(kind, bytes):
+            return f"holds a {kind.__name__} as key or value; only bytes and None can be sent"
+    return None
+
+
+def _odd_stamps(stamps: Collection[Any]) -> str | None:
+    for stamp in stamps:
+        if not _within(stamp, _LAST_TIMESTAMP):
+            return f"has the timestamp {stamp!r:.80}; it must be milliseconds since 1970, not below 0"
+    return None
+
+
+def _odd_headers(headers: Any) -> str | None:
+    for header in headers:
+        match header:
+            case (str(), bytes() | None):
+                continue
+            case _:
+                return f"has the header {header!r:.80}; it must be a text with bytes or None"
+    return None
+
+
+def _within(number: Any, last: int) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= last

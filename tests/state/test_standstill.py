@@ -1,0 +1,42 @@
+"""A source that stands still is noticed once; one that moves, or states no position, never."""
+
+from __future__ import annotations
+
+from eosfw.records import SourceRecord
+from eosfw.state.standstill import POLLS, Standstill
+
+
+def told(records: list[SourceRecord]) -> list[int]:
+    watch = Standstill()
+    return [number for number, record in enumerate(records, 1) if watch.saw(record)]
+
+
+def at(offset: dict[str, int], partition: str = "a") -> SourceRecord:
+    return SourceRecord("t", b"v", None, {"p": partition}, offset)
+
+
+def test_many_polls_that_end_at_one_offset_are_told_once() -> None:
+    assert told([at({"next": 1}) for _ in range(3 * POLLS)]) == [POLLS]
+
+
+def test_a_mapping_that_its_task_goes_on_with_counts_as_moving() -> None:
+    offset = {"next": 0}
+
+    def moved() -> SourceRecord:
+        offset["next"] += 1
+        return at(offset)
+
+    watch = Standstill()
+    assert not any(watch.saw(moved()) for _ in range(2 * POLLS))
+
+
+def test_whoever_moves_in_time_starts_the_count_anew() -> None:
+    assert told([*[at({"next": 1})] * (POLLS - 1), *[at({"next": 2})] * (POLLS - 1)]) == []
+
+
+def test_partitions_are_told_apart() -> None:
+    assert told([at({"next": 1}, "ab"[number % 2]) for number in range(2 * POLLS)]) == []
+
+
+def test_a_source_without_positions_is_left_alone() -> None:
+    assert told([at({}) for _ in range(2 * POLLS)]) == []
