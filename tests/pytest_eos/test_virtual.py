@@ -139,6 +139,29 @@ def test_a_wait_in_vain_is_bounded_by_virtual_patience(eos):
     assert TIMEOUT <= eos.runtime.now() - now < 2 * TIMEOUT
 
 
+class Endless(CounterConnector):
+    """Always has more, so its tasks never block."""
+
+    name = "endless"
+
+    class Task(CounterTask):
+        def poll(self):
+            self.until += self.batch
+            return super().poll()
+
+    task = Task
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_source_without_end_leaves_others_their_turn(tmp_path, seed):
+    """The test looks on while tasks are always busy."""
+    with laboratory(seed, tmp_path) as eos:
+        run = eos.run(Endless, SMALL, until=40)
+
+        assert eos.history.records >= 40
+        eos.assert_exactly_once(run, run.source_records())
+
+
 def test_an_interrupt_that_hits_a_task_reaches_the_user(eos):
     """Everybody is on the main thread, so Ctrl-C may land in a connector."""
 

@@ -201,6 +201,41 @@ def test_a_test_that_waits_while_others_only_idle_is_told_so():
         clock.sleep(1)  # and the clock still works
 
 
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("wait", ["sleep", "event", "queue"])
+def test_whoever_never_blocks_cannot_keep_others_from_their_turn(seed, wait):
+    """Looks at the clock take time, so turns end and timers fire beside somebody who is always busy."""
+    with VirtualRuntime(seed) as clock:
+        stop, begun, queue = clock.event(), clock.event(), clock.queue()
+
+        def work():
+            begun.set()
+            queue.put(None)
+            while not stop.is_set():
+                clock.now()
+
+        busy = clock.spawn("works", work)
+        {"sleep": lambda: clock.sleep(0.1), "event": begun.wait, "queue": queue.get}[wait]()
+        stop.set()
+
+        assert busy.join()
+
+
+def test_a_test_that_waits_while_others_are_busy_for_ever_is_told_so():
+    """Patience ends beside somebody who never blocks, too."""
+    with VirtualRuntime(patience=0.1) as clock:
+        stop = clock.event()
+
+        def work():
+            while not stop.is_set():
+                clock.now()
+
+        clock.spawn("works", work)
+        with pytest.raises(DeadlockError, match=r"0\.1 virtual seconds in vain for an event"):
+            clock.event().wait()
+        stop.set()
+
+
 def test_an_error_of_what_was_spawned_surfaces_in_the_test(clock):
     """A target must not raise; if it does, the test hears of it."""
 

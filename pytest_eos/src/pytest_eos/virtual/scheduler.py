@@ -6,16 +6,20 @@ import random
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from pytest_eos.virtual.explaining import place_of
 
-TICK = 1e-6
-"""Virtual seconds of a look at the clock, so that no two events carry one time and a loop that only looks ends."""
+TICK = 1e-5
+"""Virtual seconds of a look at the clock, about what the work between two looks takes. So no two events carry one time,
+and others get their turn, even where somebody never blocks."""
 _START = 1.0
 _OVER = "the virtual clock has stopped: nobody can wait or be started on it any more"
+_TURN = 50 * TICK
+"""How long somebody who does not block goes on while others are ready."""
 _PREEMPT = 0.25
 """How often a participant that could go on lets another one go first."""
 
@@ -48,11 +52,16 @@ class _Timer(NamedTuple):
     number: int
     whose: Participant
 
+    @property
+    def over(self) -> bool:
+        """Whether its wait came to an end before."""
+        return self.whose.timer is not self
+
 
 class Scheduler:
     """The participants of one test: exactly one runs at a time, others go on where it blocks or lets them.
 
-    Without a seed they go on in the order in which they became ready, and only where the one before blocks.
+    Without a seed they go on in the order in which they became ready, where the one before blocks or its turn is over.
     """
 
     def __init__(self, seed: int | str | None, patience: float) -> None:
@@ -64,8 +73,9 @@ class Scheduler:
         self._ready: list[Participant] = []
         self._timers: list[_Timer] = []
         self._numbers = count()
-        self._patient_until = _START
-        """Until when the test waits where it gave no timeout."""
+        self._turn_ends = self.now + _TURN
+        self._patient_until = inf
+        """Until when the test waits, where it waits without a timeout."""
         self._closing = False
 
     # --- what primitives call
@@ -84,7 +94,12 @@ class Scheduler:
 
     def let_others(self) -> None:
         """Perhaps let somebody else who is ready go first: here interleavings differ by their seeds."""
-        if self._ready and self._chance is not None and not self._closing and self._chance.random() < _PREEMPT:
+        if self._closing:
+            return
+        over = self.now >= self._turn_ends
+        if over:
+            self._release_due()
+        if self._ready and (over or (self._chance is not None and self._chance.random() < _PREEMPT)):
             me = self.current
             self._ready.append(me)
             self._pass_on(me)
@@ -158,25 +173,37 @@ class Scheduler:
 
     def _choose(self) -> Participant:
         ready = self._ready
+        self._release_due()
         while not ready:
-            self._advance()
+            self._jump()
+        self._turn_ends = self.now + _TURN
         if self._chance is None or len(ready) == 1:
             return ready.pop(0)
         return ready.pop(int(self._chance.random() * len(ready)))
 
-    def _advance(self) -> None:
-        """Jump to the next timer; whoever it belongs to is ready."""
-        timers, main = self._timers, self.main
-        while timers:
-            timer = timers[0]
-            if timer.whose.timer is not timer:  # its wait is over
-                heappop(timers)
-                continue
-            if main.timer is None and timer.due > self._patient_until:
-                return self._give_up(f"the test waited {self._patience:g} virtual seconds in vain for {main.waits_for}")
-            self.now = max(self.now, heappop(timers).due)
-            return self._release(timer.whose, woken=False)
-        return self._give_up("deadlock: nobody can run, and no timer is set")
+    def _release_due(self) -> None:
+        """Whoever's time has come is ready."""
+        timers = self._timers
+        while timers and (timers[0].due <= self.now or timers[0].over):
+            timer = heappop(timers)
+            if not timer.over:
+                self._release(timer.whose, woken=False)
+        if self.now > self._patient_until:
+            self._give_up(self._in_vain())
+
+    def _jump(self) -> None:
+        """Nobody is ready: go on to the next timer."""
+        timers = self._timers
+        if not timers:
+            self._give_up("deadlock: nobody can run, and no timer is set")
+        elif timers[0].due > self._patient_until:
+            self._give_up(self._in_vain())
+        else:
+            self.now = max(self.now, timers[0].due)
+            self._release_due()
+
+    def _in_vain(self) -> str:
+        return f"the test waited {self._patience:g} virtual seconds in vain for {self.main.waits_for}"
 
     def _give_up(self, why: str) -> None:
         self.main.why = DeadlockError(self._told(why))
@@ -184,10 +211,13 @@ class Scheduler:
 
     def _release(self, whom: Participant, *, woken: bool) -> None:
         whom.waits_for, whom.timer, whom.woken = None, None, woken
+        if whom is self.main:
+            self._patient_until = inf
         self._ready.append(whom)
 
     def _unwind(self, me: Participant) -> None:
         me.waits_for = me.timer = None
+        self._patient_until = inf
         self._ready = [one for one in self._ready if one is not me]
         self.current = me
 
