@@ -18,6 +18,8 @@ from eosfw_memory.codes import Code
 
 _TRANSACTION_TIMEOUT: Final = milliseconds(10.0)
 """Stored with the id until its next owner initialises; no transaction is opened meanwhile, so any legal value does."""
+_WINDOW: Final = 100
+"""Ids that are looked at together: among thousands, what one attempt touched is out of reach when the next comes."""
 _Told: TypeAlias = int | EosfwError
 """What came back for one id: a code of the coordinator's, or why there is none."""
 
@@ -54,22 +56,22 @@ class MemoryFencer:
         if self._closed:
             raise FatalError("this fencer was closed")
         patience = Patience(self._runtime, self._runtime.now() + timeout)
-        waiting = {victim: initialise_request(victim, _TRANSACTION_TIMEOUT) for victim in victims}
         told: dict[str, _Told] = {}
-        while waiting:
-            told |= self._ask(waiting, patience)
-            waiting = {victim: request for victim, request in waiting.items() if _may_change(told[victim])}
-            if waiting and not patience.again():
-                break
+        waiting: dict[str, Fields] = {}
+        for first in range(0, len(victims), _WINDOW):
+            some = {each: initialise_request(each, _TRANSACTION_TIMEOUT) for each in victims[first : first + _WINDOW]}
+            # Whose open transaction is aborted by the first attempt is mostly done with the second.
+            waiting |= self._round(self._round(some, told, patience), told, patience)
+        while waiting and patience.again():
+            waiting = self._round(waiting, told, patience)
         return {victim: self._outcome(victim, told[victim]) for victim in victims}
 
     def close(self) -> None:
         self._closed = True
         self._routes.network.close()
 
-    def _ask(self, waiting: Mapping[str, Fields], patience: Patience) -> Mapping[str, _Told]:
-        """One attempt to shut holders out."""
-        told: dict[str, _Told] = {}
+    def _round(self, waiting: Mapping[str, Fields], told: dict[str, _Told], patience: Patience) -> dict[str, Fields]:
+        """One attempt to shut holders out, noted in `told`; give those for whom there is reason for another."""
         for channel, victims in self._by_coordinator(waiting, told, patience).items():
             requests = [waiting[victim] for victim in victims]
             answers = channel.call_each(INIT_PRODUCER_ID, requests, patience.deadline)
@@ -79,7 +81,7 @@ class MemoryFencer:
                 # Shutting out twice does no harm, so a lost answer is no reason to give up.
                 if found in LOST_COORDINATOR or isinstance(found, EosfwError):
                     self._routes.forget_coordinator(victim)
-        return told
+        return {victim: request for victim, request in waiting.items() if _may_change(told[victim])}
 
     def _by_coordinator(
         self, waiting: Mapping[str, Fields], told: dict[str, _Told], patience: Patience

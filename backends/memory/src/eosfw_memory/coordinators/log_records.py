@@ -23,7 +23,7 @@ _INT64 = struct.Struct(">q")
 _PREVIOUS_PRODUCER_ID_TAG = 0
 _NO_PARTITIONS = uvarint(0)
 _NO_TAGS = uvarint(0)
-_REMEMBERED = 4096
+_REMEMBERED = 1 << 15
 _FEW = 16
 """A transaction of no more partitions is worth remembering: the next one of its producer has the same."""
 
