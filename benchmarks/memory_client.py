@@ -188,14 +188,35 @@ def _summary(name: str, by_way: dict[str, list[float]]) -> dict[str, float]:
     return medians
 
 
-def fencing_grows(few: int, many: int) -> float:
-    """How much longer many take than few (goal 7: linear), by direct calls."""
-    cluster = EmbeddedCluster.start({}, RUNTIME)
-    SERVERS[:] = [cluster.bootstrap_servers]
-    way = ways(cluster.bootstrap_servers)["direct"]
-    ratio = (fence_us(way, many) * many) / (fence_us(way, few) * few)
-    cluster.close()
-    return round(ratio, 1)
+def direct_cpu(rounds: int) -> dict[str, dict[str, float]]:
+    """What direct calls take of a processor, whoever else uses the machine: everything happens on one thread."""
+    rates, durations = [], []
+    for _ in range(rounds):
+        cluster = EmbeddedCluster.start({}, RUNTIME)
+        way = ways(cluster.bootstrap_servers)["direct"]
+        rates.append(1000 / _cpu_of_transactions(way, 1000, 200))
+        durations.append(_cpu_of_transactions(way, 1, 1000) * 1e6)
+        way.backend.close()
+        cluster.close()
+    return {
+        "records_per_second": {"median": round(statistics.median(rates)), "best": round(max(rates))},
+        "one_record_us": {"median": round(statistics.median(durations), 1), "best": round(min(durations), 1)},
+    }
+
+
+def _cpu_of_transactions(way: Way, records: int, times: int) -> float:
+    """Processor seconds of one transaction."""
+    topic, made = way.topic(), way.producer()
+    batch, record = ProducerBatch(topic, [VALUE] * records, partition=0), ProducerRecord(topic, VALUE, partition=0)
+    began = time.thread_time()
+    for _ in range(times):
+        made.begin_transaction()
+        if records == 1:
+            made.send(record)
+        else:
+            made.send_batch(batch)
+        made.commit_transaction(WAIT)
+    return (time.thread_time() - began) / times
 
 
 def main() -> None:
@@ -204,7 +225,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="size of each measurement")
     arguments = parser.parse_args()
     result: dict[str, object] = {**compare(arguments.rounds, arguments.scale)}
-    result["fence_10000_over_100"] = fencing_grows(100, 10_000)
+    result["direct_per_processor_second"] = direct_cpu(arguments.rounds)
     print(json.dumps(result, indent=2))
 
 

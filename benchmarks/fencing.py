@@ -1,0 +1,94 @@
+"""Measure shutting out holders with open transactions (goal 7): each by direct calls, fifty at a real Kafka.
+
+`--bootstrap-servers` names the Kafka. Direct calls are also counted in processor time, since everything happens on one
+thread. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+import uuid
+from dataclasses import dataclass
+
+from eosfw.protocols import NewTopic
+from eosfw.records import ProducerRecord
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.fencer import MemoryFencer
+from eosfw_memory.cluster import EmbeddedCluster
+
+GOALS = {"each_us": 10, "ten_thousand_over_hundred": 120, "kafka_fifty_s": 0.5}
+RUNTIME = ThreadRuntime()
+WAIT = 60.0
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Seconds on the clock, seconds of the processor."""
+
+    wall: float
+    cpu: float
+
+
+def fence(servers: str, victims: int) -> Spent:
+    """Shut so many holders out, each in the middle of a transaction."""
+    backend = MemoryBackend.connect({"bootstrap.servers": servers}, RUNTIME)
+    topic = f"fence-{uuid.uuid4().hex[:8]}"
+    backend.admin().create_topics([NewTopic(topic)])
+    names = [f"fence-{uuid.uuid4().hex[:10]}" for _ in range(victims)]
+    for name in names:
+        holder = backend.producer(name)
+        holder.init_transactions(WAIT)
+        holder.begin_transaction()
+        holder.send(ProducerRecord(topic, b"v", partition=0))
+        holder.flush(WAIT)
+    fencer = MemoryFencer.connect(backend, {}, RUNTIME)
+    began, began_cpu = time.perf_counter(), time.thread_time()
+    outcomes = fencer.fence(names, WAIT)
+    spent = Spent(time.perf_counter() - began, time.thread_time() - began_cpu)
+    assert not any(outcomes.values())
+    fencer.close()
+    backend.close()
+    return spent
+
+
+def direct(rounds: int) -> dict[str, object]:
+    """A hundred, and ten thousand, by direct calls; a fresh cluster each time."""
+    found: dict[int, list[Spent]] = {100: [], 10_000: []}
+    for number in range(rounds + 1):
+        for victims, spent in found.items():
+            cluster = EmbeddedCluster.start({}, RUNTIME)
+            fence(cluster.bootstrap_servers, 20)
+            taken = fence(cluster.bootstrap_servers, victims if number else 100)
+            cluster.close()
+            if number:
+                spent.append(taken)
+    few, many = found[100], found[10_000]
+    cpu = [each.cpu * 1e4 for each in few]
+    growth = statistics.median(each.cpu for each in many) / statistics.median(each.cpu for each in few)
+    return {
+        "each_us": round(statistics.median(each.wall * 1e4 for each in few), 1),
+        "each_cpu_us": round(statistics.median(cpu), 1),
+        "each_cpu_us_best": round(min(cpu), 1),
+        "ten_thousand_over_hundred_cpu": round(growth, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bootstrap-servers", help="a running real Kafka")
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    result = direct(asked.rounds)
+    if asked.bootstrap_servers:
+        fence(asked.bootstrap_servers, 5)
+        took = [fence(asked.bootstrap_servers, 50).wall for _ in range(asked.rounds)]
+        result |= {"kafka_fifty_s": round(statistics.median(took), 3), "kafka_fifty_s_best": round(min(took), 3)}
+    print(json.dumps(result | {"goals": GOALS}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
