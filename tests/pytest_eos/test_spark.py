@@ -93,7 +93,7 @@ def test_what_a_user_made_of_a_run_is_judged_by_what_is_left_of_it(eos, eos_spar
     said = complaint(words.union(words), [(str(number), 0) for number in range(25)], key=["number", "partition"])
 
     assert "24 duplicates, 1 missing, 0 unexpected" in said
-    assert "duplicates (the first 10):" in said
+    assert "duplicates (the first 6):" in said
     assert "('0', 0): 2 times" in said
     assert "('24', 0)" in said.partition("missing:")[2]
 
@@ -214,7 +214,7 @@ def test_expected_values_of_another_type_are_refused(eos, frame):
 
 
 def test_of_many_rows_no_more_than_examples_come_to_the_driver(eos_spark, monkeypatch):
-    """300,000 rows, most of them wrong: Spark counts, ten identities of a kind with five places each are fetched."""
+    """300,000 rows, most of them wrong: Spark counts; six identities of a kind with four places each are fetched."""
     many = 300_000
     seen = eos_spark.range(many).selectExpr(
         "cast(id % 100000 as string) as value", "'t' as topic", "0 as partition", "id as offset"
@@ -229,5 +229,5 @@ def test_of_many_rows_no_more_than_examples_come_to_the_driver(eos_spark, monkey
     assert "100000 duplicates, 50000 missing, 150000 unexpected" in said
     assert "50000: 3 times" in said
     assert "t-0@50000" in said
-    assert sum(map(len, fetched)) <= 30 + 20 * 5
-    assert len(said.splitlines()) < 120
+    assert sum(map(len, fetched)) <= 18 + 12 * 4
+    assert len(said.splitlines()) < 80

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-EXAMPLES = 10
+EXAMPLES = 6
 """How many identities of a kind are shown."""
-PLACES = 5
+PLACES = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,9 @@ def _section(title: str, odd: Sequence[Odd], found: Findings) -> Iterator[str]:
     if odd:
         yield f"  {title}{_some(odd)}:"
     for one in odd:
+        if one.seen == len(one.places) == 1:
+            yield f"    {readable(one.identity)}: at {one.places[0]}{_writer(one.places[0], found.lab)}"
+            continue
         yield f"    {readable(one.identity)}: {one.seen} {'times' if one.seen > 1 else 'time'}"
         yield from (f"      {place}{_writer(place, found.lab)}" for place in one.places)
         if one.places and one.seen > len(one.places):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -239,15 +240,17 @@ class Eos:
         return text(self.history, self._freezes(), columns=_COLUMNS)
 
     def timeline_section(self) -> str:
-        """The same, and where the picture lies."""
+        """The same, where the picture lies, how to run the test with the same chance again."""
+        again = f"rerun: pytest {shlex.quote(self.place.nodeid)} --eos-seed={self.place.seed}"
         if not self.history.events():
-            return "no task was started"
+            return f"no task was started\n{again}"
         picture = self.place.folder / "timeline.svg"
         picture.write_text(svg(self.history, self._freezes(), title=self.place.nodeid), encoding="utf-8")
-        return f"{self.timeline()}\npicture: {picture}\nthe same chance again: --eos-seed={self.place.seed}"
+        return f"{self.timeline()}\npicture: {picture}\n{again}"
 
     def _freezes(self) -> list[Freeze]:
-        return [zombie.freeze for zombie in self.zombies.made if zombie.freeze is not None]
+        tasks = [zombie.freeze for zombie in self.zombies.made if zombie.freeze is not None]
+        return tasks + [freeze for process in self.zombies.processes for freeze in process.freezes]
 
     def __enter__(self) -> Self:
         return self

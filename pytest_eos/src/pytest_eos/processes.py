@@ -15,11 +15,12 @@ from typing import IO, TYPE_CHECKING, Self
 import pytest
 
 from eosfw.connectors import SourceConnector
-from eosfw.observe import History
+from eosfw.observe import Freeze, History
 from eosfw.observe.lines import event_from_line
 from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
 from pytest_eos.group import as_texts
+from pytest_eos.tally import Tally
 
 if TYPE_CHECKING:
     from pytest_eos.lab import Eos
@@ -58,7 +59,8 @@ class WorkerProcess:
         self.pid = process.pid
         self.history = History(lab.runtime)
         """What the process said of its steps."""
-        self._frozen = self._moved = False
+        self._frozen = self._moved = self._killed = False
+        self._woken_at: float | None = None
         self._reader = lab.runtime.spawn(f"eos-process-{self.pid}", self._listen)
 
     @classmethod
@@ -124,12 +126,13 @@ class WorkerProcess:
     def wake(self) -> WorkerProcess:
         """Let the process go on (SIGCONT)."""
         self._moved = True
+        self._woken_at = self._lab.runtime.now()
         os.kill(self.pid, signal.SIGCONT)
         return self
 
     def kill(self) -> WorkerProcess:
         """End the process on the spot (SIGKILL): nothing is closed, nothing is flushed."""
-        self._moved = True
+        self._moved = self._killed = True
         self._process.kill()
         self._process.wait(_GRACE)
         return self
@@ -144,6 +147,27 @@ class WorkerProcess:
     def fenced(self) -> bool:
         """Whether one of its tasks met a fencing error."""
         return any(event.step is TaskStep.FENCED for event in self.history.events())
+
+    @property
+    def freezes(self) -> list[Freeze]:
+        """Its tasks that stood still, each before the step it had announced last."""
+        last = {
+            event.task: event
+            for event in self.history.events()
+            if event.task is not None and (self._woken_at is None or event.at < self._woken_at)
+        }
+        if not self._frozen or not last:
+            return []
+        since = max(event.at for event in last.values())
+        return [Freeze(event, since, self._woken_at) for event in last.values()]
+
+    def count(self, tally: Tally) -> None:
+        """Add how it ended to the summary, once it is over."""
+        if self.rose:
+            tally.zombies += 1
+            tally.killed += self._killed
+            tally.fenced += self.fenced and not self._killed
+            tally.stopped += not self.fenced and not self._killed
 
     def complaint(self) -> str:
         """Why a test with this process shows nothing."""

@@ -17,6 +17,8 @@ class Tally:
     """Those of them that met a fencing error."""
     stopped: int = 0
     """Those that found themselves superseded, or were told to stop, before they wrote again."""
+    killed: int = 0
+    """Processes that were ended on the spot."""
     duplicates: int = 0
     missing: int = 0
     skipped: list[str] = field(default_factory=list)
@@ -35,7 +37,10 @@ class Tally:
         """What to tell the user; nothing when nothing happened."""
         lines = []
         if self.zombies:
-            lines.append(f"zombies: {self.zombies} raised, {self.fenced} fenced, {self.stopped} stopped by themselves")
+            killed = f", {self.killed} killed" if self.killed else ""
+            lines.append(
+                f"zombies: {self.zombies} raised, {self.fenced} fenced, {self.stopped} stopped by themselves{killed}"
+            )
         if self.duplicates or self.missing:
             lines.append(f"found: {self.duplicates} duplicates, {self.missing} missing")
         lines += [f"skipped: {reason}" for reason in dict.fromkeys(self.skipped)]

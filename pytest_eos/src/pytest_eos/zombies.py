@@ -148,5 +148,5 @@ class Zombies:
                 self._lab.tally.stopped += not zombie.fenced
             zombie.wake()
         for process in self.processes:
-            self._lab.tally.zombies += process.rose
             process.close()
+            process.count(self._lab.tally)
