@@ -88,21 +88,21 @@ def test_the_tests_of_a_project_pass_as_generated(project) -> None:
             OFFSET,
             '{"next": number + 2}',
             "test_a_task_resumes_right_behind_any_committed_offset",
-            "likely: offsets lead behind records that were not written",
+            ("missing, though the committed source offsets lie behind them", "likely: offsets lead behind records"),
             id="offsets run ahead of records",
         ),
         pytest.param(
             AT_START,
             "0",
             "test_a_task_resumes_right_behind_any_committed_offset",
-            "likely: a successor wrote again what was committed before it started",
+            ("likely: a successor wrote again what was committed", "- eos timeline -", "timeline.svg"),
             id="the committed offset is ignored",
         ),
         pytest.param(
             PARTITION,
             "{}, {",
             "test_no_source_partition_belongs_to_two_tasks",
-            "offsets repeat within source partition {}",
+            ("two tasks own one source partition",),
             id="two tasks share a source partition",
         ),
     ],
@@ -111,21 +111,11 @@ def test_a_planted_bug_turns_them_red_and_is_explained(project, healthy, broken,
     """Decision 10: a test that cannot fail shows nothing."""
     plant(project, healthy, broken)
 
-    done = outcome_of(project)
+    done = outcome_of(project, "-k", "resumes or belongs or commit")
 
     assert done.returncode == 1
     assert f"FAILED tests/test_contract.py::TestAcme::{red}" in done.stdout
-    assert told in done.stdout
-
-
-def test_a_failing_zombie_shows_its_timeline(project) -> None:
-    plant(project, AT_START, "0")
-
-    done = outcome_of(project, "-k", "a_zombie_loses_nothing and commit")
-
-    assert done.returncode == 1
-    assert "eos timeline" in done.stdout
-    assert "picture: " in done.stdout
+    assert [part for part in told if part not in done.stdout] == []
 
 
 # --- bad input
