@@ -23,5 +23,6 @@ ELSEWHERE = (
     Elsewhere(
         "pip install eosfw eosfw-memory eosfw-file eosfw-spark", _NETWORK, "tests/packaging/test_wheels.py", "install"
     ),
+    Elsewhere("eosfw demo --no-spark", "takes seconds", "tests/demo/test_demo.py", '"--no-spark"'),
     Elsewhere("pip install jgo", _NETWORK, "pyproject.toml", '"jgo"'),
 )

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -15,6 +17,16 @@ _WHERE = ("*.md", "docs/**/*.md", "backends/*/README.md", "plugins/*/README.md",
 _ALSO = ("examples/**/*.md", "changelog.d/README.md", "benchmarks/README.md")
 PAGES = sorted({str(path.relative_to(ROOT)) for pattern in (*_WHERE, *_ALSO) for path in ROOT.glob(pattern)})
 """Every page of the repository that is written for readers, by its path."""
+
+
+NEEDS = {
+    "plugins/spark/README.md": "spark",
+    "README.md": "spark",
+    "docs/tutorial/first-pipeline.md": "spark",
+    "docs/how-to/run-a-pipeline.md": "spark",
+    "docs/how-to/test-with-a-real-kafka.md": "kafka",
+}
+"""Pages that need more than Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,16 @@ def tokens(page: str) -> list[Token]:
     """A page as GitHub's kind of Markdown sees it, blocks and what stands in their lines."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return MarkdownIt("commonmark").enable("table").parse(text)
+
+
+def fences(page: str) -> list[Token]:
+    """The blocks of a page."""
+    return [token for token in tokens(page) if token.type in ("fence", "code_block")]
+
+
+def marked(page: str) -> Any:
+    """A page as a parameter of a test, marked with what it needs."""
+    return pytest.param(page, marks=getattr(pytest.mark, NEEDS[page])) if page in NEEDS else page
 
 
 def inline(page: str) -> Iterator[tuple[Token, int]]:
@@ -51,3 +73,7 @@ def anchors(page: str) -> set[str]:
     found = tokens(page)
     titles = [found[at + 1].content for at, token in enumerate(found) if token.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+WITH_BLOCKS = [page for page in PAGES if fences(page)]
+TUTORIALS = [page for page in WITH_BLOCKS if page.startswith("docs/tutorial/")]

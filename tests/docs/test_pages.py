@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 import re
-import shutil
-from importlib.util import find_spec
 
 import pytest
 from tests.docs.elsewhere import ELSEWHERE
-from tests.docs.pages import PAGES, ROOT, tokens
+from tests.docs.pages import PAGES, ROOT, TUTORIALS, WITH_BLOCKS, fences, marked
 from tests.docs.running import NobodyRunsItError, Reader
 from tests.docs.terminal import Terminal, agrees, typed
 
-NEEDS = {
-    "plugins/spark/README.md": "spark",
-    "README.md": "spark",
-    "docs/tutorial/first-pipeline.md": "spark",
-    "docs/how-to/run-a-pipeline.md": "spark",
-    "docs/how-to/test-with-a-real-kafka.md": "kafka",
-}
-"""Pages that need more than Python."""
 LANGUAGES = {"python", "toml", "ini", "console"}
 
 
-def fences(page):
-    """The blocks of a page, as Markdown sees them."""
-    return [token for token in tokens(page) if token.type in ("fence", "code_block")]
-
-
-WITH_BLOCKS = [page for page in PAGES if fences(page)]
-MARKED = [
-    pytest.param(page, marks=getattr(pytest.mark, NEEDS[page])) if page in NEEDS else page for page in WITH_BLOCKS
-]
-
-
-@pytest.fixture
-def needed(request, unavailable):
-    """Skip a page that needs what is not here, or fail it where that was promised."""
-
-    def check(page):
-        what = NEEDS.get(page)
-        if what is not None and shutil.which("java") is None:
-            unavailable(what, f"{page} needs Java 17 or later")
-        module = {"kafka": "jgo", "spark": "pyspark"}.get(what or "")
-        if what is not None and module is not None and find_spec(module) is None:
-            unavailable(what, f"{page} needs {module}")
-
-    return check
-
-
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("page", MARKED)
+@pytest.mark.parametrize("page", [marked(page) for page in WITH_BLOCKS if page not in TUTORIALS])
 def test_what_a_page_shows_is_what_happens(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""
     needed(page)
