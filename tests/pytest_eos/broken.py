@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
 from eosfw.builtin.isolation import ReadUncommitted
-from eosfw.records import SourceRecord
+from eosfw.errors import AbortableError, FatalError
+from eosfw.records import ProducerRecord, SourceRecord
 
 
 class IdleFencer:
@@ -62,6 +64,79 @@ class Hasty(Through):
         plain.send(record)
         plain.flush(10.0)
         plain.close()
+
+
+class OwnCommits(Through):
+    """A backend whose producers commit when they like: behind every record, before the offsets."""
+
+    def producer(self, transactional_id, **how):
+        return Eager(self.real.producer(transactional_id, **how))
+
+
+class Eager(Through):
+    def send(self, record, on_delivery=None):
+        self.real.send(record, on_delivery)
+        if not record.topic.endswith("-offsets") and self.transactional_id and "-counter-" in self.transactional_id:
+            self.real.commit_transaction(10.0)
+            self.real.begin_transaction()
+
+    def send_batch(self, batch):
+        for record in batch.records():
+            self.send(record)
+
+
+class Deaf(Through):
+    """A backend whose producers take a fencing for a success."""
+
+    def producer(self, transactional_id, **how):
+        return Unimpressed(self.real.producer(transactional_id, **how))
+
+
+class Unimpressed(Through):
+    """Makes believe, once it is fenced, that all goes well."""
+
+    fenced = False
+
+    def __getattr__(self, name):
+        return self._swallowing(getattr(self.real, name)) if name in _CALLS else getattr(self.real, name)
+
+    def _swallowing(self, call):
+        def swallow(*given, **named):
+            if self.fenced:
+                return None
+            try:
+                return call(*given, **named)
+            except (FatalError, AbortableError):
+                self.fenced = True
+                return None
+
+        return swallow
+
+
+_CALLS = ("begin_transaction", "send", "send_batch", "flush", "commit_transaction", "abort_transaction")
+
+
+class BesidesTask(CounterTask):
+    """Sends its records itself, with a producer of its own, and returns none."""
+
+    def start(self, config, context):
+        super().start(config, context)
+        self.producer = OWN_PRODUCER[0]()
+
+    def poll(self):
+        found = super().poll()
+        for record in found:
+            self.producer.send(ProducerRecord(record.topic, record.value))
+        self.producer.flush(10.0)
+        return [replace(record, topic=f"{record.topic}-seen") for record in found]
+
+
+class Besides(CounterConnector):
+    name, task = "besides", BesidesTask
+
+
+OWN_PRODUCER = []
+"""How a task that sends by itself comes by a producer."""
 
 
 class AheadTask(CounterTask):

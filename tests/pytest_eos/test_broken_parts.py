@@ -60,6 +60,26 @@ CASES = {
         "broken.Ahead",
         ["*missing, though*", '*s1:4: source partition {"stream":"s1"}, source offset {"next":6}*'],
     ),
+    "a backend that commits behind every record": (
+        "send-offsets",
+        "eos.use(wrap_backend=broken.OwnCommits)",
+        "CounterConnector",
+        ["*is not exactly once: * duplicates, 0 missing*", "*2 times*", "*by task counter-1 of generation 0*"],
+    ),
+    "a backend that takes a fencing for a success": (
+        "send-offsets",
+        "eos.use(wrap_backend=broken.Deaf)",
+        "CounterConnector",
+        [
+            "task counter-1 of generation 0 says that it committed transaction 2, though a successor had started, and nobody sees*"
+        ],
+    ),
+    "a connector that sends its records itself": (
+        "send-offsets",
+        "broken.OWN_PRODUCER[:] = [lambda: eos.backend.producer(None)]",
+        "broken.Besides",
+        ["*is not exactly once: * unexpected*"],
+    ),
     "a connector that cannot be replayed": (
         "commit",
         "pass",

@@ -66,9 +66,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Fail a test whose zombie never rose: what it shows is nothing (a fault that was asked for must happen)."""
     result = yield
     for lab in item.stash.get(LABS, []):
-        if complaint := lab.unrisen():
+        if complaint := lab.unrisen() or _pretence(lab):
             pytest.fail(complaint, pytrace=False)
     return result
+
+
+def _pretence(lab: Any) -> str:
+    from pytest_eos.pretence import pretences
+
+    return "\n".join(pretences(lab))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -49,6 +49,13 @@ class Authors:
         """Who wrote the record at a place, if it was seen."""
         return self._of.get((*partition, offset))
 
+    def places_of(self, event: StepEvent) -> list[tuple[str, int, int]]:
+        """Topic, partition, offset of each signed record of the transaction that an event speaks of."""
+        if event.task is None:
+            return []
+        wanted = _author(event, event.task)
+        return [place for place, author in self._of.items() if author == wanted]
+
     def signed(self, topic: str, then: DeliveryCallback | None) -> DeliveryCallback | None:
         """A callback that signs the record of the task that acts here, then does what was asked for."""
         event = _acting.get()
@@ -56,8 +63,7 @@ class Authors:
             return then
         if event.step is not TaskStep.SEND_OFFSETS:
             self.topics.add(topic)
-        author = Author(event.task, event.generation, event.transactional_id, event.transaction)
-        return partial(self._sign, author, then)
+        return partial(self._sign, _author(event, event.task), then)
 
     def _sign(
         self,
@@ -70,6 +76,10 @@ class Authors:
             self._of[metadata.topic, metadata.partition, metadata.offset] = author
         if then is not None:
             then(metadata, error)
+
+
+def _author(event: StepEvent, task: ConnectorTaskId) -> Author:
+    return Author(task, event.generation, event.transactional_id, event.transaction)
 
 
 class SigningBackend:

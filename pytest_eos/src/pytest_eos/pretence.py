@@ -1,0 +1,68 @@
+"""Find zombies that say they committed although they were fenced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from eosfw.state.steps import StepEvent, TaskStep
+from pytest_eos.run import Topic
+
+if TYPE_CHECKING:
+    from pytest_eos.lab import Eos
+
+
+def pretences(lab: Eos) -> list[str]:
+    """What each zombie said that is not so: it committed after its successor had started, yet nobody sees its records.
+
+    The data may be right all the same; but whoever swallows a fencing goes on for ever, and counts what is not there.
+    """
+    events = lab.history.events()
+    frozen = [zombie.freeze.event for zombie in lab.zombies.made if zombie.freeze is not None]
+    claims = [claim for event in frozen if (claim := _claim(event, events)) is not None]
+    return [_said(claim) for claim in claims if not _visible(lab, claim)]
+
+
+def _claim(frozen: StepEvent, events: Sequence[StepEvent]) -> StepEvent | None:
+    """The first commit that a frozen task announced behind the start of a successor."""
+    if frozen.transactional_id is None or frozen not in events:
+        return None
+    successor = False
+    for event in events[events.index(frozen) + 1 :]:
+        successor = successor or (event.step is TaskStep.START_TASK and _replaces(event, frozen))
+        # Whatever a frozen task announces, it announces after it woke.
+        if successor and event.step is TaskStep.COMMITTED and _same(event, frozen):
+            return event
+    return None
+
+
+def _visible(lab: Eos, claim: StepEvent) -> bool:
+    written = lab.authors.places_of(claim)
+    if not written:  # sent as columns, which nobody signed: nothing to tell by
+        return True
+    seen = Topic(lab, tuple(sorted({topic for topic, _, _ in written}))).committed_places()
+    return any(f"{topic}-{partition}@{offset}" in seen for topic, partition, offset in written)
+
+
+def _said(claim: StepEvent) -> str:
+    return (
+        f"task {claim.task} of generation {claim.generation} says that it committed transaction {claim.transaction}, "
+        f"though a successor had started, and nobody sees its records: it was fenced, and something swallowed the "
+        f"error. Let ProducerFencedError pass: the worker ends the task"
+    )
+
+
+def _same(event: StepEvent, frozen: StepEvent) -> bool:
+    return (event.task, event.generation, event.transactional_id) == (
+        frozen.task,
+        frozen.generation,
+        frozen.transactional_id,
+    )
+
+
+def _replaces(event: StepEvent, frozen: StepEvent) -> bool:
+    """Whether this is a task of the same connector, in the same group, of a newer generation."""
+    if event.transactional_id is None or frozen.transactional_id is None:
+        return False
+    same = event.transactional_id.rpartition("-")[0] == frozen.transactional_id.rpartition("-")[0]
+    return same and (event.generation or 0) > (frozen.generation or 0)
