@@ -101,12 +101,12 @@ def _section(title: str, *kinds: type) -> Iterator[str]:
     yield f"{_prose(kinds[0])}\n"
     yield "| member | does |"
     yield "|---|---|"
-    for kind in kinds:
-        for name, member in vars(kind).items():
-            documented = inspect.isfunction(member) or isinstance(member, property)
-            if documented and name not in HIDDEN and not name.startswith("_") and inspect.getdoc(member):
-                call = _call(name, member) if inspect.isfunction(member) else name
-                yield f"| `{call}` | {_prose(member)} |"
+    members = {name: member for kind in reversed(kinds) for name, member in vars(kind).items()}
+    for name, member in members.items():
+        documented = inspect.isfunction(member) or isinstance(member, property)
+        if documented and name not in HIDDEN and not name.startswith("_") and inspect.getdoc(member):
+            call = _call(name, member) if inspect.isfunction(member) else name
+            yield f"| `{call}` | {_prose(member)} |"
     yield ""
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 
 import pytest
 from tests.docs.pages import ROOT
 
 from eosfw.errors import ExitCode
-from eosfw.state.steps import STARTUP, TRANSACTION
+from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 
 REFERENCE = ROOT / "docs" / "reference"
 GENERATED = {"properties_page.py", "hooks_page.py", "errors_page.py", "pytest_eos_page.py"}
@@ -38,6 +39,15 @@ def test_every_error_comes_with_a_remedy():
 def test_every_exit_code_is_in_the_reference(code):
     """A script that runs the command can tell all endings apart."""
     assert f"| {int(code)} |" in (REFERENCE / "exit-codes.md").read_text(encoding="utf-8")
+
+
+def test_the_steps_that_fencing_is_explained_by_are_those_of_the_code():
+    """The leader's and a task's, in the order they are done."""
+    text = (ROOT / "docs" / "explanation" / "how-fencing-works.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)
+    leader = tuple(TaskStep)[tuple(TaskStep).index(TaskStep.CLAIM_LEADERSHIP) :]
+
+    assert named == [step.value for step in (*leader, *STARTUP)]
 
 
 @pytest.mark.parametrize("step", [*STARTUP, *TRANSACTION], ids=lambda step: step.value)
