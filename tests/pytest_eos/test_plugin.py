@@ -44,6 +44,37 @@ def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, sa
     result.stdout.fnmatch_lines([said])
 
 
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ("eos_zombi(at='commit')", "*there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*"),
+        ("eos_haunted", "*there is no marker 'eos_haunted'. There are: *eos_zombie*"),
+    ],
+)
+def test_a_marker_that_looks_like_ours_and_is_none_is_refused(pytester, marker, said):
+    """Hostile input 39: pytest only warns of it, and the test would pass without its zombie."""
+    ignored = "-Wignore::pytest.PytestUnknownMarkWarning"  # as in a project that does not make warnings errors
+
+    result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass", ignored)
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([said])
+
+
+def test_a_marker_of_others_that_looks_like_ours_is_left_alone(pytester):
+    """It is registered, so it is no typo."""
+    pytester.makeini("[pytest]\nmarkers = eos_of_ours: slow ones\n")
+
+    run(pytester, "@pytest.mark.eos_of_ours\ndef test_it(): pass").assert_outcomes(passed=1)
+
+
+def test_a_misspelt_step_of_a_fixture_is_refused_with_the_nearest_name(pytester):
+    """Hostile input 39: the same names, the same help as in the marker."""
+    result = run(pytester, "def test_it(zombies): zombies.task('comit')")
+
+    result.stdout.fnmatch_lines(["*no step 'comit' to freeze at; did you mean 'commit'?*"])
+
+
 def test_a_misspelt_backend_on_the_command_line_is_refused(pytester):
     """Bad input: the same for an option."""
     result = run(pytester, "def test_it(eos): pass", "--eos-backend=memory,confluence")

@@ -24,6 +24,18 @@ LINES = (
 _GROUPS = ("all", "startup", "transaction")
 
 
+def refuse_unknown(names: Iterable[str], config: pytest.Config, where: str) -> None:
+    """UsageError for a marker that looks like ours and is none: its test would run without what it asks for."""
+    odd = [name for name in names if name.startswith("eos")]
+    if not odd:
+        return
+    known = [line.partition("(")[0].partition(":")[0].strip() for line in config.getini("markers")]
+    ours = [name for name in known if name.startswith("eos_")]
+    for name in odd:
+        if name not in known:
+            raise pytest.UsageError(f"{where}: there is no marker {name!r}{suggestion(name, ours, dashes=False)}")
+
+
 @dataclass(frozen=True, slots=True)
 class Haunt:
     """The zombie that a marker asks for."""
@@ -68,11 +80,11 @@ def _step(name: object, possible: Sequence[TaskStep], where: str) -> TaskStep:
     raise pytest.UsageError(f"{where}: a task has no step {shown!r} to freeze at{suggestion(str(shown), words)}")
 
 
-def suggestion(name: str, known: Sequence[str]) -> str:
-    """What a misspelt name may have meant, and what there is."""
+def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:
+    """What a misspelt name may have meant, and what there is; names of steps, of backends have dashes."""
     from eosfw.config.definition import nearest
 
-    near = nearest(name.lower().replace("_", "-"), known)
+    near = nearest(name.lower().replace("_", "-") if dashes else name.lower(), known)
     return (f"; did you mean {near!r}?" if near else ".") + f" There are: {', '.join(known)}"
 
 

@@ -50,6 +50,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once per step of its zombie, once per backend."""
     where = metafunc.definition.nodeid
+    markers.refuse_unknown((mark.name for mark in metafunc.definition.iter_markers()), metafunc.config, where)
     zombie = metafunc.definition.get_closest_marker("eos_zombie")
     if zombie is not None:
         if "eos_haunt" not in metafunc.fixturenames:

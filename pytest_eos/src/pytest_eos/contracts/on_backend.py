@@ -64,5 +64,5 @@ def _refuse_unknown(needed: Sequence[str]) -> None:
     for name in needed:
         if name not in known:
             raise pytest.UsageError(
-                f"eos_needs: there is no capability {name!r}{suggestion(name.replace('-', '_'), known)}"
+                f"eos_needs: there is no capability {name!r}{suggestion(name, known, dashes=False)}"
             )
