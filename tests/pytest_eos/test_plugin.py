@@ -48,7 +48,7 @@ def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, sa
     ("marker", "said"),
     [
         ("eos_zombi(at='commit')", "*there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*"),
-        ("eos_haunted", "*there is no marker 'eos_haunted'. There are: *eos_zombie*"),
+        ("eos_possessed_by_demons", "*there is no marker 'eos_possessed_by_demons'. There are: *eos_zombie*"),
     ],
 )
 def test_a_marker_that_looks_like_ours_and_is_none_is_refused(pytester, marker, said):
