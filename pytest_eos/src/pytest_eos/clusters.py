@@ -16,7 +16,6 @@ from eosfw.protocols import LocalCluster
 from eosfw.waiting import Runtime, ThreadRuntime
 from pytest_eos.installed import installed
 
-
 _IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"}
 """A broker without a port; nobody shares its transaction log, so one partition of it will do."""
 
