@@ -150,4 +150,4 @@ def test_a_failure_in_virtual_time_shows_its_timeline_and_seed(pytester):
         "--eos-seed=7",
     )
 
-    result.stdout.fnmatch_lines(["*eos timeline*", "*the same chance again: --eos-seed=7*"])
+    result.stdout.fnmatch_lines(["*eos timeline*", "rerun: pytest *--eos-seed=7"])
