@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -113,8 +114,10 @@ class Terminal:
         return done.stdout
 
     def _start(self, one: Typed) -> str:
+        # A test run that is killed must not leave a server behind.
+        tied = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
         process = subprocess.Popen(
-            ["bash", "-c", f"exec {one.command.rstrip('&')}"],
+            [*tied, "bash", "-c", f"exec {one.command.rstrip('&')}"],
             cwd=self._folder,
             env=self.environment,
             start_new_session=True,
