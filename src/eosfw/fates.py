@@ -58,6 +58,7 @@ BUSY = frozenset(
         Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
         Code.OFFSET_NOT_AVAILABLE,
         Code.THROTTLING_QUOTA_EXCEEDED,
+        Code.UNSTABLE_OFFSET_COMMIT,
     }
 )
 """Nothing is wrong but the moment: ask again."""
@@ -135,6 +136,19 @@ DELIVERY = Fates(
     late_codes=MISSING,
 )
 """What the report of one record says: a partition knows of epochs, only the coordinator of fencing."""
+OFFSETS = Fates(
+    {
+        **COORDINATOR,
+        # Somebody else reads these partitions by now: what this transaction read, they read again (KIP-447).
+        Code.ILLEGAL_GENERATION: AbortableError,
+        Code.UNKNOWN_MEMBER_ID: AbortableError,
+        Code.FENCED_INSTANCE_ID: AbortableError,
+        Code.REBALANCE_IN_PROGRESS: AbortableError,
+        Code.OFFSET_METADATA_TOO_LARGE: AbortableError,
+    },
+    retriable=IndefiniteOutcomeError,
+    late_codes=MISSING,
+)
 END = Fates(COORDINATOR, retriable=IndefiniteOutcomeError)
 READ = Fates(
     {

@@ -65,10 +65,21 @@ class OpenTransaction:
     """Seconds since it began."""
 
 
+@dataclass(frozen=True, slots=True)
+class ConsumerGroupMetadata:
+    """For whom a consumer group's offsets are committed: a member of one generation (KIP-447), by default anybody."""
+
+    group_id: str
+    generation: int = -1
+    member_id: str = ""
+    instance_id: str | None = None
+
+
 class TransactionalProducer(Protocol):
     """Writes records, in transactions if it has a transactional id (KIP-98's producer states).
 
-    With a transactional id the order is: init_transactions once; then begin, send..., commit or abort, and again.
+    With a transactional id the order is: init_transactions once; then begin, send..., commit or abort, and again;
+    send_offsets is as legal as send.
     Without one only send, flush and close are legal. Any other order raises IllegalStateError and changes nothing;
     after a FatalError every call but close raises. `send` may be called by many threads, the others by one.
     """
@@ -89,6 +100,13 @@ class TransactionalProducer(Protocol):
 
     def send_batch(self, batch: ProducerBatch) -> None:
         """Accept many records for delivery: all, or it raises and the transaction must be aborted."""
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
+        """Let a consumer group's offsets (of the next records to read) commit with the transaction (KIP-98, KIP-447).
+
+        No offsets: nothing happens. A member the group no longer knows, or of an older generation, raises
+        AbortableError: whoever took over will read the same records.
+        """
 
     def flush(self, timeout: float) -> None:
         """Wait until every accepted record was delivered; raise the first failure."""
@@ -141,6 +159,12 @@ class Admin(Protocol):
 
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
         """Who holds back the last stable offset; needs the capability `describe_transactions`, else raises."""
+
+    def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The offsets a consumer group has committed, once no transaction can change them any more (KIP-447).
+
+        Partitions it has none for are left out.
+        """
 
     def max_transaction_timeout(self) -> float | None:
         """The broker's `transaction.max.timeout.ms` in seconds; None if it will not say."""

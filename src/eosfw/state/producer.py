@@ -34,6 +34,7 @@ class Call(Enum):
     INIT = "init_transactions"
     BEGIN = "begin_transaction"
     SEND = "send"
+    SEND_OFFSETS = "send_offsets"
     FLUSH = "flush"
     COMMIT = "commit_transaction"
     ABORT = "abort_transaction"
@@ -56,6 +57,7 @@ MOVES: Mapping[ProducerState, Mapping[Call, Move]] = {
     _S.READY: {Call.BEGIN: Move(_S.READY, _S.IN_TRANSACTION), Call.FLUSH: Move(_S.READY, _S.READY)},
     _S.IN_TRANSACTION: {
         Call.SEND: Move(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
+        Call.SEND_OFFSETS: Move(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
         Call.FLUSH: Move(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
         Call.COMMIT: Move(_S.COMMITTING, _S.READY),
         Call.ABORT: Move(_S.ABORTING, _S.READY),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka import IsolationLevel as KafkaIsolation
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -102,6 +103,9 @@ class ConfluentAdmin:
             "confluent-kafka cannot describe transactions; look for the capability describe_transactions first"
         )
 
+    def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self._patiently(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
+
     def max_transaction_timeout(self) -> float | None:
         brokers = self._metadata("list brokers").brokers
         if not brokers:
@@ -118,19 +122,22 @@ class ConfluentAdmin:
 
     # --- one call each
 
-    def _offsets(
-        self, partitions: Collection[TopicPartition], spec: OffsetSpec, isolation: IsolationLevel
-    ) -> Mapping[TopicPartition, int]:
-        if not partitions:
-            return {}
-        asked = {KafkaPartition(one.topic, one.partition): spec for one in partitions}
-        level = _ISOLATION[isolation]
-        found = self._call(
-            lambda client, timeout: client.list_offsets(asked, isolation_level=level, request_timeout=timeout),
-            "list offsets",
+    def _group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        asked = ConsumerGroupTopicPartitions(group_id, [KafkaPartition(one.topic, one.partition) for one in partitions])
+        what = f"list the offsets of group {group_id!r}"
+        answers = self._call(
+            lambda client, wait: client.list_consumer_group_offsets([asked], require_stable=True, request_timeout=wait),
+            what,
         )
-        answers = {TopicPartition(one.topic, one.partition): future for one, future in found.items()}
-        return {one: self._result(future, f"list offsets of {one}").offset for one, future in answers.items()}
+        found: ConsumerGroupTopicPartitions = self._result(answers[group_id], what)
+        committed: dict[TopicPartition, int] = {}
+        for one in found.topic_partitions or ():
+            with translated(ADMIN, self._what(what)):
+                if one.error is not None:
+                    raise KafkaException(one.error)
+            if one.offset >= 0:
+                committed[TopicPartition(one.topic, one.partition)] = one.offset
+        return committed
 
     def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
         found = self._call(lambda client, timeout: client.describe_configs([resource], request_timeout=timeout), what)

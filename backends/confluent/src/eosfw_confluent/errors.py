@@ -47,6 +47,7 @@ SEND = shared.PRODUCE.plus(_COORDINATOR, _RECORDS, retriable=AbortableError)
 DELIVERY = shared.DELIVERY.plus(_COORDINATOR, _RECORDS)
 FLUSH = COMMIT = shared.END.plus(shared.MISSING, shared.RECORDS, _COORDINATOR, _RECORDS)
 """What became of records surfaces here."""
+SEND_OFFSETS = shared.OFFSETS.plus(_MISSING, _COORDINATOR)
 ABORT = shared.END.plus(_COORDINATOR)
 READ = shared.READ.plus(
     _MISSING,

@@ -1,15 +1,21 @@
-"""Turn records into what librdkafka's producer takes."""
+"""Turn records, with offsets of groups, into what librdkafka's producer takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaError, Message
+from confluent_kafka import TopicPartition as KafkaPartition
 
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 
 ANY_PARTITION = -1
+_GROUP_MAGIC = b"CGMDv2:"
+_GENERATION = struct.Struct("=i")
 Told = Callable[[KafkaError | None, Message], None]
 """What librdkafka calls once a message was delivered, or failed."""
 Arguments = tuple[
@@ -46,3 +52,16 @@ def where(message: Message) -> RecordMetadata | None:
     if topic is None or partition is None or offset is None:
         return None
     return RecordMetadata(topic, partition, offset)
+
+
+def positions(offsets: Mapping[TopicPartition, int]) -> list[KafkaPartition]:
+    """Offsets as the library names them."""
+    return [KafkaPartition(one.topic, one.partition, offset) for one, offset in offsets.items()]
+
+
+def serialized(group: ConsumerGroupMetadata) -> bytes:
+    """What `consumer_group_metadata()` of a consumer gives: librdkafka's own serialization, version 2."""
+    # A flag says whether there is no instance id.
+    instance = b"\1" if group.instance_id is None else b"\0" + group.instance_id.encode() + b"\0"
+    names = group.group_id.encode() + b"\0" + group.member_id.encode() + b"\0"
+    return _GROUP_MAGIC + _GENERATION.pack(group.generation) + names + instance

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,14 +19,27 @@ from eosfw.errors import (
     IndefiniteOutcomeError,
 )
 from eosfw.fates import Fates
-from eosfw.protocols import DeliveryCallback
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
 from eosfw.waiting import Runtime
 from eosfw_confluent import codes
-from eosfw_confluent.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, cause, ours, translated
+from eosfw_confluent.errors import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    DELIVERY,
+    FLUSH,
+    INIT,
+    SEND,
+    SEND_OFFSETS,
+    cause,
+    ours,
+    translated,
+)
 from eosfw_confluent.events import Events
-from eosfw_confluent.messages import ANY_PARTITION, Told, arguments, messages, where
+from eosfw_confluent.messages import ANY_PARTITION, Told, arguments, messages, positions, serialized, where
 
 _LOG = logging.getLogger(__name__)
 _SLICE = 0.5
@@ -106,6 +119,13 @@ class ConfluentProducer:
                 deadline = self._room(client, None if accepted else deadline)
             # Once full, the queue refuses all that follows: what was accepted is the head.
             left = left[accepted:]
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
+        client = self._open()
+        with self._progress.during(Call.SEND_OFFSETS):
+            if offsets:
+                send = partial(client.send_offsets_to_transaction, positions(offsets), serialized(group))
+                self._patiently(send, timeout, SEND_OFFSETS, Call.SEND_OFFSETS)
 
     def flush(self, timeout: float) -> None:
         client = self._open()

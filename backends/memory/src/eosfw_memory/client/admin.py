@@ -22,6 +22,7 @@ from eosfw_memory.client.apis import (
 )
 from eosfw_memory.client.channel import ClosedError, NoAnswerError
 from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, indefinite, ours
+from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.client.routing import Routes, brokers_of
 from eosfw_memory.codes import Code
@@ -79,6 +80,9 @@ class MemoryAdmin:
             age = max(0.0, now - started.get(name, now))
             found.append(OpenTransaction(name, producer, where, first_offset, age))
         return found
+
+    def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return GroupOffsets(self._routes).fetch(group_id, partitions, self._patience())
 
     def max_transaction_timeout(self) -> float | None:
         answer: Any = self._routes.metadata([], self._patience())

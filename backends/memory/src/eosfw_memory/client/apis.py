@@ -24,12 +24,17 @@ FETCH: Final = Api(1, "Fetch", 4, 12)
 """Up to 12: from 13 on topics go by id."""
 LIST_OFFSETS: Final = Api(2, "ListOffsets", 2, 6)
 METADATA: Final = Api(3, "Metadata", 4, 12)
+OFFSET_FETCH: Final = Api(9, "OffsetFetch", 8, 8)
+"""From 8 on it names groups, from 10 on topics go by id."""
 FIND_COORDINATOR: Final = Api(10, "FindCoordinator", 1, 4)
 API_VERSIONS: Final = Api(18, "ApiVersions", 0, 0)
 CREATE_TOPICS: Final = Api(19, "CreateTopics", 2, 7)
 INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", 0, 4)
 ADD_PARTITIONS: Final = Api(24, "AddPartitionsToTxn", 0, 3)
+ADD_OFFSETS: Final = Api(25, "AddOffsetsToTxn", 0, 3)
 END_TXN: Final = Api(26, "EndTxn", 0, 4)
+TXN_OFFSET_COMMIT: Final = Api(28, "TxnOffsetCommit", 3, 4)
+"""From 3 on it tells who commits (KIP-447)."""
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", 1, 4)
 DESCRIBE_PRODUCERS: Final = Api(61, "DescribeProducers", 0, 0)
 DESCRIBE_TRANSACTIONS: Final = Api(65, "DescribeTransactions", 0, 0)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeError, UnknownTopicOrPartitionError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata
 from eosfw_memory.client.apis import PRODUCE as PRODUCE_API
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.client.channel import Channel, HopelessError, NoAnswerError
 from eosfw_memory.client.errors import DELIVERY, MOVED, PRODUCE, RETRIABLE, indefinite, ours
+from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.outbox import NOBODY, Outbox
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.client.routing import Routes
@@ -36,6 +38,7 @@ class Delivery:
         self._max_bytes = max_bytes
         self._outboxes: dict[TopicPartition, Outbox] = {}
         self._added: set[TopicPartition] = set()
+        self._groups: set[str] = set()
 
     def outbox(self, where: TopicPartition) -> Outbox:
         """The outbox of a partition, to put something in."""
@@ -57,11 +60,12 @@ class Delivery:
     def begin(self) -> None:
         """A new transaction touches nothing yet."""
         self._added.clear()
+        self._groups.clear()
 
     @property
     def touched(self) -> bool:
         """Whether the coordinator may know of the open transaction."""
-        return bool(self._added)
+        return bool(self._added or self._groups)
 
     def deliver(self, patience: Patience) -> None:
         """Deliver every sealed batch; raise the first failure."""
@@ -80,7 +84,19 @@ class Delivery:
             outbox.drop(why)
         self.tidy()
 
-    # --- the coordinator's part
+    # --- the coordinators' part
+
+    def send_offsets(
+        self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, patience: Patience
+    ) -> None:
+        """Make offsets of a consumer group a part of the open transaction (PRD-05)."""
+        if self._coordination is None:
+            return
+        if group.group_id not in self._groups:
+            self._coordination.add_group(self.producer, group.group_id, patience)
+            self._groups.add(group.group_id)
+        holder = (self._coordination.transactional_id, self.producer)
+        GroupOffsets(self._routes).commit(holder, group, offsets, patience)
 
     def _add_new(self, waiting: Collection[Outbox], patience: Patience) -> None:
         if self._coordination is None:

@@ -13,6 +13,7 @@ from eosfw.fates import (
     INIT,
     LOST_COORDINATOR,
     MOVED,
+    OFFSETS,
     PRODUCE,
     READ,
     RETRIABLE,
@@ -29,6 +30,7 @@ __all__ = [
     "INIT",
     "LOST_COORDINATOR",
     "MOVED",
+    "OFFSETS",
     "PRODUCE",
     "READ",
     "RETRIABLE",
@@ -46,6 +48,10 @@ _SAYS: Mapping[int, str] = {
     Code.INVALID_TRANSACTION_TIMEOUT: "transaction.timeout.ms is above the broker's transaction.max.timeout.ms",
     Code.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
     Code.CONCURRENT_TRANSACTIONS: "the coordinator still ends an earlier transaction of this id",
+    Code.ILLEGAL_GENERATION: "the group has moved on to another generation, so others read these partitions now",
+    Code.UNKNOWN_MEMBER_ID: "the group does not know this member any more, so others read its partitions now",
+    Code.FENCED_INSTANCE_ID: "another process has taken over this group.instance.id",
+    Code.UNSTABLE_OFFSET_COMMIT: "offsets of a transaction that is still open hold the answer back",
     Code.MESSAGE_TOO_LARGE: "the topic's max.message.bytes does not allow a batch of this size",
 }
 """What a code means, where brokers do not say so themselves."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 
 from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, RetriableError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import DeliveryCallback
+from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
 from eosfw_memory.client.delivery import Delivery
@@ -93,6 +93,16 @@ class MemoryProducer:
                     self._sticky.move_on(batch.topic)
         if len(batch):
             self._deliver_early(due=True)
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
+        with self._progress.during(Call.SEND_OFFSETS):
+            if not offsets:
+                return
+            patience = self._patience(timeout)
+            with self._turns.turn(patience.deadline) as mine:
+                if not mine:
+                    raise self._late("another thread of this producer is still delivering")
+                self._delivery.send_offsets(offsets, group, patience)
 
     def flush(self, timeout: float) -> None:
         with self._progress.during(Call.FLUSH):

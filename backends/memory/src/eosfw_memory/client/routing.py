@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import IntEnum
 from typing import Any
 
 from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
@@ -15,8 +16,14 @@ from eosfw_memory.client.retrying import Patience
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 
-_TRANSACTION = 1
 _NO_LEADER = -1
+
+
+class Kind(IntEnum):
+    """What a coordinator coordinates; the numbers are FindCoordinator's."""
+
+    GROUP = 0
+    TRANSACTION = 1
 
 
 class Routes:
@@ -27,7 +34,7 @@ class Routes:
         self.runtime = runtime
         self._may_create = may_create
         self._leaders: dict[str, Sequence[Address | None]] = {}
-        self._coordinators: dict[str, Address] = {}
+        self._coordinators: dict[tuple[Kind, str], Address] = {}
 
     # --- asking any broker
 
@@ -115,44 +122,45 @@ class Routes:
             if code not in RETRIABLE or self.runtime.now() >= settled or not patience.again():
                 raise ours(code, ADMIN, f"topic {topic!r} at {self.network.servers}")
 
-    # --- transactional ids
+    # --- transactional ids, groups
 
-    def coordinator(self, transactional_id: str, patience: Patience) -> Channel:
-        """The channel to the coordinator of a transactional id."""
-        found = self._coordinators.get(transactional_id)
+    def coordinator(self, name: str, patience: Patience, kind: Kind = Kind.TRANSACTION) -> Channel:
+        """The channel to the coordinator of a transactional id or a group."""
+        found = self._coordinators.get((kind, name))
         if found is None:
-            found = self._coordinators[transactional_id] = self._find_coordinator(transactional_id, patience)
+            found = self._coordinators[kind, name] = self._find_coordinator(name, patience, kind)
         return self.network.at(found)
 
     def look_up_coordinators(self, transactional_ids: Sequence[str], patience: Patience) -> None:
         """Find many coordinators with one question, as far as that goes; `coordinator` asks for what is left."""
-        unknown = [name for name in transactional_ids if name not in self._coordinators]
+        kind = Kind.TRANSACTION
+        unknown = [name for name in transactional_ids if (kind, name) not in self._coordinators]
         if unknown:
-            answer: Any = self.ask(FIND_COORDINATOR, _find(unknown), patience)
+            answer: Any = self.ask(FIND_COORDINATOR, _find(unknown, kind), patience)
             found = {each["key"]: each for each in answer.get("coordinators") or ()}
             for name, each in found.items():
                 if each["error_code"] == Code.NONE:
-                    self._coordinators[name] = Address(each["host"], each["port"])
+                    self._coordinators[kind, name] = Address(each["host"], each["port"])
 
-    def forget_coordinator(self, transactional_id: str) -> None:
-        """Look again who coordinates an id."""
-        self._coordinators.pop(transactional_id, None)
+    def forget_coordinator(self, name: str, kind: Kind = Kind.TRANSACTION) -> None:
+        """Look again who coordinates an id or a group."""
+        self._coordinators.pop((kind, name), None)
 
-    def _find_coordinator(self, transactional_id: str, patience: Patience) -> Address:
-        request = _find([transactional_id])
+    def _find_coordinator(self, name: str, patience: Patience, kind: Kind) -> Address:
+        request = _find([name], kind)
         while True:
             answer: Any = self.ask(FIND_COORDINATOR, request, patience)
             found = answer["coordinators"][0] if answer.get("coordinators") else answer
             if found["error_code"] == Code.NONE:
                 return Address(found["host"], found["port"])
             if found["error_code"] not in RETRIABLE or not patience.again():
-                what = f"find the coordinator of {transactional_id!r} at {self.network.servers}"
+                what = f"find the coordinator of {name!r} at {self.network.servers}"
                 raise ours(found["error_code"], ADMIN, what, found.get("error_message"))
 
 
-def _find(transactional_ids: Sequence[str]) -> Fields:
+def _find(names: Sequence[str], kind: Kind) -> Fields:
     # Up to version 3 a request carries one key, from 4 on many.
-    return Fields(key=transactional_ids[0], key_type=_TRANSACTION, coordinator_keys=tuple(transactional_ids))
+    return Fields(key=names[0], key_type=int(kind), coordinator_keys=tuple(names))
 
 
 def brokers_of(metadata: Mapping[str, Any]) -> Mapping[int, Address]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from eosfw.errors import ClusterUnavailableError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client.apis import ADD_PARTITIONS, END_TXN, INIT_PRODUCER_ID, Api, Fields, milliseconds
+from eosfw_memory.client.apis import ADD_OFFSETS, ADD_PARTITIONS, END_TXN, INIT_PRODUCER_ID, Api, Fields, milliseconds
 from eosfw_memory.client.channel import HopelessError, NoAnswerError
 from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIABLE, Fates, indefinite, ours
 from eosfw_memory.client.retrying import Patience
@@ -44,6 +44,16 @@ class Coordination:
             v3_and_below_topics=[Fields(name=name, partitions=each) for name, each in topics.items()],
         )
         self._call(ADD_PARTITIONS, request, ADD, patience, _worst)
+
+    def add_group(self, producer: ProducerIdAndEpoch, group_id: str, patience: Patience) -> None:
+        """Let the transaction touch the offsets of a consumer group."""
+        request = Fields(
+            transactional_id=self.transactional_id,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            group_id=group_id,
+        )
+        self._call(ADD_OFFSETS, request, ADD, patience, _code)
 
     def end(self, producer: ProducerIdAndEpoch, patience: Patience, *, commit: bool) -> None:
         """Decide the transaction."""
