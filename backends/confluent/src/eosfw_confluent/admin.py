@@ -139,6 +139,20 @@ class ConfluentAdmin:
                 committed[TopicPartition(one.topic, one.partition)] = one.offset
         return committed
 
+    def _offsets(
+        self, partitions: Collection[TopicPartition], spec: OffsetSpec, isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        if not partitions:
+            return {}
+        asked = {KafkaPartition(one.topic, one.partition): spec for one in partitions}
+        level = _ISOLATION[isolation]
+        found = self._call(
+            lambda client, timeout: client.list_offsets(asked, isolation_level=level, request_timeout=timeout),
+            "list offsets",
+        )
+        answers = {TopicPartition(one.topic, one.partition): future for one, future in found.items()}
+        return {one: self._result(future, f"list offsets of {one}").offset for one, future in answers.items()}
+
     def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
         found = self._call(lambda client, timeout: client.describe_configs([resource], request_timeout=timeout), what)
         entries: Mapping[str, Any] = self._result(found[resource], what)
