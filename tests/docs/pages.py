@@ -76,4 +76,4 @@ def anchors(page: str) -> set[str]:
 
 
 WITH_BLOCKS = [page for page in PAGES if fences(page)]
-TUTORIALS = [page for page in WITH_BLOCKS if page.startswith("docs/tutorial/")]
+LONG = [page for page in WITH_BLOCKS if page.startswith(("docs/tutorial/", "docs/how-to/test-"))]

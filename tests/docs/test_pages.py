@@ -6,7 +6,7 @@ import re
 
 import pytest
 from tests.docs.elsewhere import ELSEWHERE
-from tests.docs.pages import PAGES, ROOT, TUTORIALS, WITH_BLOCKS, fences, marked
+from tests.docs.pages import LONG, PAGES, ROOT, WITH_BLOCKS, fences, marked
 from tests.docs.running import NobodyRunsItError, Reader
 from tests.docs.terminal import Terminal, agrees, typed
 
@@ -14,7 +14,7 @@ LANGUAGES = {"python", "toml", "ini", "console"}
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("page", [marked(page) for page in WITH_BLOCKS if page not in TUTORIALS])
+@pytest.mark.parametrize("page", [marked(page) for page in WITH_BLOCKS if page not in LONG])
 def test_what_a_page_shows_is_what_happens(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""
     needed(page)

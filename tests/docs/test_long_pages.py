@@ -1,0 +1,19 @@
+"""Somebody who follows a page of many commands to the letter gets through.
+
+A file of its own, so that these pages run beside the others where tests run side by side by files.
+"""
+
+from __future__ import annotations
+
+import pytest
+from tests.docs.pages import LONG, marked
+from tests.docs.running import Reader
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("page", [marked(page) for page in LONG])
+def test_what_a_long_page_shows_is_what_happens(page, tmp_path, needed):
+    """Issue: every command and code block is run by a test."""
+    needed(page)
+
+    Reader(tmp_path).follow(page)
