@@ -44,6 +44,13 @@ class Cursor:
         length = self._uvarint() - 1 if self._compact else int(self.unpack(_INT16)[0])
         return self._take(length).decode()
 
+    def nullable_string(self) -> str | None:
+        length = self._uvarint() - 1 if self._compact else int(self.unpack(_INT16)[0])
+        return None if length < 0 else self._take(length).decode()
+
+    def binary(self) -> bytes:
+        return self._take(self._uvarint() - 1 if self._compact else self.int32())
+
     def tags(self) -> dict[int, bytes]:
         """The tagged fields that follow, by number, as raw bytes."""
         if not self._compact:

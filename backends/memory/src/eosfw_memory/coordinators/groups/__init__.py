@@ -1,0 +1,1 @@
+"""Coordinate groups of clients, with the offsets they commit (classic group protocol)."""

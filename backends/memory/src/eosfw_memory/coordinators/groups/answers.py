@@ -1,0 +1,60 @@
+"""Put what a group decided into answers, by Kafka's field names."""
+
+from __future__ import annotations
+
+from eosfw_memory.codes import Code
+from eosfw_memory.coordinators.groups.group import Group
+from eosfw_memory.coordinators.groups.members import Member
+from eosfw_memory.deferred import Answer
+
+
+def joined(group: Group, member: Member, *, skip_assignment: bool = False) -> Answer:
+    """What a member is told of the generation it is in; the leader also hears who else is."""
+    leads = group.leader == member.member_id
+    return {
+        "error_code": Code.NONE,
+        "generation_id": group.generation,
+        "protocol_type": group.protocol_type,
+        "protocol_name": group.protocol_name,
+        "leader": group.leader,
+        "skip_assignment": skip_assignment and leads,
+        "member_id": member.member_id,
+        "members": [_described(group, each) for each in group.members.values()] if leads else (),
+    }
+
+
+def not_joined(member_id: str, code: Code) -> Answer:
+    """What a client is told that does not get in."""
+    return {
+        "error_code": code,
+        "generation_id": -1,
+        "protocol_type": None,
+        "protocol_name": None,
+        "leader": "",
+        "skip_assignment": False,
+        "member_id": member_id,
+        "members": (),
+    }
+
+
+def synced(group: Group, member: Member) -> Answer:
+    """What a member is to do in this generation."""
+    return {
+        "error_code": Code.NONE,
+        "protocol_type": group.protocol_type,
+        "protocol_name": group.protocol_name,
+        "assignment": member.assignment,
+    }
+
+
+def not_synced(code: Code) -> Answer:
+    """What a member is told that has no assignment to get."""
+    return {"error_code": code, "protocol_type": None, "protocol_name": None, "assignment": b""}
+
+
+def _described(group: Group, member: Member) -> Answer:
+    return {
+        "member_id": member.member_id,
+        "group_instance_id": member.instance_id,
+        "metadata": member.metadata(group.protocol_name),
+    }

@@ -1,0 +1,141 @@
+"""Run every group of a cluster of one broker: members, generations, offsets.
+
+Whatever must last is logged before it counts, so the log alone rebuilds the coordinator. Callers hold the broker's
+lock and give the time; nothing here blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.answers import not_joined, not_synced
+from eosfw_memory.coordinators.groups.committing import Committing
+from eosfw_memory.coordinators.groups.expiry import expired
+from eosfw_memory.coordinators.groups.group import Group
+from eosfw_memory.coordinators.groups.members import NO_MEMBER, Joining
+from eosfw_memory.coordinators.groups.membership import Membership
+from eosfw_memory.coordinators.groups.rebalancing import Rebalancing
+from eosfw_memory.coordinators.groups.states import GroupState
+from eosfw_memory.coordinators.groups.store import GroupLog, GroupStore
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.deferred import Answer, Deferred
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """What a broker says of groups, by Kafka's names with dots for the underscores."""
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 0
+    max_size: int = 2**31 - 1
+    offsets_retention_ms: int = 604_800_000
+    offset_metadata_max_bytes: int = 4_096
+
+
+class GroupCoordinator:
+    """The group coordinator."""
+
+    def __init__(self, log: GroupLog, settings: GroupSettings) -> None:
+        self._settings = settings
+        self._store = GroupStore(log)
+        rebalancing = Rebalancing(self._store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
+        self._rebalancing = rebalancing
+        self._membership = Membership(rebalancing, self._store.save, max_size=settings.max_size)
+        self.offsets = Committing(self._store)
+        self.partition_of = log.partition_of
+        """Which partition of `__consumer_offsets` keeps a group."""
+
+    def load(self, now_ms: int) -> None:
+        """Rebuild what is known from the log, with what waits for the end of a transaction."""
+        self._store.load(now_ms)
+
+    def transaction_ended(self, partition: int, producer_id: int, outcome: Outcome) -> None:
+        """A marker was written to a partition of `__consumer_offsets`: what waited for it counts, or is gone."""
+        self._store.transaction_ended(partition, producer_id, outcome)
+
+    # --- members
+
+    def join(self, group_id: str, request: Joining, now_ms: int) -> Answer | Deferred:
+        """Let a client into a group, which the first one makes."""
+        settings, timeout_ms = self._settings, request.session_timeout_ms
+        if not group_id:
+            return not_joined(request.member_id, Code.INVALID_GROUP_ID)
+        if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
+            return not_joined(request.member_id, Code.INVALID_SESSION_TIMEOUT)
+        group = self._store.get(group_id)
+        if group is None:
+            if request.member_id != NO_MEMBER:
+                return not_joined(request.member_id, Code.UNKNOWN_MEMBER_ID)
+            try:
+                group = self._store.create(group_id, now_ms)
+            except KafkaError as why:
+                return not_joined(request.member_id, why.code)
+        return self._membership.join(group, request, now_ms)
+
+    def sync(self, group_id: str, request: Any, now_ms: int) -> Answer | Deferred:
+        """Give a member its assignment."""
+        group, code = self._existing(group_id)
+        return not_synced(code) if group is None else self._membership.sync(group, request, now_ms)
+
+    def heartbeat(self, group_id: str, request: Any, now_ms: int) -> Code:
+        """Say whether the member is still in its generation."""
+        group, code = self._existing(group_id)
+        return code if group is None else self._membership.heartbeat(group, request, now_ms)
+
+    def leave(self, group_id: str, leavers: Sequence[tuple[str, str | None]], now_ms: int) -> list[Code]:
+        """Let members go; raises InvalidGroupId."""
+        group, code = self._existing(group_id)
+        if group is not None:
+            return self._membership.leave(group, leavers, now_ms)
+        if code is Code.INVALID_GROUP_ID:
+            raise KafkaError(code)
+        return [code] * len(leavers)
+
+    def _existing(self, group_id: str) -> tuple[Group | None, Code]:
+        """The group of a member, or what to tell somebody who believes to be one."""
+        if not group_id:
+            return None, Code.INVALID_GROUP_ID
+        return self._store.get(group_id), Code.UNKNOWN_MEMBER_ID
+
+    # --- looking in
+
+    def groups(self) -> list[Group]:
+        """Every group; not to be changed."""
+        return list(self._store)
+
+    def group(self, group_id: str) -> Group | None:
+        """One group; not to be changed."""
+        return self._store.get(group_id)
+
+    def delete(self, group_id: str, now_ms: int) -> Code:
+        """Delete a group without members, with its offsets."""
+        try:
+            self._store.delete(group_id, now_ms)
+        except KafkaError as refused:
+            return refused.code
+        return Code.NONE
+
+    # --- time passes
+
+    def tick(self, now_ms: int) -> None:
+        """End sessions, and rebalances, that are due."""
+        for group in self._store:
+            self._rebalancing.tick(group, now_ms)
+
+    def expire_offsets(self, now_ms: int) -> None:
+        """Forget offsets that nobody used for `offsets.retention.minutes`, then groups that have nothing left."""
+        for group in self._store:
+            with suppress(KafkaError):  # what could not be logged is looked at again next time
+                gone = expired(group, self._store.offsets, self._settings.offsets_retention_ms, now_ms)
+                self._store.forget_offsets(group.group_id, gone, now_ms)
+                if (
+                    group.state is GroupState.EMPTY
+                    and not group.pending
+                    and not self._store.offsets.keys(group.group_id)
+                ):
+                    self._store.delete(group.group_id, now_ms)

@@ -1,0 +1,40 @@
+"""Decide which offsets a group has kept for long enough without using them."""
+
+from __future__ import annotations
+
+from eosfw.ids import TopicPartition
+from eosfw_memory.coordinators.groups.group import CONSUMER, Group
+from eosfw_memory.coordinators.groups.offsets import Offsets, Stated
+from eosfw_memory.coordinators.groups.records import NO_EXPIRY, Committed
+from eosfw_memory.coordinators.groups.states import GroupState
+from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
+
+
+def expired(group: Group, offsets: Offsets, retention_ms: int, now_ms: int) -> list[TopicPartition]:
+    """The partitions whose offsets are to be forgotten; none that an open transaction may change."""
+    undecided = offsets.undecided(group.group_id)
+    return [
+        where
+        for where, stated in offsets.of(group.group_id).items()
+        if where not in undecided and _over(group, where, stated, retention_ms, now_ms)
+    ]
+
+
+def _over(group: Group, where: TopicPartition, stated: Stated, retention_ms: int, now_ms: int) -> bool:
+    since_ms = _unused_since(group, where, stated.committed)
+    if since_ms is None:
+        return False
+    if stated.committed.expires_ms != NO_EXPIRY:
+        return stated.committed.expires_ms <= now_ms
+    return since_ms + retention_ms <= now_ms
+
+
+def _unused_since(group: Group, where: TopicPartition, committed: Committed) -> int | None:
+    """From when on nobody used an offset; None while somebody may."""
+    if group.protocol_type is None:
+        return committed.committed_ms
+    if group.state is GroupState.EMPTY:
+        return group.since_ms if group.since_ms >= 0 else committed.committed_ms
+    topics = subscribed_topics(group)
+    idle = group.protocol_type == CONSUMER and group.state is GroupState.STABLE and topics is not None
+    return committed.committed_ms if idle and where.topic not in (topics or ()) else None

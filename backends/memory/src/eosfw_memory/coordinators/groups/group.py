@@ -1,0 +1,148 @@
+"""Hold one group: its members, its generation, what they agreed to speak."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.members import NO_MEMBER, Member, Protocols
+from eosfw_memory.coordinators.groups.states import GroupState, advance
+
+CONSUMER = "consumer"
+"""The protocol type of consumers; Kafka Connect's workers have another."""
+
+
+class Group:
+    """One group, changed in place, by one thread at a time."""
+
+    def __init__(self, group_id: str, now_ms: int) -> None:
+        self.group_id = group_id
+        self.state = GroupState.EMPTY
+        self.previous_state = GroupState.DEAD
+        self.since_ms = now_ms
+        """When it came into its state."""
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.statics: dict[str, str] = {}
+        """Member ids by group.instance.id (KIP-345)."""
+        self.pending: dict[str, int] = {}
+        """Member ids that were given to somebody who is to join with them, each with its deadline."""
+        self.unsynced: set[str] = set()
+        """Members of this generation that have not asked for their assignment."""
+        self.join_deadline_ms: int | None = None
+        self.join_left_ms = 0
+        """How much longer a group's first rebalance may be put off while members keep coming."""
+        self.newcomers = False
+        self.sync_deadline_ms: int | None = None
+
+    # --- states
+
+    def move(self, target: GroupState, now_ms: int) -> None:
+        """Enter a state, or raise and change nothing."""
+        self.state, self.previous_state = advance(self.state, target), self.state
+        self.since_ms = now_ms
+
+    @property
+    def may_rebalance(self) -> bool:
+        return self.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY)
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest of any member."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def all_joined(self) -> bool:
+        """Whether nobody is missing for the next generation."""
+        return not self.pending and all(member.joining is not None for member in self.members.values())
+
+    # --- members
+
+    def add(self, member: Member, protocol_type: str) -> None:
+        """Take a member in; the first one decides the group's type, and leads."""
+        if not self.members:
+            self.protocol_type = protocol_type
+        self.members[member.member_id] = member
+        self.pending.pop(member.member_id, None)
+        if member.instance_id is not None:
+            self.statics[member.instance_id] = member.member_id
+        self.leader = self.leader or member.member_id
+
+    def remove(self, member_id: str) -> Member | None:
+        """Let a member, or somebody who was about to become one, go."""
+        self.pending.pop(member_id, None)
+        self.unsynced.discard(member_id)
+        member = self.members.pop(member_id, None)
+        if member is not None and member.instance_id is not None:
+            self.statics.pop(member.instance_id, None)
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        return member
+
+    def replace(self, old_id: str, new_id: str) -> Member:
+        """Give a static member another id, with everything else as it was."""
+        old = self.members.pop(old_id)
+        member = self.members[new_id] = old.renamed(new_id)
+        self.unsynced.discard(old_id)
+        if old.instance_id is not None:
+            self.statics[old.instance_id] = new_id
+        if self.leader == old_id:
+            self.leader = new_id
+        return member
+
+    def elect(self) -> bool:
+        """See to it that the leader is somebody who joined; False if nobody did."""
+        leader = self.members.get(self.leader or NO_MEMBER)
+        if leader is None or leader.joining is None:
+            joined = (member.member_id for member in self.members.values() if member.joining is not None)
+            heir = next(joined, None)
+            if heir is None:
+                return False
+            self.leader = heir
+        return True
+
+    def member(self, member_id: str, instance_id: str | None) -> Member:
+        """A member that proves who it is; raises UnknownMemberId, or FencedInstanceId for one that was replaced."""
+        if instance_id is not None:
+            holder = self.statics.get(instance_id)
+            if holder is None:
+                raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+            if holder != member_id:
+                raise KafkaError(Code.FENCED_INSTANCE_ID)
+        member = self.members.get(member_id)
+        if member is None:
+            raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+        return member
+
+    def current_member(self, member_id: str, instance_id: str | None, generation: int) -> Member:
+        """A member of the current generation; raises IllegalGeneration for one of another, too."""
+        if self.state is GroupState.DEAD:
+            raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
+        member = self.member(member_id, instance_id)
+        if generation != self.generation:
+            raise KafkaError(Code.ILLEGAL_GENERATION)
+        return member
+
+    # --- protocols
+
+    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether a member with these could join: same type, and one protocol that everybody speaks."""
+        if self.state is GroupState.EMPTY:
+            return bool(protocol_type and protocols)
+        return self.protocol_type == protocol_type and not self._spoken_by_all().isdisjoint(
+            name for name, _ in protocols
+        )
+
+    def choose_protocol(self) -> str:
+        """The protocol that most members like best among those that all of them speak."""
+        candidates = self._spoken_by_all()
+        votes = Counter(
+            next(name for name, _ in member.protocols if name in candidates) for member in self.members.values()
+        )
+        return votes.most_common(1)[0][0]
+
+    def _spoken_by_all(self) -> set[str]:
+        spoken = [{name for name, _ in member.protocols} for member in self.members.values()]
+        return set.intersection(*spoken) if spoken else set()

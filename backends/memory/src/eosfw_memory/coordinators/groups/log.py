@@ -1,0 +1,93 @@
+"""Keep groups, with their offsets, in the topic `__consumer_offsets`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.ownership import partition_for
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.log.batch import NO_PRODUCER_ID, read_header
+from eosfw_memory.log.codec import decode_records, encode_batch
+from eosfw_memory.log.markers import outcome_of
+from eosfw_memory.log.producer_state import Origin
+from eosfw_memory.topics import Topic
+
+Record: TypeAlias = tuple[bytes, bytes | None]
+"""A key with its value; None forgets the key."""
+
+
+class Change(NamedTuple):
+    """One record of the log, with its partition; in a transaction, with its producer id."""
+
+    partition: int
+    position: int
+    producer_id: int | None
+    key: bytes
+    value: bytes | None
+
+
+class Ending(NamedTuple):
+    """A marker of the log."""
+
+    partition: int
+    producer_id: int
+    outcome: Outcome
+
+
+_PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
+"""What a producer is to know; everything else is the coordinator's own trouble."""
+
+
+class TopicGroupLog:
+    """The log of all groups, in the topic that `topic` gives (or makes, when it is first needed)."""
+
+    def __init__(self, topic: Callable[[], Topic], partitions: int) -> None:
+        self._topic = topic
+        self._partitions = partitions
+
+    def partition_of(self, group_id: str) -> int:
+        """Which partition keeps a group."""
+        return partition_for(group_id, self._partitions)
+
+    def append(
+        self, group_id: str, records: Sequence[Record], now_ms: int, producer: ProducerIdAndEpoch | None = None
+    ) -> int:
+        """Write records about one group, all or none, as a part of a producer's transaction if one is given.
+
+        Gives the offset of the first. Raises CoordinatorNotAvailable, or what the producer did wrong.
+        """
+        partition = self._topic().partitions[self.partition_of(group_id)]
+        keys, values = [key for key, _ in records], [value for _, value in records]
+        try:
+            if producer is None:
+                offset = partition.log.append_own(encode_batch(keys, values, now_ms), len(records), now_ms)
+            else:
+                batch = encode_batch(keys, values, now_ms, producer=producer, transactional=True)
+                offset = partition.log.append(batch, now_ms, origin=Origin.COORDINATOR).base_offset
+        except KafkaError as why:
+            code = why.code if why.code in _PASSED_ON else Code.COORDINATOR_NOT_AVAILABLE
+            raise KafkaError(code, f"group offsets: {why}") from why
+        partition.changed()
+        return offset
+
+    def replay(self) -> Iterator[Change | Ending]:
+        """Every record and marker of every partition, each partition in its order."""
+        for number, partition in enumerate(self._topic().partitions):
+            for batch in partition.log.batches():
+                yield from _read(number, batch)
+
+
+def _read(partition: int, batch: bytes) -> Iterator[Change | Ending]:
+    header = read_header(batch)
+    columns = decode_records(batch, header)
+    producer_id = header.producer_id if header.transactional else None
+    for offset, key, value in zip(columns.offsets, columns.keys, columns.values, strict=True):
+        if key is None:
+            continue
+        if not header.control:
+            yield Change(partition, offset, producer_id, key, value)
+        elif producer_id not in (None, NO_PRODUCER_ID) and (outcome := outcome_of(key)) is not None:
+            yield Ending(partition, header.producer_id, outcome)

@@ -1,0 +1,90 @@
+"""Know which offsets groups have committed, with those that wait for the end of a transaction (GRP-01)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple, TypeAlias
+
+from eosfw.ids import TopicPartition
+from eosfw_memory.coordinators.groups.records import Committed, OffsetKey
+from eosfw_memory.coordinators.states import Outcome
+
+Writer: TypeAlias = tuple[int, int]
+"""A partition of the log with a producer id: a transaction has one end in each partition."""
+
+
+class Stated(NamedTuple):
+    """An offset with the place of its record in the log: of two, the one that was written later counts."""
+
+    committed: Committed
+    position: int
+
+
+_NOTHING: Mapping[TopicPartition, Stated] = {}
+
+
+class Offsets:
+    """Every group's offsets, made by nothing but the records of the log in their order, live as at replay."""
+
+    def __init__(self) -> None:
+        self._committed: dict[str, dict[TopicPartition, Stated]] = {}
+        self._pending: dict[Writer, dict[OffsetKey, Stated]] = {}
+        self._writers: dict[str, dict[TopicPartition, set[Writer]]] = {}
+        """The same the other way round: who may change a group's offsets."""
+
+    # --- what records say
+
+    def state(self, key: OffsetKey, stated: Stated) -> None:
+        """A group committed an offset."""
+        self._committed.setdefault(key.group_id, {})[key.where] = stated
+
+    def await_end(self, writer: Writer, key: OffsetKey, stated: Stated) -> None:
+        """A group's offset depends on the end of a producer's transaction."""
+        self._pending.setdefault(writer, {})[key] = stated
+        self._writers.setdefault(key.group_id, {}).setdefault(key.where, set()).add(writer)
+
+    def end(self, writer: Writer, outcome: Outcome) -> None:
+        """A producer's transaction ended: its offsets count from now on, or never existed."""
+        for key, stated in self._pending.pop(writer, {}).items():
+            self._decided(writer, key)
+            before = self.of(key.group_id).get(key.where)
+            if outcome is Outcome.COMMIT and (before is None or before.position < stated.position):
+                self.state(key, stated)
+
+    def forget(self, key: OffsetKey) -> None:
+        """A tombstone: the group has no such offset, nor will an open transaction give it one."""
+        known = self._committed.get(key.group_id, {})
+        known.pop(key.where, None)
+        if not known:
+            self._committed.pop(key.group_id, None)
+        for writer in tuple(self._writers.get(key.group_id, {}).get(key.where, ())):
+            self._decided(writer, key)
+            del self._pending[writer][key]
+            if not self._pending[writer]:
+                del self._pending[writer]
+
+    def _decided(self, writer: Writer, key: OffsetKey) -> None:
+        where = self._writers[key.group_id]
+        where[key.where].discard(writer)
+        if not where[key.where]:
+            del where[key.where]
+        if not where:
+            del self._writers[key.group_id]
+
+    # --- what is known
+
+    def of(self, group_id: str) -> Mapping[TopicPartition, Stated]:
+        """What a group has committed; not to be changed."""
+        return self._committed.get(group_id, _NOTHING)
+
+    def undecided(self, group_id: str) -> Collection[TopicPartition]:
+        """Where an open transaction may change a group's offset (GRP-03); not to be changed."""
+        return self._writers.get(group_id, {}).keys()
+
+    def groups(self) -> set[str]:
+        """Every group that has, or may come to have, an offset."""
+        return {*self._committed, *self._writers}
+
+    def keys(self, group_id: str) -> list[OffsetKey]:
+        """What has to be forgotten when a group is deleted."""
+        return [OffsetKey(group_id, where) for where in sorted({*self.of(group_id), *self.undecided(group_id)})]

@@ -1,0 +1,37 @@
+"""Hold the answer that a member waits for until the others have done their part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eosfw_memory.deferred import Answer, Deferred
+
+_FOREVER_MS = 2**31 - 1
+"""The coordinator itself ends every wait: by a rebalance timeout, or when the member is removed."""
+
+
+class Promise:
+    """One answer to come; whoever asks twice waits twice."""
+
+    def __init__(self) -> None:
+        self._answer: Answer | None = None
+        self._waiting: set[Callable[[], None]] = set()
+
+    def fulfil(self, answer: Answer) -> None:
+        """Give the answer; the first one counts."""
+        if self._answer is None:
+            self._answer = answer
+            for wake in tuple(self._waiting):
+                wake()
+
+    def subscribe(self, wake: Callable[[], None]) -> None:
+        self._waiting.add(wake)
+
+    def unsubscribe(self, wake: Callable[[], None]) -> None:
+        self._waiting.discard(wake)
+
+    def or_late(self, late: Answer) -> Answer | Deferred:
+        """The answer, if it is there; else its promise, with what to say if the caller cannot wait any longer."""
+        if self._answer is not None:
+            return self._answer
+        return Deferred(lambda expired: self._answer or (late if expired else None), _FOREVER_MS, (self,))

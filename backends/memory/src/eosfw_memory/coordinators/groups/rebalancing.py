@@ -1,0 +1,182 @@
+"""Lead a group from one generation to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.answers import joined, not_joined, not_synced, synced
+from eosfw_memory.coordinators.groups.group import Group
+from eosfw_memory.coordinators.groups.members import NO_MEMBER, Member
+from eosfw_memory.coordinators.groups.promise import Promise
+from eosfw_memory.coordinators.groups.states import GroupState
+from eosfw_memory.deferred import Answer
+
+Save = Callable[[Group, Mapping[str, bytes], int], None]
+"""Write a group with these assignments to the log, at this time; raises KafkaError if that cannot be done."""
+
+NEW_MEMBER_TIMEOUT_MS = 300_000
+"""How long a member whose first join has no answer yet may go on waiting: it cannot be heard meanwhile."""
+_S = GroupState
+
+
+class Rebalancing:
+    """The steps between two generations; every time is given, nothing waits."""
+
+    def __init__(self, save: Save, *, initial_delay_ms: int) -> None:
+        self._save = save
+        self._initial_delay_ms = initial_delay_ms
+
+    # --- members come or go
+
+    def await_join(self, group: Group, member: Member, now_ms: int) -> Promise:
+        """Have a member wait for the next generation, preparing that if nobody has."""
+        promise = member.joining = member.joining or Promise()
+        self.start_or_finish(group, now_ms)
+        return promise
+
+    def start_or_finish(self, group: Group, now_ms: int) -> None:
+        """Begin a rebalance, or end the one that is under way if nobody is missing any more."""
+        if group.may_rebalance:
+            self._prepare(group, now_ms)
+        else:
+            self.finish_if_complete(group, now_ms)
+
+    def finish_if_complete(self, group: Group, now_ms: int) -> None:
+        """End a rebalance for which nobody is missing; a group's first one also gives latecomers their time."""
+        putting_off = group.previous_state is _S.EMPTY
+        if group.state is _S.PREPARING_REBALANCE and not putting_off and group.all_joined():
+            self._finish(group, now_ms)
+
+    def remove(self, group: Group, member: Member, now_ms: int) -> None:
+        """Let a member go, telling it so if it waits for an answer; the others share its work."""
+        self.dismiss(group, member)
+        self.start_or_finish_without(group, now_ms)
+
+    def start_or_finish_without(self, group: Group, now_ms: int) -> None:
+        """Go on after somebody left."""
+        if group.state in (_S.STABLE, _S.COMPLETING_REBALANCE):
+            self._prepare(group, now_ms)
+        else:
+            self.finish_if_complete(group, now_ms)
+
+    def dismiss(self, group: Group, member: Member) -> None:
+        """Take a member out, with whatever it waits for."""
+        group.remove(member.member_id)
+        _answer_join(member, not_joined(NO_MEMBER, Code.UNKNOWN_MEMBER_ID))
+        _answer_sync(member, not_synced(Code.UNKNOWN_MEMBER_ID))
+
+    # --- the phases
+
+    def _prepare(self, group: Group, now_ms: int) -> None:
+        if group.state is _S.COMPLETING_REBALANCE:
+            self._hand_out(group, {}, now_ms, Code.REBALANCE_IN_PROGRESS)
+        group.unsynced.clear()
+        group.sync_deadline_ms = None
+        group.move(_S.PREPARING_REBALANCE, now_ms)
+        if group.previous_state is not _S.EMPTY:
+            group.join_deadline_ms = now_ms + group.rebalance_timeout_ms
+            self.finish_if_complete(group, now_ms)
+            return
+        group.newcomers = False
+        group.join_deadline_ms = now_ms + self._initial_delay_ms
+        group.join_left_ms = max(group.rebalance_timeout_ms - self._initial_delay_ms, 0)
+        if not self._initial_delay_ms:
+            self._finish(group, now_ms)
+
+    def _finish(self, group: Group, now_ms: int) -> None:
+        """Begin the next generation with those who joined; nobody else is a member any more, unless static."""
+        group.join_deadline_ms = None
+        for member in [each for each in group.members.values() if each.joining is None and each.instance_id is None]:
+            self.dismiss(group, member)
+        if group.members and not group.elect():
+            # Only static members, all silent: their session timeouts decide.
+            group.join_deadline_ms = now_ms + group.rebalance_timeout_ms
+            return
+        group.generation += 1
+        group.unsynced.clear()
+        if group.members:
+            self._complete(group, now_ms)
+        else:
+            self._empty(group, now_ms)
+
+    def _empty(self, group: Group, now_ms: int) -> None:
+        group.protocol_name = group.leader = None
+        group.move(_S.EMPTY, now_ms)
+        with suppress(KafkaError):  # replay then finds the members of before, whose sessions will end again
+            self._save(group, {}, now_ms)
+
+    def _complete(self, group: Group, now_ms: int) -> None:
+        group.protocol_name = group.choose_protocol()
+        group.move(_S.COMPLETING_REBALANCE, now_ms)
+        group.sync_deadline_ms = now_ms + group.rebalance_timeout_ms
+        for member in group.members.values():
+            member.is_new = False
+            member.heard(now_ms)
+            group.unsynced.add(member.member_id)
+            _answer_join(member, joined(group, member))
+
+    def assign(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
+        """Take the leader's word for who does what; if it cannot be logged all join again."""
+        wanted = {name: assignments.get(name, b"") for name in group.members}
+        try:
+            self._save(group, wanted, now_ms)
+        except KafkaError as why:
+            self._hand_out(group, {}, now_ms, why.code)
+            self._prepare(group, now_ms)
+            return
+        self._hand_out(group, wanted, now_ms)
+        group.move(_S.STABLE, now_ms)
+
+    def _hand_out(self, group: Group, assignments: Mapping[str, bytes], now_ms: int, code: Code = Code.NONE) -> None:
+        for member in group.members.values():
+            member.assignment = assignments.get(member.member_id, b"")
+            if member.syncing is not None:
+                member.heard(now_ms)
+            _answer_sync(member, synced(group, member) if code is Code.NONE else not_synced(code))
+
+    # --- time passes
+
+    def tick(self, group: Group, now_ms: int) -> None:
+        """Do what is due: sessions that ended, a rebalance that was waited for long enough."""
+        for member_id in [name for name, deadline in group.pending.items() if deadline <= now_ms]:
+            group.remove(member_id)
+            self.finish_if_complete(group, now_ms)
+        for member in [each for each in group.members.values() if each.gone(now_ms)]:
+            if member.member_id in group.members:
+                self.remove(group, member, now_ms)
+        if group.join_deadline_ms is not None and group.join_deadline_ms <= now_ms:
+            self._join_over(group, now_ms)
+        if group.sync_deadline_ms is not None and group.sync_deadline_ms <= now_ms:
+            self._sync_over(group, now_ms)
+
+    def _join_over(self, group: Group, now_ms: int) -> None:
+        initial = group.previous_state is _S.EMPTY
+        if not initial or not group.newcomers or not group.join_left_ms:
+            self._finish(group, now_ms)
+            return
+        group.newcomers = False
+        group.join_deadline_ms = now_ms + min(self._initial_delay_ms, group.join_left_ms)
+        group.join_left_ms = max(group.join_left_ms - self._initial_delay_ms, 0)
+
+    def _sync_over(self, group: Group, now_ms: int) -> None:
+        """Whoever joined but never asked for its assignment is no member of this generation."""
+        group.sync_deadline_ms = None
+        silent = [group.members[name] for name in group.unsynced]
+        if silent:
+            for member in silent:
+                self.dismiss(group, member)
+            self._prepare(group, now_ms)
+
+
+def _answer_join(member: Member, answer: Answer) -> None:
+    promise, member.joining = member.joining, None
+    if promise is not None:
+        promise.fulfil(answer)
+
+
+def _answer_sync(member: Member, answer: Answer) -> None:
+    promise, member.syncing = member.syncing, None
+    if promise is not None:
+        promise.fulfil(answer)

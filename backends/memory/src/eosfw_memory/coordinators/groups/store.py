@@ -1,0 +1,167 @@
+"""Keep every group with its offsets, so that the log alone rebuilds them (design decision 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.group import Group
+from eosfw_memory.coordinators.groups.log import Change, Ending, Record
+from eosfw_memory.coordinators.groups.offsets import Offsets, Stated
+from eosfw_memory.coordinators.groups.records import (
+    Committed,
+    GroupKey,
+    OffsetKey,
+    group_key,
+    group_value,
+    offset_key,
+    offset_value,
+    read_group,
+    read_key,
+    read_offset,
+)
+from eosfw_memory.coordinators.groups.states import DELETE, GroupState
+from eosfw_memory.coordinators.states import Outcome
+
+
+class GroupLog(Protocol):
+    """Where every change is written before it counts."""
+
+    def partition_of(self, group_id: str) -> int:
+        """Which partition keeps a group."""
+
+    def append(
+        self, group_id: str, records: Sequence[Record], now_ms: int, producer: ProducerIdAndEpoch | None = None
+    ) -> int:
+        """Write records, all or none; give the offset of the first; raise KafkaError if that cannot be done."""
+
+    def replay(self) -> Iterator[Change | Ending]:
+        """Every change so far, each partition in its order."""
+
+
+class GroupStore:
+    """Every group, every offset; whatever changes is logged before it counts."""
+
+    def __init__(self, log: GroupLog) -> None:
+        self._log = log
+        self._groups: dict[str, Group] = {}
+        self.offsets = Offsets()
+
+    # --- groups
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(tuple(self._groups.values()))
+
+    def get(self, group_id: str) -> Group | None:
+        """A group, or None."""
+        return self._groups.get(group_id)
+
+    def made(self, group_id: str, now_ms: int) -> Group:
+        """A group that is there, or a new one without members, which nothing is logged of yet."""
+        group = self._groups.get(group_id)
+        if group is None:
+            group = self._groups[group_id] = Group(group_id, now_ms)
+        return group
+
+    def create(self, group_id: str, now_ms: int) -> Group:
+        """A new group, logged."""
+        group = Group(group_id, now_ms)
+        self.save(group, {}, now_ms)
+        self._groups[group_id] = group
+        return group
+
+    def save(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
+        """Log who is in a group, with these assignments; raises KafkaError if that cannot be done."""
+        self._log.append(group.group_id, [(group_key(group.group_id), group_value(group, assignments, now_ms))], now_ms)
+
+    def delete(self, group_id: str, now_ms: int) -> None:
+        """Forget a group with everything it committed; raises GroupIdNotFound or NonEmptyGroup."""
+        group = self._groups.get(group_id)
+        code = DELETE[GroupState.DEAD if group is None else group.state]
+        if group is None or code is not Code.NONE:
+            raise KafkaError(code)
+        keys = self.offsets.keys(group_id)
+        tombstones: list[Record] = [(offset_key(*key), None) for key in keys]
+        self._log.append(group_id, [*tombstones, (group_key(group_id), None)], now_ms)
+        for key in keys:
+            self.offsets.forget(key)
+        group.move(GroupState.DEAD, now_ms)
+        del self._groups[group_id]
+
+    # --- offsets
+
+    def commit(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, Committed],
+        now_ms: int,
+        producer: ProducerIdAndEpoch | None = None,
+    ) -> None:
+        """Log offsets; in a producer's transaction they count once that is committed."""
+        if not offsets:
+            return
+        records = [(offset_key(group_id, where), offset_value(each)) for where, each in offsets.items()]
+        first = self._log.append(group_id, records, now_ms, producer)
+        for position, (where, committed) in enumerate(offsets.items(), first):
+            self._state(group_id, OffsetKey(group_id, where), Stated(committed, position), producer)
+
+    def _state(self, group_id: str, key: OffsetKey, stated: Stated, producer: ProducerIdAndEpoch | None) -> None:
+        if producer is None:
+            self.offsets.state(key, stated)
+        else:
+            self.offsets.await_end((self._log.partition_of(group_id), producer.producer_id), key, stated)
+
+    def forget_offsets(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> None:
+        """Forget some of what a group committed."""
+        keys = [OffsetKey(group_id, where) for where in partitions]
+        if keys:
+            self._log.append(group_id, [(offset_key(*key), None) for key in keys], now_ms)
+            for key in keys:
+                self.offsets.forget(key)
+
+    def transaction_ended(self, partition: int, producer_id: int, outcome: Outcome) -> None:
+        """A marker was written to a partition of the log."""
+        self.offsets.end((partition, producer_id), outcome)
+
+    # --- replay
+
+    def load(self, now_ms: int) -> None:
+        """Rebuild everything from the log; members that were there have their session timeout to be heard again."""
+        self._groups, self.offsets = {}, Offsets()
+        for each in self._log.replay():
+            if isinstance(each, Ending):
+                self.offsets.end((each.partition, each.producer_id), each.outcome)
+            else:
+                self._apply(each)
+        for group_id in self.offsets.groups():
+            self.made(group_id, now_ms)
+        for group in self._groups.values():
+            _resume(group, now_ms)
+
+    def _apply(self, change: Change) -> None:
+        key = read_key(change.key)
+        if isinstance(key, GroupKey):
+            self._apply_group(key.group_id, change.value)
+        elif key is not None and change.value is None:
+            self.offsets.forget(key)
+        elif key is not None and change.value is not None:
+            stated = Stated(read_offset(key, change.value), change.position)
+            if change.producer_id is None:
+                self.offsets.state(key, stated)
+            else:
+                self.offsets.await_end((change.partition, change.producer_id), key, stated)
+
+    def _apply_group(self, group_id: str, value: bytes | None) -> None:
+        if value is None:
+            self._groups.pop(group_id, None)
+        else:
+            self._groups[group_id] = read_group(group_id, value)
+
+
+def _resume(group: Group, now_ms: int) -> None:
+    if group.members:
+        group.state, group.previous_state = GroupState.STABLE, GroupState.COMPLETING_REBALANCE
+    for member in group.members.values():
+        member.heard(now_ms)
