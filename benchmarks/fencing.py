@@ -13,11 +13,12 @@ import time
 import uuid
 from dataclasses import dataclass
 
+from eosfw_memory.client.fencer import MemoryFencer
+
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.fencer import MemoryFencer
 from eosfw_memory.cluster import EmbeddedCluster
 
 GOALS = {"each_us": 10, "ten_thousand_over_hundred": 120, "kafka_fifty_s": 0.5}

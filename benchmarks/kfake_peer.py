@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from eosfw_confluent.fencer import ConfluentFencer
 from memory_client import RUNTIME, Way, one_record_us, records_per_second, ways
 
 from eosfw_confluent.backend import ConfluentBackend
-from eosfw_confluent.fencer import ConfluentFencer
 from eosfw_memory.cluster import EmbeddedCluster
 
 SOURCE = Path(__file__).parent / "kfake"

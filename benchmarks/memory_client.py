@@ -15,14 +15,15 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from eosfw_confluent.fencer import ConfluentFencer
+from eosfw_memory.client.fencer import MemoryFencer
+
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Fencer, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from eosfw.waiting import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
-from eosfw_confluent.fencer import ConfluentFencer
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.fencer import MemoryFencer
 from eosfw_memory.cluster import EmbeddedCluster
 
 WAIT = 60.0

@@ -9,7 +9,6 @@ from eosfw import hookimpl
 from eosfw.protocols import IsolationLevel
 from eosfw.waiting import Runtime
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.fencer import MemoryFencer
 
 LATENCY = "slow.latency.ms"
 PRODUCES = ("init_transactions", "send", "send_batch", "flush", "commit_transaction", "abort_transaction")
@@ -63,21 +62,6 @@ class SlowBackend:
         self.real.close()
 
 
-class SlowFencer(MemoryFencer):
-    """A backend's fencer has the backend's name."""
-
-    name = "slow"
-
-    @classmethod
-    def connect(cls, backend: Any, properties: Mapping[str, str], runtime: Runtime) -> SlowFencer:
-        return super().connect(backend.real, properties, runtime)
-
-
 @hookimpl
 def eosfw_backends() -> list[type[SlowBackend]]:
     return [SlowBackend]
-
-
-@hookimpl
-def eosfw_fencers() -> list[type[SlowFencer]]:
-    return [SlowFencer]

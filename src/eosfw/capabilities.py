@@ -16,9 +16,11 @@ class Capabilities:
     batch_headers: bool = False
     """`send_batch` can carry headers at the speed of a batch."""
     fence_by_init_producer_id: bool = False
-    """Fences with a bare InitProducerId, without a throw-away producer per victim."""
+    """Fences with a bare InitProducerId, without a throw-away producer per victim; so it learns id and epoch."""
     describe_transactions: bool = False
-    """Names the transactional id that holds a partition's last stable offset back (KIP-664)."""
+    """Lists and describes transactions and producers; names who holds a partition's last stable offset (KIP-664)."""
+    abort_transactions: bool = False
+    """Aborts in one partition what no coordinator ends any more (KIP-664)."""
 
     def lacking(self, *needed: str) -> tuple[str, ...]:
         """The needed capabilities this backend does not have, by name."""

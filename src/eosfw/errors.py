@@ -110,6 +110,28 @@ class TransactionalIdAuthorizationError(FatalError):
     """This principal may not use the transactional id."""
 
 
+class ClusterAuthorizationError(FatalError):
+    """This principal may not change the cluster."""
+
+
+class TransactionalIdNotFoundError(EosfwError):
+    """No coordinator knows the transactional id: it was never used, or has expired."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class TransactionNotFoundError(EosfwError):
+    """No transaction is open in the partition since the offset that was given."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class UnsupportedError(EosfwError):
+    """The client, or the cluster, cannot do this; the text names the capability or the version that it takes."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
 class TopicAuthorizationError(AbortableError):
     """This principal may not write to or read from the topic."""
 

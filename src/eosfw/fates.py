@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from eosfw.errors import (
     AbortableError,
+    ClusterAuthorizationError,
     ClusterUnavailableError,
     ConcurrentTransactionsError,
     ConfigError,
@@ -28,7 +29,10 @@ from eosfw.errors import (
     TopicAuthorizationError,
     TopicExistsError,
     TransactionalIdAuthorizationError,
+    TransactionalIdNotFoundError,
+    TransactionNotFoundError,
     UnknownTopicOrPartitionError,
+    UnsupportedError,
 )
 from eosfw.kafka_codes import Code
 
@@ -115,6 +119,16 @@ INIT = Fates(
     retriable=IndefiniteOutcomeError,
     late_codes={Code.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError},
 )
+FENCE = Fates(
+    {
+        **COORDINATOR,
+        Code.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
+        Code.INVALID_TRANSACTION_TIMEOUT: InvalidTransactionTimeoutError,
+    },
+    retriable=ClusterUnavailableError,
+    late_codes={Code.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError},
+)
+"""InitProducerId on behalf of nobody: what is lost may be asked again, since fencing twice does no harm (ADM-02)."""
 ADD = Fates(
     {**COORDINATOR, Code.OPERATION_NOT_ATTEMPTED: AbortableError},
     retriable=IndefiniteOutcomeError,
@@ -174,6 +188,27 @@ ADMIN = Fates(
     },
     retriable=ClusterUnavailableError,
     late_codes=MISSING,
+)
+
+TRANSACTIONS = Fates(
+    {
+        **DENIED,
+        Code.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
+        Code.TRANSACTIONAL_ID_NOT_FOUND: TransactionalIdNotFoundError,
+        Code.INVALID_REQUEST: TransactionalIdNotFoundError,  # what Kafka says of an empty id
+        Code.UNSUPPORTED_VERSION: UnsupportedError,
+    },
+    retriable=ClusterUnavailableError,
+    late_codes=MISSING,
+)
+"""To list and describe transactions, their producers (KIP-664)."""
+ABORT_MARKER = TRANSACTIONS.plus(
+    {
+        # Somebody ended it first, or its producer went on with a newer epoch.
+        Code.INVALID_PRODUCER_EPOCH: TransactionNotFoundError,
+        Code.INVALID_TXN_STATE: TransactionNotFoundError,
+        Code.TRANSACTION_COORDINATOR_FENCED: TransactionNotFoundError,
+    }
 )
 
 

@@ -34,7 +34,10 @@ def eosfw_offset_stores() -> Iterable[type[OffsetStore]]:  # type: ignore[empty-
 
 @hookspec
 def eosfw_fencers() -> Iterable[type[Fencer]]:  # type: ignore[empty-body]
-    """Offer ways to shut out an earlier generation of task producers; one named like a backend is its default."""
+    """Offer ways to shut out an earlier generation of task producers.
+
+    One named like a backend is used for it; others have `admin`, which is the backend's own `Admin.fence_producers`.
+    """
 
 
 @hookspec

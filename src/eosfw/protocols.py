@@ -27,6 +27,7 @@ from eosfw.records import (
     SourcePartition,
 )
 from eosfw.state.steps import StepEvent
+from eosfw.transactions import TransactionAdmin
 from eosfw.waiting import Runtime
 
 
@@ -137,8 +138,8 @@ class LogReader(Protocol):
         """Let go; a read under way on another thread ends by raising."""
 
 
-class Admin(Protocol):
-    """Asks a cluster about topics and changes them. Calls block at most the timeout the backend was given."""
+class Admin(TransactionAdmin, Protocol):
+    """Asks a cluster about topics and transactions, changes them. Calls block at most the timeout the backend got."""
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         """How many partitions each existing topic has; topics that do not exist are left out. None means all."""
@@ -166,11 +167,8 @@ class Admin(Protocol):
         Partitions it has none for are left out.
         """
 
-    def max_transaction_timeout(self) -> float | None:
-        """The broker's `transaction.max.timeout.ms` in seconds; None if it will not say."""
-
     def close(self) -> None:
-        """Let go."""
+        """Let go; whatever is under way fails."""
 
 
 @runtime_checkable
@@ -374,7 +372,8 @@ class StepEngine(Protocol):
         expected: Iterable[Sequence[bytes]],
     ) -> Verdict:
         """Count identities that appear more often than expected (duplicates) or less (missing) in the ranges.
-        `identity` is `value`, `headers` or `field:NAME`; `expected` comes in chunks."""
+        `identity` is `value`, `headers` or `field:NAME`; `expected` comes in chunks. DamagedDataError names records
+        that carry no such identity: they are neither duplicates nor verified."""
 
     def close(self) -> None:
         """Stop everything that was started."""

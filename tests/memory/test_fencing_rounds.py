@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.builtin.fencer import AdminFencer
 from eosfw.errors import InvalidTransactionTimeoutError, ProducerFencedError
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.fencer import MemoryFencer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from kip98.lab import WAIT, Lab, record
@@ -34,7 +34,7 @@ def test_of_many_ids_every_holder_is_shut_out(backend: MemoryBackend) -> None:
     held = [str(zombie.transactional_id) for zombie in zombies]
     names = [held[0], *(lab.name() for _ in range(MANY)), *held[1:]]
 
-    outcomes = MemoryFencer.connect(backend, {}, RUNTIME).fence(names, WAIT)
+    outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(names, WAIT)
 
     assert outcomes == dict.fromkeys(names)
     for zombie in zombies:
@@ -50,7 +50,7 @@ def test_a_refusal_is_told_for_each_id(transport: str) -> None:
     given = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": transport}
     backend = MemoryBackend.connect(given, RUNTIME)
 
-    outcomes = MemoryFencer.connect(backend, {}, RUNTIME).fence(["a", "b"], WAIT)
+    outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(["a", "b"], WAIT)
 
     for name, outcome in outcomes.items():
         assert isinstance(outcome, InvalidTransactionTimeoutError)
@@ -77,7 +77,7 @@ def test_an_answer_that_was_lost_is_asked_for_again(
 
     monkeypatch.setattr(TransactionCoordinator, "initialise", forgetful)
 
-    outcomes = MemoryFencer.connect(backend, {}, RUNTIME).fence(["a", "b", "c"], WAIT)
+    outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(["a", "b", "c"], WAIT)
 
     assert lost == ["b"]
     assert outcomes == dict.fromkeys("abc")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eosfw.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from eosfw.protocols import IsolationReader, OffsetStore
+    from eosfw.protocols import Fencer, IsolationReader, OffsetStore
 
 
 @hookimpl
@@ -25,3 +25,11 @@ def eosfw_isolation_readers() -> Iterable[type[IsolationReader]]:
     from eosfw.builtin.isolation import ReadCommitted, ReadUncommitted
 
     return [ReadCommitted, ReadUncommitted]
+
+
+@hookimpl
+def eosfw_fencers() -> Iterable[type[Fencer]]:
+    """Offer the fencer of every backend that brings none of its own."""
+    from eosfw.builtin.fencer import AdminFencer
+
+    return [AdminFencer]

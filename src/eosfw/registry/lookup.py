@@ -71,8 +71,8 @@ class Plugins:
         return self._only("cluster") if name is None else self._named("cluster", name)
 
     def fencer(self, name: str) -> type[Fencer]:
-        """A fencer, by name; a backend's default one is named like the backend."""
-        return self._named("fencer", name)
+        """The fencer that is named like a backend; else the framework's own, which asks the backend's Admin."""
+        return self._named("fencer", name if name in self.names("fencer") else "admin")
 
     def offset_store(self, name: str = "kafka") -> OffsetStore:
         """An offset store, made."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka import IsolationLevel as KafkaIsolation
@@ -24,12 +25,22 @@ from eosfw.errors import (
     FatalError,
     IllegalStateError,
     UnknownTopicOrPartitionError,
+    UnsupportedError,
 )
+from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.transactions import (
+    EVERY_TRANSACTION,
+    ProducerState,
+    TransactionDescription,
+    TransactionFilters,
+    TransactionListing,
+)
 from eosfw.waiting import Runtime
 from eosfw_confluent.errors import ADMIN, translated
 from eosfw_confluent.events import Events
+from eosfw_confluent.fencing import Fencing, MakeProducer
 
 _MARGIN = 1.0
 """How much longer than librdkafka we wait for an answer that it has to give."""
@@ -52,10 +63,11 @@ class _Answer(Protocol[A_co]):
 
 @dataclass(frozen=True, slots=True)
 class AdminSettings:
-    """Which cluster is asked, how long a call may take."""
+    """Which cluster is asked, how long a call may take, what takes an id over for a moment."""
 
     servers: str
     timeout: float
+    make_producer: MakeProducer
 
 
 class ConfluentAdmin:
@@ -66,6 +78,7 @@ class ConfluentAdmin:
         self._client: AdminClient | None = AdminClient({**config, **self._events.client_config()})
         self._settings = settings
         self._runtime = runtime
+        self._fencing: WeakSet[Fencing] = WeakSet()
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         # Asking for all of them creates none, even where a broker creates topics that are asked for.
@@ -98,10 +111,33 @@ class ConfluentAdmin:
     ) -> Mapping[TopicPartition, int]:
         return self._patiently(lambda: self._offsets(partitions, _LATEST, isolation))
 
+    def fence_producers(
+        self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
+    ) -> FenceProducersResult:
+        self._open()
+        fencing = Fencing(self._settings.make_producer, self._runtime)
+        self._fencing.add(fencing)
+        deadline = self._runtime.now() + (options.timeout or self._settings.timeout)
+        return FenceProducersResult.of(transactional_ids, self._runtime, lambda result: fencing.fence(result, deadline))
+
+    def list_transactions(self, filters: TransactionFilters = EVERY_TRANSACTION) -> Sequence[TransactionListing]:
+        raise _unsupported("list transactions")
+
+    def describe_transactions(
+        self, transactional_ids: Collection[str]
+    ) -> Mapping[str, TransactionDescription | EosfwError]:
+        raise _unsupported("describe transactions")
+
+    def describe_producers(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+        raise _unsupported("describe producers")
+
+    def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
+        raise _unsupported("abort a transaction in one partition", "abort_transactions")
+
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
-        raise IllegalStateError(
-            "confluent-kafka cannot describe transactions; look for the capability describe_transactions first"
-        )
+        raise _unsupported("tell whose transaction is open")
 
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self._patiently(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
@@ -119,6 +155,8 @@ class ConfluentAdmin:
 
     def close(self) -> None:
         self._client = None
+        for fencing in list(self._fencing):
+            fencing.close()
 
     # --- one call each
 
@@ -192,13 +230,17 @@ class ConfluentAdmin:
             self._runtime.sleep(_LEADER_POLL)
 
     def _call(self, call: Callable[[AdminClient, float], T], what: str) -> T:
+        client = self._open()
+        with translated(ADMIN, self._what(what)):
+            answer = call(client, self._settings.timeout)
+            # Serves the log and error callbacks, which nothing else does here.
+            client.poll(0)
+            return answer
+
+    def _open(self) -> AdminClient:
         if self._client is None:
             raise IllegalStateError("this admin client is closed")
-        with translated(ADMIN, self._what(what)):
-            answer = call(self._client, self._settings.timeout)
-            # Serves the log and error callbacks, which nothing else does here.
-            self._client.poll(0)
-            return answer
+        return self._client
 
     def _result(self, future: _Answer[T], what: str) -> T:
         try:
@@ -217,6 +259,13 @@ class ConfluentAdmin:
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._settings.servers}"
+
+
+def _unsupported(what: str, capability: str = "describe_transactions") -> UnsupportedError:
+    return UnsupportedError(
+        f"the confluent backend cannot {what}: librdkafka has no such request. Use a backend with the capability "
+        f"{capability}, which may be another client of the same cluster; `eosfw txn` picks one by itself"
+    )
 
 
 def _without_leader(metadata: ClusterMetadata, wanted: Mapping[str, int]) -> Iterable[str]:

@@ -19,6 +19,8 @@ from eosfw_confluent.reader import ConfluentReader, ReaderSettings
 
 _MAX_BLOCK = 60.0
 _API_TIMEOUT = 30.0
+_FENCING_TIMEOUT = 10.0
+"""Stored with a fenced id until its next owner initialises; no transaction opens meanwhile, so any legal value does."""
 
 
 class _Closable(Protocol):
@@ -75,7 +77,11 @@ class ConfluentBackend:
         given = self._layered(properties)
         config: dict[str, object] = {**translate(self._properties, Client.ADMIN, properties)}
         timeout = seconds(given, "default.api.timeout.ms", _API_TIMEOUT)
-        settings = AdminSettings(given["bootstrap.servers"], timeout)
+
+        def throw_away(victim: str) -> ConfluentProducer:
+            return self.producer(victim, transaction_timeout=_FENCING_TIMEOUT, properties=properties)
+
+        settings = AdminSettings(given["bootstrap.servers"], timeout, throw_away)
         return self._keep(lambda: ConfluentAdmin(config, settings, self._runtime))
 
     def close(self) -> None:

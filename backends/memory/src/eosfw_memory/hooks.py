@@ -9,7 +9,7 @@ from eosfw.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eosfw.protocols import Backend, Fencer, LocalCluster
+    from eosfw.protocols import Backend, LocalCluster
 
 
 @hookimpl
@@ -26,11 +26,3 @@ def eosfw_backends() -> Iterable[type[Backend]]:
     from eosfw_memory.client.backend import MemoryBackend
 
     return [MemoryBackend]
-
-
-@hookimpl
-def eosfw_fencers() -> Iterable[type[Fencer]]:
-    """Fencing by a bare InitProducerId."""
-    from eosfw_memory.client.fencer import MemoryFencer
-
-    return [MemoryFencer]

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
-from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
+from eosfw.holders import open_transactions
+from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.transactions import (
+    EVERY_TRANSACTION,
+    ProducerState,
+    TransactionDescription,
+    TransactionFilters,
+    TransactionListing,
+)
 from eosfw_memory.client.apis import (
     CREATE_TOPICS,
     DESCRIBE_CONFIGS,
-    DESCRIBE_PRODUCERS,
-    DESCRIBE_TRANSACTIONS,
     LIST_OFFSETS,
-    LIST_TRANSACTIONS,
     Api,
     Fields,
+    grouped,
     milliseconds,
 )
-from eosfw_memory.client.channel import ClosedError, NoAnswerError
+from eosfw_memory.client.channel import ClosedError, Network, NoAnswerError
 from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, indefinite, ours
+from eosfw_memory.client.fencing import Fencing
 from eosfw_memory.client.group_offsets import GroupOffsets
+from eosfw_memory.client.introspection import Introspection
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.client.routing import Routes, brokers_of
 from eosfw_memory.codes import Code
@@ -32,16 +40,17 @@ _TOPIC, _BROKER = 2, 4
 _EARLIEST, _LATEST = -2, -1
 _NO_EPOCH, _CLIENT = -1, -1
 _ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
-_NOTHING_OPEN = -1
 
 
 class MemoryAdmin:
     """An `Admin` that speaks Kafka's protocol itself."""
 
-    def __init__(self, timeout: float, routes: Routes) -> None:
+    def __init__(self, timeout: float, make_routes: Callable[[], Routes]) -> None:
         self._timeout = timeout
-        self._routes = routes
-        self._runtime = routes.runtime
+        self._make_routes = make_routes
+        self._routes = make_routes()
+        self._runtime = self._routes.runtime
+        self._fencing: set[Network] = set()
         self._closed = False
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
@@ -68,18 +77,41 @@ class MemoryAdmin:
     ) -> Mapping[TopicPartition, int]:
         return self._offsets(partitions, _LATEST, isolation, self._patience())
 
+    def fence_producers(
+        self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
+    ) -> FenceProducersResult:
+        self._patience()
+        patience = Patience(self._runtime, self._runtime.now() + (options.timeout or self._timeout))
+        routes = self._make_routes()  # of its own: it goes on while this client is used for something else
+
+        def fence(result: FenceProducersResult) -> None:
+            self._fencing.add(routes.network)
+            try:
+                Fencing(routes).fence(result, patience)
+            finally:
+                self._fencing.discard(routes.network)
+                routes.network.close()
+
+        return FenceProducersResult.of(transactional_ids, self._runtime, fence)
+
+    def list_transactions(self, filters: TransactionFilters = EVERY_TRANSACTION) -> Sequence[TransactionListing]:
+        return list(Introspection(self._routes).listed(filters, self._patience()))
+
+    def describe_transactions(
+        self, transactional_ids: Collection[str]
+    ) -> Mapping[str, TransactionDescription | EosfwError]:
+        return Introspection(self._routes).described(transactional_ids, self._patience())
+
+    def describe_producers(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+        return Introspection(self._routes).producers(partitions, self._patience())
+
+    def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
+        return Introspection(self._routes).aborted(partition, start_offset, self._patience())
+
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
-        patience = self._patience()
-        holders = self._holders(partitions, patience)
-        names = self._names({producer.producer_id for _, producer, _ in holders}, patience) if holders else {}
-        started = {name: self._started(name, patience) for name in names.values()}
-        now = self._runtime.wall()
-        found = []
-        for where, producer, first_offset in holders:
-            name = names.get(producer.producer_id, f"(unknown id of producer {producer.producer_id})")
-            age = max(0.0, now - started.get(name, now))
-            found.append(OpenTransaction(name, producer, where, first_offset, age))
-        return found
+        return open_transactions(self, partitions, self._runtime.wall())
 
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return GroupOffsets(self._routes).fetch(group_id, partitions, self._patience())
@@ -100,7 +132,8 @@ class MemoryAdmin:
 
     def close(self) -> None:
         self._closed = True
-        self._routes.network.close()
+        for network in (self._routes.network, *self._fencing):
+            network.close()
 
     # --- topics
 
@@ -203,56 +236,6 @@ class MemoryAdmin:
                     self._routes.forget(one.topic)
         return failed
 
-    # --- transactions
-
-    def _holders(
-        self, partitions: Collection[TopicPartition], patience: Patience
-    ) -> list[tuple[TopicPartition, ProducerIdAndEpoch, int]]:
-        """Who has a transaction open in these partitions, since which offset."""
-        found = []
-        for channel, ones in self._routes.by_leader(partitions, patience).items():
-            request = Fields(topics=_grouped(ones, lambda name, numbers: Fields(name=name, partition_indexes=numbers)))
-            answer: Any = self._asked(channel.call, DESCRIBE_PRODUCERS, request, patience)
-            for topic in answer["topics"]:
-                for each in topic["partitions"]:
-                    where = TopicPartition(topic["name"], each["partition_index"])
-                    if each["error_code"] != Code.NONE:
-                        raise ours(each["error_code"], ADMIN, self._what(f"describe the producers of {where}"))
-                    found += [
-                        (where, ProducerIdAndEpoch(one["producer_id"], one["producer_epoch"]), first)
-                        for one in each["active_producers"]
-                        if (first := one["current_txn_start_offset"]) != _NOTHING_OPEN
-                    ]
-        return found
-
-    def _names(self, producer_ids: Collection[int], patience: Patience) -> Mapping[int, str]:
-        """The transactional id of each producer id; every coordinator knows only its own."""
-        request = Fields(state_filters=(), producer_id_filters=tuple(producer_ids), duration_filter=-1)
-        metadata: Any = self._routes.metadata([], patience)
-        names: dict[int, str] = {}
-        for address in brokers_of(metadata).values():
-            answer: Any = self._asked(self._routes.network.at(address).call, LIST_TRANSACTIONS, request, patience)
-            if answer["error_code"] != Code.NONE:
-                raise ours(answer["error_code"], ADMIN, self._what("list transactions"))
-            names |= {each["producer_id"]: each["transactional_id"] for each in answer["transaction_states"]}
-        return names
-
-    def _started(self, transactional_id: str, patience: Patience) -> float:
-        """When a transaction began, in seconds since 1970; now if it is over already."""
-        request = Fields(transactional_ids=(transactional_id,))
-        channel = self._routes.coordinator(transactional_id, patience)
-        answer: Any = self._asked(channel.call, DESCRIBE_TRANSACTIONS, request, patience)
-        found = answer["transaction_states"][0]
-        began = found["transaction_start_time"]
-        if found["error_code"] != Code.NONE or began is None or began == _NOTHING_OPEN:
-            return self._runtime.wall()
-        return began.timestamp() if isinstance(began, datetime) else began / 1000
-
-    def _asked(
-        self, call: Callable[[Api, Fields, float], Answer], api: Api, request: Fields, patience: Patience
-    ) -> Answer:
-        return self._routes.insist(lambda: call(api, request, patience.deadline), patience)
-
     # --- inside
 
     def _forget(self, ones: Collection[TopicPartition]) -> None:
@@ -268,16 +251,9 @@ class MemoryAdmin:
         return f"{what} at {self._routes.network.servers}"
 
 
-def _grouped(ones: Collection[TopicPartition], make: Callable[[str, list[int]], Fields]) -> list[Fields]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in ones:
-        topics.setdefault(topic, []).append(partition)
-    return [make(name, numbers) for name, numbers in topics.items()]
-
-
 def _list_offsets(ones: Collection[TopicPartition], timestamp: int, isolation_level: int) -> Fields:
     def topic(name: str, numbers: list[int]) -> Fields:
         each = [Fields(partition_index=n, current_leader_epoch=_NO_EPOCH, timestamp=timestamp) for n in numbers]
         return Fields(name=name, partitions=each)
 
-    return Fields(replica_id=_CLIENT, isolation_level=isolation_level, topics=_grouped(ones, topic))
+    return Fields(replica_id=_CLIENT, isolation_level=isolation_level, topics=grouped(ones, topic))

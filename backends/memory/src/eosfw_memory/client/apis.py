@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, Final
+
+from eosfw.ids import TopicPartition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,12 +36,15 @@ INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", 0, 4)
 ADD_PARTITIONS: Final = Api(24, "AddPartitionsToTxn", 0, 3)
 ADD_OFFSETS: Final = Api(25, "AddOffsetsToTxn", 0, 3)
 END_TXN: Final = Api(26, "EndTxn", 0, 4)
+WRITE_TXN_MARKERS: Final = Api(27, "WriteTxnMarkers", 0, 1)
 TXN_OFFSET_COMMIT: Final = Api(28, "TxnOffsetCommit", 3, 4)
 """From 3 on it tells who commits (KIP-447)."""
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", 1, 4)
 DESCRIBE_PRODUCERS: Final = Api(61, "DescribeProducers", 0, 0)
 DESCRIBE_TRANSACTIONS: Final = Api(65, "DescribeTransactions", 0, 0)
 LIST_TRANSACTIONS: Final = Api(66, "ListTransactions", 0, 1)
+LIST_LONG_TRANSACTIONS: Final = Api(66, "ListTransactions", 1, 1)
+"""From 1 on it can filter by duration; an older broker would ignore that it was asked to."""
 
 
 class Fields(SimpleNamespace):
@@ -47,6 +53,14 @@ class Fields(SimpleNamespace):
     def get(self, name: str, default: Any) -> Any:
         """A field by name, as a mapping has it."""
         return self.__dict__.get(name, default)
+
+
+def grouped(ones: Collection[TopicPartition], make: Callable[[str, list[int]], Fields]) -> list[Fields]:
+    """Partitions as requests name them: topic by topic."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in ones:
+        topics.setdefault(topic, []).append(partition)
+    return [make(name, numbers) for name, numbers in topics.items()]
 
 
 def milliseconds(seconds: float) -> timedelta:

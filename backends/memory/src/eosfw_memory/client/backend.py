@@ -38,6 +38,7 @@ class MemoryBackend:
         batch_headers=True,
         fence_by_init_producer_id=True,
         describe_transactions=True,
+        abort_transactions=True,
     )
 
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
@@ -71,13 +72,7 @@ class MemoryBackend:
 
     def admin(self, properties: Mapping[str, str] | None = None) -> MemoryAdmin:
         settings = ClientSettings.of(self._properties, properties, Client.ADMIN)
-        return self._keep(MemoryAdmin(settings.api_timeout, self._routes(settings)))
-
-    def routes(self, properties: Mapping[str, str]) -> Routes:
-        """Routes of their own, for an admin client with these properties."""
-        made = self._routes(ClientSettings.of(self._properties, properties, Client.ADMIN))
-        self._made.add(made.network)
-        return made
+        return self._keep(MemoryAdmin(settings.api_timeout, lambda: self._routes(settings)))
 
     def close(self) -> None:
         for made in list(self._made):

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
 from eosfw.fates import (
+    ABORT_MARKER,
     ADD,
     ADMIN,
     DELIVERY,
     END,
+    FENCE,
     INIT,
     LOST_COORDINATOR,
     MOVED,
@@ -17,16 +19,19 @@ from eosfw.fates import (
     PRODUCE,
     READ,
     RETRIABLE,
+    TRANSACTIONS,
     Fates,
     fate,
 )
 from eosfw_memory.codes import Code
 
 __all__ = [
+    "ABORT_MARKER",
     "ADD",
     "ADMIN",
     "DELIVERY",
     "END",
+    "FENCE",
     "INIT",
     "LOST_COORDINATOR",
     "MOVED",
@@ -34,6 +39,7 @@ __all__ = [
     "PRODUCE",
     "READ",
     "RETRIABLE",
+    "TRANSACTIONS",
     "Fates",
     "fate",
     "indefinite",
@@ -52,6 +58,7 @@ _SAYS: Mapping[int, str] = {
     Code.UNKNOWN_MEMBER_ID: "the group does not know this member any more, so others read its partitions now",
     Code.FENCED_INSTANCE_ID: "another process has taken over this group.instance.id",
     Code.UNSTABLE_OFFSET_COMMIT: "offsets of a transaction that is still open hold the answer back",
+    Code.TRANSACTIONAL_ID_NOT_FOUND: "no coordinator knows this transactional id: never used, or expired",
     Code.MESSAGE_TOO_LARGE: "the topic's max.message.bytes does not allow a batch of this size",
 }
 """What a code means, where brokers do not say so themselves."""

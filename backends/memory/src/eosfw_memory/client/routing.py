@@ -126,10 +126,14 @@ class Routes:
 
     def coordinator(self, name: str, patience: Patience, kind: Kind = Kind.TRANSACTION) -> Channel:
         """The channel to the coordinator of a transactional id or a group."""
+        return self.network.at(self.coordinator_address(name, patience, kind))
+
+    def coordinator_address(self, name: str, patience: Patience, kind: Kind = Kind.TRANSACTION) -> Address:
+        """Where the coordinator of a transactional id or a group is."""
         found = self._coordinators.get((kind, name))
         if found is None:
             found = self._coordinators[kind, name] = self._find_coordinator(name, patience, kind)
-        return self.network.at(found)
+        return found
 
     def look_up_coordinators(self, transactional_ids: Sequence[str], patience: Patience) -> None:
         """Find many coordinators with one question, as far as that goes; `coordinator` asks for what is left."""

@@ -1,0 +1,89 @@
+"""Fence transactional ids by taking each of them over for a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eosfw.errors import (
+    ClusterUnavailableError,
+    ConcurrentTransactionsError,
+    EosfwError,
+    FatalError,
+    IndefiniteOutcomeError,
+)
+from eosfw.fenced import FenceProducersResult
+from eosfw.protocols import TransactionalProducer
+from eosfw.waiting import Queue, Runtime
+
+_AT_ONCE = 64
+"""Librdkafka backs off about a second per victim whose transaction is open, so many wait side by side."""
+_PAUSE = 0.1
+
+MakeProducer = Callable[[str], TransactionalProducer]
+
+
+class Fencing:
+    """Fences where a client has no Admin.fenceProducers: it initialises a throw-away producer per victim.
+
+    What the coordinator answers stays inside librdkafka, so nobody learns producer ids and epochs.
+    """
+
+    def __init__(self, make_producer: MakeProducer, runtime: Runtime) -> None:
+        self._make_producer = make_producer
+        self._runtime = runtime
+        self._closed = False
+
+    def fence(self, result: FenceProducersResult, deadline: float) -> None:
+        """Decide every id, 64 at a time."""
+        todo: Queue[str] = self._runtime.queue()
+        for victim in result.transactional_ids:
+            todo.put(victim)
+        for number in range(min(_AT_ONCE, len(result.transactional_ids))):
+            self._runtime.spawn(f"eosfw-fencer-{number}", lambda: self._work(todo, result, deadline))
+        result.outcomes()
+
+    def close(self) -> None:
+        """Let those that are not fenced yet fail."""
+        self._closed = True
+
+    def _work(self, todo: Queue[str], result: FenceProducersResult, deadline: float) -> None:
+        while True:
+            try:
+                victim = todo.get(timeout=0)
+            except TimeoutError:
+                return
+            result.settle(victim, self._fence_one(victim, deadline))
+
+    def _fence_one(self, victim: str, deadline: float) -> EosfwError | None:
+        try:
+            self._refuse_if_closed()
+            producer = self._make_producer(victim)
+        except EosfwError as why:
+            return why
+        try:
+            self._initialise(producer, deadline)
+        except IndefiniteOutcomeError as why:  # fencing twice does no harm, so this is only late
+            return ClusterUnavailableError(f"fence {victim!r}: not done in time: {why}")
+        except EosfwError as why:
+            return why
+        except Exception as why:  # noqa: BLE001 - a victim without an outcome would hang the round
+            return FatalError(f"cannot fence {victim!r}: {why!r}")
+        finally:
+            producer.close()
+        return None
+
+    def _initialise(self, producer: TransactionalProducer, deadline: float) -> None:
+        while True:
+            self._refuse_if_closed()
+            try:
+                producer.init_transactions(max(0.0, deadline - self._runtime.now()))
+            except ConcurrentTransactionsError:
+                if self._runtime.now() + _PAUSE >= deadline:
+                    raise
+                self._runtime.sleep(_PAUSE)
+            else:
+                return
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise FatalError("the admin client was closed before this id was fenced")

@@ -1,0 +1,242 @@
+"""Look at transactions and their producers, end one by hand (KIP-664)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionNotFoundError, UnsupportedError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.transactions import (
+    ProducerState,
+    TransactionDescription,
+    TransactionFilters,
+    TransactionListing,
+    TransactionState,
+)
+from eosfw_memory.client.apis import (
+    DESCRIBE_PRODUCERS,
+    DESCRIBE_TRANSACTIONS,
+    LIST_LONG_TRANSACTIONS,
+    LIST_TRANSACTIONS,
+    WRITE_TXN_MARKERS,
+    Fields,
+    grouped,
+)
+from eosfw_memory.client.channel import Address, StrangerError
+from eosfw_memory.client.errors import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, Fates, ours
+from eosfw_memory.client.retrying import Patience
+from eosfw_memory.client.routing import Routes, brokers_of
+from eosfw_memory.codes import Code
+
+_NOTHING = -1
+_ABORT = False
+
+
+class Introspection:
+    """The questions an admin client asks coordinators and leaders about transactions."""
+
+    def __init__(self, routes: Routes) -> None:
+        self._routes = routes
+
+    # --- what coordinators know
+
+    def listed(self, filters: TransactionFilters, patience: Patience) -> Iterator[TransactionListing]:
+        """The ids of every coordinator; each knows only its own."""
+        request = Fields(
+            state_filters=tuple(state.value for state in filters.states),
+            producer_id_filters=tuple(filters.producer_ids),
+            duration_filter=_NOTHING if filters.older_than is None else int(filters.older_than * 1000),
+        )
+        metadata: Any = self._routes.metadata([], patience)
+        for address in brokers_of(metadata).values():
+            answer = self._listed_by(address, request, patience)
+            for each in answer["transaction_states"]:
+                state = TransactionState(each["transaction_state"])
+                yield TransactionListing(each["transactional_id"], each["producer_id"], state)
+
+    def _listed_by(self, address: Address, request: Fields, patience: Patience) -> Any:
+        api = LIST_TRANSACTIONS if request.duration_filter == _NOTHING else LIST_LONG_TRANSACTIONS
+        while True:
+            try:
+                channel = self._routes.network.at(address)
+                answer: Any = self._routes.insist(lambda: channel.call(api, request, patience.deadline), patience)  # noqa: B023
+            except StrangerError as why:
+                raise UnsupportedError(f"list transactions by their age at {address}: {why}") from why
+            code = answer["error_code"]
+            if code == Code.NONE:
+                return answer
+            if code not in RETRIABLE or not patience.again():
+                raise self._ours(code, TRANSACTIONS, "list transactions")
+
+    def described(
+        self, transactional_ids: Collection[str], patience: Patience
+    ) -> Mapping[str, TransactionDescription | EosfwError]:
+        """What its coordinator says of each id."""
+        told: dict[str, TransactionDescription | EosfwError] = {}
+        while left := [name for name in dict.fromkeys(transactional_ids) if name not in told]:
+            late: dict[str, EosfwError] = {}
+            for address, names in self._by_coordinator(left, told, patience).items():
+                late |= self._described_by(address, names, told, patience)
+            if late and not patience.again():
+                return told | late
+        return told
+
+    def _described_by(
+        self,
+        address: Address,
+        names: Sequence[str],
+        told: dict[str, TransactionDescription | EosfwError],
+        patience: Patience,
+    ) -> Mapping[str, EosfwError]:
+        """Note what one coordinator tells; give why, of those that are worth another question."""
+        channel = self._routes.network.at(address)
+        late: dict[str, EosfwError] = {}
+        try:
+            answer: Any = channel.call(DESCRIBE_TRANSACTIONS, Fields(transactional_ids=tuple(names)), patience.deadline)
+        except ClusterUnavailableError as lost:
+            self._forget_coordinators(names)
+            return dict.fromkeys(names, lost)
+        for each in answer["transaction_states"]:
+            name, code = each["transactional_id"], each["error_code"]
+            if code == Code.NONE:
+                told[name] = _description(each, self._number(address, patience))
+                continue
+            why = self._ours(code, TRANSACTIONS, f"describe {name!r}")
+            (late if code in RETRIABLE else told)[name] = why
+            if code in LOST_COORDINATOR:
+                self._forget_coordinators([name])
+        return late
+
+    def _by_coordinator(
+        self, names: Sequence[str], told: dict[str, TransactionDescription | EosfwError], patience: Patience
+    ) -> Mapping[Address, list[str]]:
+        found: dict[Address, list[str]] = {}
+        for name in names:
+            try:
+                found.setdefault(self._routes.coordinator_address(name, patience), []).append(name)
+            except EosfwError as why:
+                told[name] = why
+        return found
+
+    def _number(self, address: Address, patience: Patience) -> int:
+        metadata: Any = self._routes.metadata([], patience)
+        return next((number for number, each in brokers_of(metadata).items() if each == address), _NOTHING)
+
+    def _forget_coordinators(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._routes.forget_coordinator(name)
+
+    # --- what leaders know
+
+    def producers(
+        self, partitions: Collection[TopicPartition], patience: Patience
+    ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+        """Who writes to each partition."""
+        told: dict[TopicPartition, Sequence[ProducerState]] = {}
+        while left := [one for one in partitions if one not in told]:
+            failed: EosfwError | None = None
+            for channel, ones in self._routes.by_leader(left, patience).items():
+                request = Fields(topics=grouped(ones, lambda name, each: Fields(name=name, partition_indexes=each)))
+                try:
+                    answer: Any = channel.call(DESCRIBE_PRODUCERS, request, patience.deadline)
+                except ClusterUnavailableError as why:
+                    failed = why
+                    self._forget_leaders(ones)
+                    continue
+                failed = self._take(answer, told) or failed
+            if failed is not None and not patience.again():
+                raise failed
+        return told
+
+    def _take(self, answer: Any, told: dict[TopicPartition, Sequence[ProducerState]]) -> EosfwError | None:
+        failed: EosfwError | None = None
+        for topic in answer["topics"]:
+            for each in topic["partitions"]:
+                where, code = TopicPartition(topic["name"], each["partition_index"]), each["error_code"]
+                if code == Code.NONE:
+                    told[where] = [_producer(one) for one in each["active_producers"]]
+                    continue
+                failed = self._ours(code, TRANSACTIONS, f"describe the producers of {where}")
+                if code not in RETRIABLE:
+                    raise failed
+                self._forget_leaders([where])
+        return failed
+
+    def aborted(self, where: TopicPartition, start_offset: int, patience: Patience) -> ProducerState:
+        """Write the marker that ends, in this partition, what is open since an offset."""
+        (states,) = self.producers([where], patience).values()
+        found = next((each for each in states if each.open_since == start_offset), None)
+        if found is None:
+            open_now = ", ".join(str(each.open_since) for each in states if each.open_since is not None) or "none"
+            raise TransactionNotFoundError(
+                f"{where}: no transaction is open since offset {start_offset}; open since: {open_now}"
+            )
+        while True:
+            code = self._write_marker(where, found, patience)
+            if code == Code.NONE:
+                return found
+            if code not in RETRIABLE or not patience.again():
+                raise self._ours(code, ABORT_MARKER, f"abort the transaction open in {where} since {start_offset}")
+            if code in MOVED:
+                self._forget_leaders([where])
+
+    def _write_marker(self, where: TopicPartition, found: ProducerState, patience: Patience) -> int:
+        marker = Fields(
+            producer_id=found.producer.producer_id,
+            producer_epoch=found.producer.epoch,
+            transaction_result=_ABORT,
+            topics=[Fields(name=where.topic, partition_indexes=(where.partition,))],
+            coordinator_epoch=_NOTHING if found.coordinator_epoch is None else found.coordinator_epoch,
+        )
+        channel = self._routes.leader(where, patience)
+        request = Fields(markers=[marker])
+        # Writing it twice does no harm: the second finds nothing open.
+        answer: Any = self._routes.insist(lambda: channel.call(WRITE_TXN_MARKERS, request, patience.deadline), patience)
+        code: int = answer["markers"][0]["topics"][0]["partitions"][0]["error_code"]
+        return code
+
+    def _forget_leaders(self, ones: Iterable[TopicPartition]) -> None:
+        for topic in {one.topic for one in ones}:
+            self._routes.forget(topic)
+
+    def _ours(self, code: int, fates: Fates, what: str) -> EosfwError:
+        return ours(code, fates, f"{what} at {self._routes.network.servers}")
+
+
+def _description(each: Any, coordinator: int) -> TransactionDescription:
+    return TransactionDescription(
+        transactional_id=each["transactional_id"],
+        coordinator=coordinator,
+        state=TransactionState(each["transaction_state"]),
+        producer=ProducerIdAndEpoch(each["producer_id"], each["producer_epoch"]),
+        timeout=_milliseconds(each["transaction_timeout"]) / 1000,
+        started=_known(_milliseconds(each["transaction_start_time"])),
+        partitions=frozenset(
+            TopicPartition(topic["topic"], number) for topic in each["topics"] for number in topic["partitions"]
+        ),
+    )
+
+
+def _producer(each: Any) -> ProducerState:
+    return ProducerState(
+        producer=ProducerIdAndEpoch(each["producer_id"], each["producer_epoch"]),
+        last_sequence=each["last_sequence"],
+        last_timestamp=_milliseconds(each["last_timestamp"]),
+        coordinator_epoch=_known(each["coordinator_epoch"]),
+        open_since=_known(each["current_txn_start_offset"]),
+    )
+
+
+def _milliseconds(value: Any) -> int:
+    """A time or a duration of an answer: over a socket it is Python's own, in process a number."""
+    if value is None:
+        return _NOTHING
+    if isinstance(value, timedelta):
+        return round(value / timedelta(milliseconds=1))
+    return round(value.timestamp() * 1000) if isinstance(value, datetime) else int(value)
+
+
+def _known(value: int) -> int | None:
+    return None if value < 0 else value

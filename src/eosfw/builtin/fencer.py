@@ -1,0 +1,33 @@
+"""Fence through the backend's own admin client, as Kafka Connect does (KIP-618)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import ClassVar, Self
+
+from eosfw.errors import EosfwError
+from eosfw.fenced import FenceProducersOptions
+from eosfw.protocols import Admin, Backend
+from eosfw.waiting import Runtime
+
+
+class AdminFencer:
+    """The `Fencer` of every backend that brings none of its own."""
+
+    name: ClassVar[str] = "admin"
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+
+    @classmethod
+    def connect(cls, backend: Backend, properties: Mapping[str, str], runtime: Runtime) -> Self:
+        """Make an admin client with these properties."""
+        return cls(backend.admin(properties))
+
+    def fence(self, transactional_ids: Collection[str], timeout: float) -> Mapping[str, EosfwError | None]:
+        """Wait for the outcome of every id."""
+        return self._admin.fence_producers(transactional_ids, FenceProducersOptions(timeout)).outcomes()
+
+    def close(self) -> None:
+        """Let go of the admin client; ids that are not fenced by then fail."""
+        self._admin.close()

@@ -1,0 +1,129 @@
+"""Administer the transactions of a cluster: list, describe, fence, abort (KIP-664, KIP-618)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+from eosfw.errors import EosfwError
+from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+
+
+class TransactionState(Enum):
+    """Where a transactional id stands, by Kafka's names."""
+
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    DEAD = "Dead"
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+    UNKNOWN = "Unknown"
+    """A state that this version knows no name for."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> TransactionState:
+        return cls.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionFilters:
+    """Which transactional ids to list; what is empty or None lets everything pass."""
+
+    states: Collection[TransactionState] = ()
+    producer_ids: Collection[int] = ()
+    older_than: float | None = None
+    """Seconds that a transaction has been open; needs a broker of Kafka 3.8 or later, else UnsupportedError."""
+
+
+EVERY_TRANSACTION: Final = TransactionFilters()
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionListing:
+    """One transactional id that a coordinator knows."""
+
+    transactional_id: str
+    producer_id: int
+    state: TransactionState
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionDescription:
+    """All that the coordinator knows of a transactional id."""
+
+    transactional_id: str
+    coordinator: int
+    """The number of the broker that coordinates it."""
+    state: TransactionState
+    producer: ProducerIdAndEpoch
+    timeout: float
+    """Seconds after which the coordinator aborts an open transaction."""
+    started: int | None
+    """When the transaction began, in milliseconds since 1970; None if none is open."""
+    partitions: frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerState:
+    """What a partition remembers of one producer."""
+
+    producer: ProducerIdAndEpoch
+    last_sequence: int
+    last_timestamp: int
+    """Milliseconds since 1970."""
+    coordinator_epoch: int | None
+    """Of the last marker; None if there was none."""
+    open_since: int | None
+    """The first offset of its transaction that is open here; None if none is."""
+
+
+class TransactionAdmin(Protocol):
+    """The part of an admin client that is about transactions.
+
+    Each call but fencing needs a capability; without it, it raises UnsupportedError, which names the capability.
+    """
+
+    def fence_producers(
+        self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
+    ) -> FenceProducersResult:
+        """Shut out every earlier holder of these ids (KIP-618's Admin.fenceProducers); returns at once.
+
+        Fenced means: no earlier holder can commit any more, and what it left open is aborted or being aborted. Fencing
+        an id that nobody holds, or fencing twice, succeeds. "Concurrent", "loading", "not coordinator", a lost answer
+        are tried again until the deadline, even where the fencing has already taken effect (KAFKA-16570). An id fails
+        alone: TransactionalIdAuthorizationError, ClusterAuthorizationError, InvalidTransactionTimeoutError,
+        ConcurrentTransactionsError or ClusterUnavailableError (not done in time). No id, or an empty one, is a
+        ValueError. Closing the admin client fails what is left.
+        """
+
+    def list_transactions(self, filters: TransactionFilters = EVERY_TRANSACTION) -> Sequence[TransactionListing]:
+        """The transactional ids that pass every filter, from all coordinators; needs `describe_transactions`."""
+
+    def describe_transactions(
+        self, transactional_ids: Collection[str]
+    ) -> Mapping[str, TransactionDescription | EosfwError]:
+        """What is known of each id, or why not: TransactionalIdNotFoundError, TransactionalIdAuthorizationError.
+
+        Needs `describe_transactions`.
+        """
+
+    def describe_producers(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+        """Who has written to each partition, and what is open there; needs `describe_transactions`."""
+
+    def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
+        """Abort, in this partition alone, the transaction that is open since an offset; tell whose it was.
+
+        It asks no coordinator: right for one that no coordinator knows (see `eosfw.hanging`), for any other it splits
+        a transaction. TransactionNotFoundError if none is open since that offset. Needs `abort_transactions`.
+        """
+
+    def max_transaction_timeout(self) -> float | None:
+        """The broker's `transaction.max.timeout.ms` in seconds; None if it will not say."""
