@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -20,7 +20,8 @@ from typing import Self
 from eosfw.waiting import Runtime, ThreadRuntime
 
 KAFKA_VERSION = "4.1.1"
-ENDPOINT = f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}+org.slf4j:slf4j-simple:1.7.36"
+BROKER = ("kafka_2.13",)
+LOGGING = "org.slf4j:slf4j-simple:1.7.36"
 STARTED = "Kafka Server started"
 READY_WITHIN = 90.0
 
@@ -84,7 +85,7 @@ class RealKafka:
 
         `folder` (made when missing, deleted by `stop`) holds its data; `properties` are added to the broker's own.
         """
-        command = _java_command()
+        command = java_command()
         root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="eosfw-kafka-"))
         root.mkdir(parents=True, exist_ok=True)
         try:
@@ -118,23 +119,25 @@ class RealKafka:
         shutil.rmtree(self._place.folder, ignore_errors=True)
 
 
-def _java_command() -> list[str]:
+def java_command(artifacts: Iterable[str] = BROKER) -> list[str]:
+    """How to call a class of Kafka's artifacts; raise RealKafkaUnavailableError where there is no Java, or no jars."""
     java = shutil.which("java")
     if java is None:
         raise RealKafkaUnavailableError("no `java` on PATH; a real Kafka needs Java 17 or later")
-    return [java, "-cp", ":".join(_jars()), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    return [java, "-cp", ":".join(_jars(artifacts)), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
 
 
-def _jars() -> list[str]:
+def _jars(artifacts: Iterable[str]) -> list[str]:
+    endpoint = "+".join([*(f"org.apache.kafka:{name}:{KAFKA_VERSION}" for name in artifacts), LOGGING])
     try:
         import jgo
     except ImportError as why:
         raise RealKafkaUnavailableError(f"`jgo` is not installed ({why}); try: pip install jgo") from why
     try:
         # `.classpath` lacks the jars that jgo sorts under modules.
-        return [str(jar) for jar in jgo.build(ENDPOINT).all_jars]
+        return [str(jar) for jar in jgo.build(endpoint).all_jars]
     except Exception as why:  # jgo raises whatever its downloader raises; all of it means "no jars"
-        raise RealKafkaUnavailableError(f"could not resolve {ENDPOINT}: {why}") from why
+        raise RealKafkaUnavailableError(f"could not resolve {endpoint}: {why}") from why
 
 
 def _write_properties(folder: Path, properties: Mapping[str, str]) -> _Place:

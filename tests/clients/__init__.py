@@ -1,0 +1,1 @@
+"""Clients that nobody here wrote, with the embedded broker as their only cluster."""

@@ -1,0 +1,66 @@
+"""Offer programs of Apache Kafka's own distribution."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from real_kafka import RealKafkaUnavailableError
+
+from .java import Java, Said
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of these need Kafka's jars, so they run where a real Kafka does; except where Spark has its own."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and item.get_closest_marker("spark") is None:
+            item.add_marker(pytest.mark.kafka)
+
+
+@pytest.fixture(scope="session")
+def java(tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str, str], NoReturn]) -> Java:
+    """Kafka's own programs."""
+    try:
+        return Java(tmp_path_factory.mktemp("java"))
+    except RealKafkaUnavailableError as why:
+        unavailable("kafka", str(why))
+
+
+@pytest.fixture
+def tool(java: Java, embedded: str) -> Callable[..., Said]:
+    """Runs one of Kafka's command-line tools against the embedded broker, and fails when the tool does."""
+
+    def run(name: str, *arguments: object, **how: object) -> Said:
+        said = java.run(name, "--bootstrap-server", embedded, *arguments, **how)
+        assert said.status == 0, f"{name} ended with {said.status}:\n{said.out}{said.err}"
+        return said
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def fresh() -> Callable[[str], str]:
+    """Names that no other test uses."""
+    numbers, run = itertools.count(), uuid.uuid4().hex[:8]
+    return lambda stem: f"clients-{stem}-{run}-{next(numbers)}"
+
+
+@pytest.fixture
+def topic(embedded: str, fresh: Callable[[str], str]) -> Callable[..., str]:
+    """Creates topics on the embedded broker."""
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": embedded})
+
+    def create(partitions: int = 1, **config: str) -> str:
+        name = fresh("topic")
+        admin.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(30)
+        return name
+
+    return create

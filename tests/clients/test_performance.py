@@ -1,0 +1,98 @@
+"""Kafka's performance tools find every record they sent, and none they took back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+RECORDS = 50_000
+SENT = rf"^{RECORDS} records sent, "
+
+
+@pytest.fixture
+def send(java, embedded):
+    """Runs the performance producer, which takes its cluster as a property."""
+
+    def run(topic, *arguments, records=RECORDS, **properties):
+        given = [f"{name.replace('_', '.')}={value}" for name, value in properties.items()]
+        size = ("--num-records", records, "--record-size", 100, "--throughput", -1)
+        where = ("--producer-props", f"bootstrap.servers={embedded}", *given)
+        return java.run("kafka-producer-perf-test", "--topic", topic, *size, *arguments, *where)
+
+    return run
+
+
+@pytest.fixture
+def ends(tool):
+    """The end offsets of a topic, by partition."""
+
+    def look(topic):
+        return [int(line.rsplit(":", 1)[1]) for line in tool("kafka-get-offsets", "--topic", topic).lines]
+
+    return look
+
+
+@pytest.mark.parametrize("acks", [{"enable_idempotence": "false", "acks": "1"}, {"enable_idempotence": "true"}])
+def test_every_record_of_a_plain_producer_arrives_once(send, ends, topic, acks):
+    """Both without and with sequence numbers (PRD-07)."""
+    name = topic(3)
+
+    said = send(name, **acks)
+
+    assert said.status == 0, said.err
+    assert re.search(SENT, said.out, re.MULTILINE)
+    assert sum(ends(name)) == RECORDS
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_compressed_batches_of_the_java_client_arrive_whole(send, tool, topic, codec):
+    """Each codec as Java writes it, read back by Java."""
+    name = topic()
+
+    said = send(name, records=2_000, compression_type=codec)
+    read = tool("kafka-console-consumer", "--topic", name, "--partition", 0, "--from-beginning", "--max-messages", 2000)
+
+    assert said.status == 0, said.err
+    assert {len(line) for line in read.lines} == {100}
+    assert len(read.lines) == 2_000
+
+
+def test_transactions_of_the_java_client_are_all_there_at_read_committed(send, tool, ends, topic, fresh):
+    """KIP-98 by the Java producer: some thousand records, a commit every 50 ms."""
+    name, transactional_id = topic(), fresh("id")
+
+    said = send(name, "--transactional-id", transactional_id, "--transaction-duration-ms", 50)
+    wanted = ("--max-messages", RECORDS, "--isolation-level", "read_committed")
+    read = tool("kafka-console-consumer", "--topic", name, "--partition", 0, "--from-beginning", *wanted)
+    state = tool("kafka-transactions", "describe", "--transactional-id", transactional_id)
+
+    assert said.status == 0, said.err
+    assert re.search(SENT, said.out, re.MULTILINE)
+    assert len(read.lines) == RECORDS
+    assert ends(name)[0] > RECORDS  # markers
+    assert "CompleteCommit" in state.lines[1]
+
+
+def test_the_java_producer_uses_an_epoch_for_each_transaction(send, tool, topic, fresh):
+    """KIP-890 (transaction.version 2): every commit raises the epoch, seen where the partition keeps it."""
+    name, transactional_id = topic(), fresh("id")
+
+    said = send(name, "--transactional-id", transactional_id, "--transaction-duration-ms", 20)
+    producers = tool("kafka-transactions", "describe-producers", "--topic", name, "--partition", 0)
+    (commits,) = re.findall(r"(\d+) transactions? ", said.out) or ["0"]
+
+    epoch = int(producers.lines[1].split()[1])
+    assert said.status == 0, said.err
+    assert epoch > 1, f"{producers.out} after {commits} transactions"
+
+
+def test_the_performance_consumer_finds_every_record(send, tool, topic):
+    """A consumer group of one, from the beginning."""
+    name = topic(3)
+    send(name)
+
+    said = tool("kafka-consumer-perf-test", "--topic", name, "--messages", RECORDS, "--timeout", 20_000)
+
+    header, values = (line.split(", ") for line in said.lines[-2:])
+    assert dict(zip(header, values, strict=True))["data.consumed.in.nMsg"] == str(RECORDS)
