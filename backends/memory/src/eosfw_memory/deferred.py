@@ -33,6 +33,15 @@ class Deferred:
         self._sources = sources
         self._wake: Callable[[], None] | None = None
 
+    def then(self, change: Callable[[Answer], Answer]) -> Deferred:
+        """The same answer to come, changed on its way out."""
+
+        def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
+            answer = self.attempt(expired)
+            return None if answer is None else change(answer)
+
+        return Deferred(attempt, self.timeout_ms, self._sources)
+
     def subscribe(self, wake: Callable[[], None]) -> None:
         """Have `wake` called at each change of what is waited for."""
         self._wake = wake
