@@ -11,7 +11,7 @@ from eosfw_memory.log.batch import TimestampType
 from eosfw_memory.log.validation import LogConfig
 
 TOPIC = ConfigDef(
-    List("cleanup.policy", default="delete", doc="delete, compact, or both; nothing is cleaned up in memory"),
+    List("cleanup.policy", default="delete", doc="delete, compact, or both"),
     Choice("compression.type", default="producer", among=("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")),
     Long("delete.retention.ms", default="86400000", at_least=0),
     Long("file.delete.delay.ms", default="60000", at_least=0),
@@ -46,12 +46,28 @@ def checked_config(config: Mapping[str, str]) -> None:
         TOPIC.parse(config)
     except ConfigError as wrong:
         raise KafkaError(Code.INVALID_CONFIG, str(wrong)) from wrong
-    policies = {policy.strip() for policy in config.get("cleanup.policy", "delete").split(",")}
-    if not policies <= _POLICIES:
+    _check_ratio(config)
+    if not _policies(config) <= _POLICIES:
         raise KafkaError(
             Code.INVALID_CONFIG,
             f"Invalid value {config['cleanup.policy']} for configuration cleanup.policy: "
             "String must be one of: compact, delete",
+        )
+
+
+def _policies(config: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(policy.strip() for policy in config.get("cleanup.policy", "delete").split(","))
+
+
+def _check_ratio(config: Mapping[str, str]) -> None:
+    text = config.get("min.cleanable.dirty.ratio", "0.5")
+    try:
+        fits = 0 <= float(text) <= 1
+    except ValueError:
+        fits = False
+    if not fits:
+        raise KafkaError(
+            Code.INVALID_CONFIG, f"Invalid value {text} for configuration min.cleanable.dirty.ratio: 0 to 1 is possible"
         )
 
 
@@ -69,4 +85,13 @@ def log_config(config: Mapping[str, str]) -> LogConfig:
         timestamp_type=TimestampType.LOG_APPEND_TIME if stamped else TimestampType.CREATE_TIME,
         timestamp_before_max_ms=int(values["message.timestamp.before.max.ms"]),
         timestamp_after_max_ms=int(values["message.timestamp.after.max.ms"]),
+        compacted="compact" in _policies(values),
+        deleted="delete" in _policies(values),
+        segment_bytes=int(values["segment.bytes"]),
+        segment_ms=int(values["segment.ms"]),
+        retention_bytes=int(values["retention.bytes"]),
+        retention_ms=int(values["retention.ms"]),
+        delete_retention_ms=int(values["delete.retention.ms"]),
+        min_compaction_lag_ms=int(values["min.compaction.lag.ms"]),
+        min_dirty_ratio=float(values["min.cleanable.dirty.ratio"]),
     )

@@ -10,9 +10,12 @@ from uuid import UUID, uuid4
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.storage.stored import MemoryStorage, Storage, StoredTopic
 from eosfw_memory.topic_config import checked_config, log_config
 
 TRANSACTION_LOG = "__transaction_state"
+GROUP_LOG = "__consumer_offsets"
+INTERNAL = frozenset({TRANSACTION_LOG, GROUP_LOG})
 MAX_PARTITIONS = 10_000
 """More in one topic would only be a mistake on one machine."""
 
@@ -56,15 +59,18 @@ class Topic:
     @property
     def internal(self) -> bool:
         """Whether the broker keeps its own state in it."""
-        return self.name == TRANSACTION_LOG
+        return self.name in INTERNAL
 
 
 class Topics:
     """Every topic, by name or id."""
 
-    def __init__(self) -> None:
+    def __init__(self, storage: Storage | None = None) -> None:
+        self._storage = MemoryStorage() if storage is None else storage
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
+        for stored in self._storage.topics():
+            self._add(stored)
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(tuple(self._by_name.values()))
@@ -100,19 +106,30 @@ class Topics:
     def create(self, name: str, partitions: int, config: Mapping[str, str]) -> Topic:
         """Add a topic; raise what Kafka answers when that is not possible."""
         self.check(name, partitions, config)
-        rules = log_config(config)
-        made = tuple(Partition(PartitionLog(TopicPartition(name, n), rules)) for n in range(partitions))
-        topic = Topic(name, uuid4(), made, dict(config))
-        self._by_name[name] = topic
-        self._by_id[topic.topic_id] = topic
-        return topic
+        stored = StoredTopic(name, uuid4(), partitions, dict(config))
+        self._storage.create(stored)
+        return self._add(stored)
 
     def delete(self, topic: Topic) -> None:
         """Forget a topic with its data; waiting readers hear of it."""
+        self._storage.delete(StoredTopic(topic.name, topic.topic_id, len(topic.partitions), topic.config))
         del self._by_name[topic.name]
         del self._by_id[topic.topic_id]
         for partition in topic.partitions:
             partition.changed()
+
+    def logs(self) -> Mapping[TopicPartition, PartitionLog]:
+        """The log of every partition."""
+        return {each.log.where: each.log for topic in self for each in topic.partitions}
+
+    def _add(self, stored: StoredTopic) -> Topic:
+        rules = log_config(stored.config)
+        wheres = (TopicPartition(stored.name, number) for number in range(stored.partitions))
+        logs = (PartitionLog(where, rules, self._storage.shelf(stored, where.partition)) for where in wheres)
+        topic = Topic(stored.name, stored.topic_id, tuple(map(Partition, logs)), stored.config)
+        self._by_name[topic.name] = topic
+        self._by_id[topic.topic_id] = topic
+        return topic
 
 
 def _folded(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 _BLOCK: Final = 64
@@ -15,6 +15,15 @@ class AbortedTransaction(NamedTuple):
 
     producer_id: int
     first_offset: int
+
+
+class AbortEntry(NamedTuple):
+    """All that is kept of one."""
+
+    producer_id: int
+    first_offset: int
+    marker_offset: int
+    stable_offset: int
 
 
 class AbortedTransactions:
@@ -58,6 +67,20 @@ class AbortedTransactions:
             for entry in zip(self._producers[first:last], self._firsts[first:last], strict=True)
             if entry[1] < end
         )
+
+    def ended_in(self, start: int, end: int) -> list[AbortEntry]:
+        """Those whose marker lies from `start` up to but not including `end`."""
+        part = slice(bisect_left(self._markers, start), bisect_left(self._markers, end))
+        columns = (self._producers[part], self._firsts[part], self._markers[part], self._stable[part])
+        return list(map(AbortEntry._make, zip(*columns, strict=True)))
+
+    def without(self, markers: Collection[int]) -> AbortedTransactions:
+        """The same but for those whose markers are gone; a reader would wait for them in vain."""
+        kept = AbortedTransactions()
+        for entry in self.ended_in(0, 1 << 62):
+            if entry.marker_offset not in markers:
+                kept.add(*entry)
+        return kept
 
     def _spans(self, low: int, high: int, end: int) -> Iterator[tuple[int, int]]:
         """The parts of `low` to `high` in which some transaction begins before `end`."""

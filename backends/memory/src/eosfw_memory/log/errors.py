@@ -74,3 +74,9 @@ class TransactionCoordinatorFencedError(LogError):
     """The marker comes from a coordinator that was replaced (BRK-05)."""
 
     kafka_code = Code.TRANSACTION_COORDINATOR_FENCED
+
+
+class KafkaStorageError(LogError):
+    """The disk failed, so nothing is accepted any more until the broker starts again (F28, F29)."""
+
+    kafka_code = Code.KAFKA_STORAGE_ERROR

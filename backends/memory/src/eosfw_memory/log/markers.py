@@ -35,4 +35,10 @@ def _record(outcome: Outcome, coordinator_epoch: int) -> bytes:
 
 def outcome_of(key: Buffer) -> Outcome | None:
     """What a control record's key says; None for a kind that ends no transaction."""
-    return _OUTCOME.get(_KEY.unpack_from(key)[1])
+    return _OUTCOME.get(_KEY.unpack_from(key)[1]) if len(key) >= _KEY.size else None
+
+
+def coordinator_epoch_of(value: Buffer) -> int:
+    """Which coordinator epoch wrote a marker, by its value."""
+    epoch: int = _VALUE.unpack_from(value)[1]
+    return epoch

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.log.aborted import AbortedTransaction, AbortedTransactions
+from eosfw_memory.log.aborted import AbortedTransaction
 from eosfw_memory.log.batch import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -19,16 +20,16 @@ from eosfw_memory.log.batch import (
     restamped,
 )
 from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.errors import OffsetOutOfRangeError
+from eosfw_memory.log.errors import KafkaStorageError, OffsetOutOfRangeError
 from eosfw_memory.log.markers import marker
-from eosfw_memory.log.open_transactions import OpenTransactions
-from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState, ProducerStates
+from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
+from eosfw_memory.log.replaying import take_marker
 from eosfw_memory.log.segment import Segment
-from eosfw_memory.log.validation import LogConfig, check, check_size
+from eosfw_memory.log.storing import MemoryShelf, Shelf
+from eosfw_memory.log.validation import LogConfig, check, check_keys, check_size
 
 LATEST: Final = -1
 EARLIEST: Final = -2
-LEADER_EPOCH: Final = 0
 _DEFAULT: Final = LogConfig()
 
 
@@ -71,32 +72,34 @@ class UndecidedTransaction(NamedTuple):
 class PartitionLog:
     """The only replica of one partition, so its high watermark is its end."""
 
-    def __init__(self, where: TopicPartition, config: LogConfig = _DEFAULT) -> None:
+    def __init__(self, where: TopicPartition, config: LogConfig = _DEFAULT, shelf: Shelf | None = None) -> None:
         self.where = where
         self.config = config
-        self._segment = Segment(0, LEADER_EPOCH)
-        self._producers = ProducerStates()
-        self._open = OpenTransactions()
-        self._aborted = AbortedTransactions()
-
-    @property
-    def log_start_offset(self) -> int:
-        return 0
+        self.shelf = MemoryShelf() if shelf is None else shelf
+        kept = self.shelf.load()
+        self.log_start_offset = kept.start_offset
+        """The first offset that is there for readers."""
+        self.cleaned_to = kept.cleaned_to
+        self.state = kept.state
+        self._producers, self._open = kept.state.producers, kept.state.open
+        self._segments = kept.segments
+        self._active = kept.segments[-1]
+        self._roll_at_ms: int | None = None
 
     @property
     def high_watermark(self) -> int:
-        return self._segment.end_offset
+        return self._active.end_offset
 
     @property
     def last_stable_offset(self) -> int:
         """The offset below which every transaction is decided (BRK-06)."""
         undecided = self._open.first_undecided
-        return self._segment.end_offset if undecided is None else undecided
+        return self._active.end_offset if undecided is None else max(undecided, self.log_start_offset)
 
     @property
     def size(self) -> int:
         """Bytes of all batches."""
-        return self._segment.size
+        return sum(segment.size for segment in self._segments)
 
     # --- writing
 
@@ -113,9 +116,12 @@ class PartitionLog:
         `header` is what `read_header` gave for this batch, so that a caller who looked does not pay twice. `bytes` are
         kept, not copied.
         """
+        self._refuse_if_failed()
         if header is None:
             header = read_header(batch)
         check(header, self.config, now_ms, origin)
+        if self.config.compacted:
+            check_keys(batch, header, origin)
         has_producer = header.producer_id != NO_PRODUCER_ID
         repeated = self._producers.admit(header, origin) if has_producer else None
         if repeated is not None:
@@ -125,7 +131,7 @@ class PartitionLog:
         if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME:
             kept = restamped(batch, header, now_ms)
             header = header_at(kept, 0)
-        base_offset = self._segment.append(kept, header.records, header.max_timestamp)
+        base_offset = self._put(kept, header.records, header.max_timestamp, now_ms)
         if has_producer and self._producers.saw(header, base_offset):
             self._open.begin(header.producer_id, base_offset)
         last_offset = base_offset + header.last_offset_delta
@@ -136,22 +142,41 @@ class PartitionLog:
 
         Only its size needs a check: raises MessageTooLargeError, with nothing changed.
         """
+        self._refuse_if_failed()
         check_size(len(batch), self.config)
-        return self._segment.append(batch, records, now_ms)
+        return self._put(batch, records, now_ms, now_ms)
 
     def append_marker(self, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> int:
         """End the producer's transaction here; give the marker's offset.
 
         A marker for a producer without an open transaction takes an offset too, but decides nothing (BRK-05).
         """
+        self._refuse_if_failed()
         self._producers.check_marker(producer, coordinator_epoch)
-        offset = self._segment.append(marker(producer, outcome, coordinator_epoch, now_ms), 1, now_ms)
-        first_offset = self._producers.saw_marker(producer, coordinator_epoch, now_ms)
-        if first_offset != NOT_OPEN:
-            self._open.end(first_offset)
-            if outcome is Outcome.ABORT:
-                self._aborted.add(producer.producer_id, first_offset, offset, self.last_stable_offset)
+        offset = self._put(marker(producer, outcome, coordinator_epoch, now_ms), 1, now_ms, now_ms)
+        take_marker(self.state, producer, outcome, coordinator_epoch, now_ms, offset)
         return offset
+
+    def _put(self, batch: bytes, records: int, newest: int, now_ms: int) -> int:
+        """Append to the active segment, or to a fresh one when it has had its size or its time."""
+        due = self._roll_at_ms
+        if due is None:
+            self._roll_at_ms = now_ms + self.config.segment_ms
+        elif now_ms >= due or self._active.size + len(batch) > self.config.segment_bytes:
+            self._roll(now_ms)
+        return self._active.append(batch, records, newest)
+
+    def _roll(self, now_ms: int) -> None:
+        if self._active.size:
+            self.shelf.sealed(self._active, self.state)
+            self._active = self.shelf.segment(self._active.end_offset)
+            self._segments.append(self._active)
+        self._roll_at_ms = now_ms + self.config.segment_ms
+
+    def _refuse_if_failed(self) -> None:
+        failed = self.shelf.failed
+        if failed is not None:
+            raise KafkaStorageError(f"{self.where}: {failed}")
 
     def _append_time(self, timestamp: int) -> int:
         return timestamp if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME else NO_TIMESTAMP
@@ -169,9 +194,21 @@ class PartitionLog:
                 f"{self.high_watermark}"
             )
         committed = isolation is IsolationLevel.READ_COMMITTED
-        records, behind = self._segment.read(offset, self.visible_end(isolation), max_bytes)
-        aborted = self._aborted.between(offset, behind) if committed and records else ()
+        records, behind = self._read(offset, self.visible_end(isolation), max_bytes)
+        aborted = self.state.aborted.between(offset, behind) if committed and records else ()
         return Fetched(records, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
+
+    def _read(self, offset: int, end: int, max_bytes: int) -> tuple[bytes, int]:
+        """From one segment: the one that holds `offset`, or the next with anything visible behind it."""
+        active = self._active
+        if offset >= active.base_offset:
+            return active.read(offset, end, max_bytes)
+        first = bisect_right(self._segments, offset, key=_base_offset) - 1
+        for segment in self._segments[max(first, 0) :]:
+            records, behind = segment.read(max(offset, segment.base_offset), end, max_bytes)
+            if records:
+                return records, behind
+        return b"", offset
 
     def visible_end(self, isolation: IsolationLevel) -> int:
         """The offset at which a reader of this level stops."""
@@ -186,19 +223,22 @@ class PartitionLog:
             return TimestampAndOffset(NO_TIMESTAMP, end)
         if timestamp == EARLIEST:
             return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset)
-        batch = self._segment.at_or_after(timestamp)
-        if batch is None:
-            return None
-        columns = decode_records(batch)
-        pairs = zip(columns.timestamps, columns.offsets, strict=True)
-        found = next((TimestampAndOffset(time, at) for time, at in pairs if time >= timestamp), None)
+        since = (batch for segment in self._segments for batch in segment.since(timestamp))
+        every = (_found_in(batch, timestamp, self.log_start_offset) for batch in since)
+        found = next((one for one in every if one is not None), None)
         return found if found is not None and found.offset < end else None
+
+    # --- keeping
+
+    def close(self) -> None:
+        """Leave all in good order for the next start."""
+        self.shelf.close(self._segments, self.state)
 
     # --- describing
 
     def batches(self) -> Iterator[bytes]:
         """Every batch in order, to rebuild state from the log."""
-        return self._segment.batches()
+        return (batch for segment in self._segments for batch in segment.batches())
 
     def producers(self) -> Mapping[int, ProducerState]:
         """What is known of each producer id; not to be changed."""
@@ -209,6 +249,11 @@ class PartitionLog:
         state = self._producers.known().get(producer_id)
         return None if state is None or state.first_offset == NOT_OPEN else state.first_offset
 
+    def has_open(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer's transaction is open here, under this very epoch."""
+        state = self._producers.known().get(producer_id)
+        return state is not None and state.first_offset != NOT_OPEN and state.epoch == epoch
+
     def open_transactions(self) -> list[UndecidedTransaction]:
         """Those that are not decided, oldest first: the first holds back the last stable offset."""
         known = self._producers.known()
@@ -218,3 +263,14 @@ class PartitionLog:
             )
             for first, producer_id in self._open
         ]
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset
+
+
+def _found_in(batch: bytes, timestamp: int, start: int) -> TimestampAndOffset | None:
+    """The first record of a batch that is neither older nor before the start of the log."""
+    columns = decode_records(batch)
+    pairs = zip(columns.timestamps, columns.offsets, strict=True)
+    return next((TimestampAndOffset(time, at) for time, at in pairs if time >= timestamp and at >= start), None)

@@ -84,8 +84,8 @@ class ProducerState:
 class ProducerStates:
     """Every producer of one partition."""
 
-    def __init__(self) -> None:
-        self._states: dict[int, ProducerState] = {}
+    def __init__(self, states: dict[int, ProducerState] | None = None) -> None:
+        self._states: dict[int, ProducerState] = {} if states is None else states
 
     def known(self) -> Mapping[int, ProducerState]:
         """Every producer by its id; not to be changed."""
@@ -121,6 +121,17 @@ class ProducerStates:
         if begins:
             state.first_offset = base_offset
         return begins
+
+    def expire(self, before_ms: int) -> list[int]:
+        """Forget the producers that wrote nothing since, unless a transaction of theirs is open (BRK-08); name them."""
+        old = [
+            producer_id
+            for producer_id, state in self._states.items()
+            if state.last_timestamp <= before_ms and state.first_offset == NOT_OPEN
+        ]
+        for producer_id in old:
+            del self._states[producer_id]
+        return old
 
     def check_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int) -> None:
         """Raise when a marker comes from an older producer epoch or an older coordinator (BRK-05)."""

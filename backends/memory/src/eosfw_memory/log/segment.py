@@ -1,82 +1,126 @@
-"""Hold appended batches so that they are found by offset, by size, by time."""
+"""Hold a run of batches so that they are found by offset, by size, by time."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from eosfw_memory.log.batch import LENGTH_END, PLACE
+from eosfw_memory.log.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, header_at
+
+LEADER_EPOCH = 0
+"""One broker is the only leader its partitions ever had."""
 
 
-class Segment:
-    """A run of batches.
+class Segment(ABC):
+    """A run of batches; where their bytes are is up to the subclass."""
 
-    A batch stays the very bytes its producer sent: copying 100 kB into fresh memory costs ten times their checksum. The
-    offset it got is written into the copy that a read makes anyway.
-    """
-
-    def __init__(self, base_offset: int, leader_epoch: int) -> None:
+    def __init__(self, base_offset: int) -> None:
+        self.base_offset = base_offset
         self.end_offset = base_offset
-        self._leader_epoch = leader_epoch
-        self._batches: list[bytes] = []
-        self._base_offsets = array("q")
-        self._ends = array("q")
+        self.size = 0
+        """Bytes of all batches."""
+        self.sparse = False
+        """Whether offsets are missing, as compaction leaves it."""
+        self.base_offsets = array("q")
+        self.ends = array("q")
         """Bytes up to the end of each batch."""
-        self._newest = array("q")
+        self.newest = array("q")
         """The largest timestamp up to each batch: rising, hence fit for bisection."""
 
     def __len__(self) -> int:
-        return len(self._batches)
+        return len(self.ends)
 
     @property
-    def size(self) -> int:
-        """Bytes of all batches."""
-        return self._ends[-1] if self._ends else 0
+    def max_timestamp(self) -> int:
+        """The largest timestamp; -1 while there is none."""
+        return self.newest[-1] if self.newest else NO_TIMESTAMP
 
-    @property
-    def max_timestamp(self) -> int | None:
-        return self._newest[-1] if self._newest else None
-
+    @abstractmethod
     def append(self, batch: bytes, records: int, newest: int) -> int:
-        """Add a batch of so many records, none newer than `newest`, behind all others; give its base offset."""
-        base_offset = self.end_offset
-        if self._batches:
-            self._ends.append(self._ends[-1] + len(batch))
-            self._newest.append(max(newest, self._newest[-1]))
-        else:
-            self._ends.append(len(batch))
-            self._newest.append(newest)
-        self._base_offsets.append(base_offset)
-        self._batches.append(batch)
+        """Add a batch of so many records, none newer than `newest`, behind all others; give its base offset.
+
+        Raises KafkaStorageError, with nothing changed, when it cannot be kept.
+        """
+
+    @abstractmethod
+    def bytes_of(self, first: int, last: int) -> bytes:
+        """The batches from number `first` up to but not including `last`, stamped with their offsets."""
+
+    def note(self, base_offset: int, records: int, size: int, newest: int) -> None:
+        """Know the place of a batch behind all others."""
+        times = self.newest
+        times.append(newest if not times or newest > times[-1] else times[-1])
+        self.size = size = self.size + size
+        self.ends.append(size)
+        self.base_offsets.append(base_offset)
         self.end_offset = base_offset + records
-        return base_offset
+
+    def note_stamped(self, header: BatchHeader) -> None:
+        """Know the place of a batch that has its offset already, maybe with a gap before it."""
+        self.sparse = self.sparse or header.base_offset != self.end_offset
+        self.note(header.base_offset, header.last_offset_delta + 1, header.size, header.max_timestamp)
 
     def read(self, offset: int, end: int, max_bytes: int) -> tuple[bytes, int]:
         """The batches from the one that holds `offset` to the last below `end`, with the offset behind them.
 
         As many as `max_bytes` allow, but the first whatever its size (KIP-74).
         """
-        first = bisect_right(self._base_offsets, offset) - 1
-        limit = bisect_left(self._base_offsets, end)
-        if offset >= end or first < 0 or first >= limit:
+        limit = bisect_left(self.base_offsets, end)
+        first = self._from(offset)
+        if offset >= end or first >= limit:
             return b"", offset
-        room = self._ends[first] - len(self._batches[first]) + max_bytes
-        last = min(max(bisect_right(self._ends, room, first, limit), first + 1), limit)
-        behind = self._base_offsets[last] if last < len(self._batches) else self.end_offset
-        return b"".join(self._pieces(first, last)), behind
+        room = (self.ends[first - 1] if first else 0) + max_bytes
+        last = min(max(bisect_right(self.ends, room, first, limit), first + 1), limit)
+        behind = self.base_offsets[last] if last < len(self.ends) else self.end_offset
+        return self.bytes_of(first, last), behind
 
-    def at_or_after(self, timestamp: int) -> bytes | None:
-        """The first batch with a record that is not older."""
-        at = bisect_left(self._newest, timestamp)
-        return b"".join(self._pieces(at, at + 1)) if at < len(self._batches) else None
+    def since(self, timestamp: int) -> Iterator[bytes]:
+        """The batches from the first on that has a record which is not older."""
+        return (self.bytes_of(at, at + 1) for at in range(bisect_left(self.newest, timestamp), len(self.ends)))
 
     def batches(self) -> Iterator[bytes]:
         """Every batch, in order."""
-        return (b"".join(self._pieces(at, at + 1)) for at in range(len(self._batches)))
+        return (self.bytes_of(at, at + 1) for at in range(len(self.ends)))
+
+    def _from(self, offset: int) -> int:
+        """The number of the first batch that ends at or behind `offset`."""
+        at = bisect_right(self.base_offsets, offset) - 1
+        if at < 0:
+            return 0
+        if self.sparse and header_at(self.bytes_of(at, at + 1), 0).last_offset < offset:
+            return at + 1
+        return at
+
+
+class MemorySegment(Segment):
+    """Batches in memory.
+
+    A batch stays the very bytes its producer sent: copying 100 kB into fresh memory costs ten times their checksum. The
+    offset it got is written into the copy that a read makes anyway.
+    """
+
+    def __init__(self, base_offset: int) -> None:
+        super().__init__(base_offset)
+        self._batches: list[bytes] = []
+
+    def append(self, batch: bytes, records: int, newest: int) -> int:
+        base_offset = self.end_offset
+        self._batches.append(batch)
+        self.note(base_offset, records, len(batch), newest)
+        return base_offset
+
+    def adopt(self, batch: bytes) -> None:
+        """Add a batch that has its offset already."""
+        self._batches.append(batch)
+        self.note_stamped(header_at(batch, 0))
+
+    def bytes_of(self, first: int, last: int) -> bytes:
+        return b"".join(self._pieces(first, last))
 
     def _pieces(self, first: int, last: int) -> Iterator[bytes | memoryview]:
         for at in range(first, last):
             batch = self._batches[at]
-            yield PLACE.pack(self._base_offsets[at], len(batch) - LENGTH_END, self._leader_epoch)
+            yield PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, LEADER_EPOCH)
             yield memoryview(batch)[PLACE.size :]

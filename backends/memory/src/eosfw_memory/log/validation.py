@@ -8,8 +8,10 @@ from eosfw_memory.log.batch import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
+    Buffer,
     TimestampType,
 )
+from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.errors import InvalidRecordError, InvalidTimestampError, MessageTooLargeError
 from eosfw_memory.log.producer_state import Origin
 
@@ -22,6 +24,17 @@ class LogConfig:
     timestamp_type: TimestampType = TimestampType.CREATE_TIME
     timestamp_before_max_ms: int = 2**63 - 1
     timestamp_after_max_ms: int = 3_600_000
+    compacted: bool = False
+    """Old values of a key are removed, so every record needs a key."""
+    deleted: bool = True
+    """Old segments are removed."""
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 604_800_000
+    retention_bytes: int = -1
+    retention_ms: int = 604_800_000
+    delete_retention_ms: int = 86_400_000
+    min_compaction_lag_ms: int = 0
+    min_dirty_ratio: float = 0.5
 
 
 def check(header: BatchHeader, config: LogConfig, now_ms: int, origin: Origin) -> None:
@@ -41,6 +54,12 @@ def check_size(size: int, config: LogConfig) -> None:
             f"a record batch of {size} bytes exceeds max.message.bytes={config.max_message_bytes}: "
             "send smaller batches or raise the topic's limit"
         )
+
+
+def check_keys(batch: Buffer, header: BatchHeader, origin: Origin) -> None:
+    """Raise when a record that a client sent to a compacted topic has no key."""
+    if origin is Origin.CLIENT and None in decode_records(batch, header).keys:
+        raise InvalidRecordError("a compacted topic keeps the latest record of each key: this one came without a key")
 
 
 def _problem(header: BatchHeader, origin: Origin) -> str | None:

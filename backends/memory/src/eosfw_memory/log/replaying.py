@@ -1,0 +1,50 @@
+"""Learn from a batch in the log what its append told, as a restart must (design: all state is rebuilt by replay)."""
+
+from __future__ import annotations
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, Buffer
+from eosfw_memory.log.codec import decode_records
+from eosfw_memory.log.markers import coordinator_epoch_of, outcome_of
+from eosfw_memory.log.producer_state import NOT_OPEN
+from eosfw_memory.log.storing import LogState
+
+
+def replay(state: LogState, header: BatchHeader, batch: Buffer) -> None:
+    """Let a whole batch, stamped with its offset, change the state as its append did."""
+    if header.producer_id == NO_PRODUCER_ID:
+        return
+    if header.control:
+        _marker(state, header, batch)
+    elif state.producers.saw(header, header.base_offset):
+        state.open.begin(header.producer_id, header.base_offset)
+
+
+def _marker(state: LogState, header: BatchHeader, batch: Buffer) -> None:
+    columns = decode_records(batch, header)
+    outcome = outcome_of(columns.keys[0] or b"") if columns.keys else None
+    if outcome is None:
+        return  # its record is gone, or it is of a kind that ends nothing
+    epoch = coordinator_epoch_of(columns.values[0] or b"")
+    producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
+    take_marker(state, producer, outcome, epoch, header.max_timestamp, header.base_offset)
+
+
+def take_marker(
+    state: LogState,
+    producer: ProducerIdAndEpoch,
+    outcome: Outcome,
+    coordinator_epoch: int,
+    timestamp: int,
+    offset: int,
+) -> None:
+    """Let a marker at an offset end its producer's transaction."""
+    first_offset = state.producers.saw_marker(producer, coordinator_epoch, timestamp)
+    if first_offset == NOT_OPEN:
+        return
+    state.open.end(first_offset)
+    if outcome is Outcome.ABORT:
+        undecided = state.open.first_undecided
+        stable = offset + 1 if undecided is None else undecided
+        state.aborted.add(producer.producer_id, first_offset, offset, stable)

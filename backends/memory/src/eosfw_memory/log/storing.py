@@ -1,0 +1,101 @@
+"""Say what a partition asks of the place that keeps its batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from eosfw_memory.log.aborted import AbortedTransactions
+from eosfw_memory.log.open_transactions import OpenTransactions
+from eosfw_memory.log.producer_state import ProducerStates
+from eosfw_memory.log.segment import MemorySegment, Segment
+
+
+@dataclass(slots=True)
+class LogState:
+    """What the batches of a log tell besides their records; always the same as a replay of them gives."""
+
+    producers: ProducerStates = field(default_factory=ProducerStates)
+    open: OpenTransactions = field(default_factory=OpenTransactions)
+    aborted: AbortedTransactions = field(default_factory=AbortedTransactions)
+
+
+@dataclass(slots=True)
+class Kept:
+    """What of a partition was there already."""
+
+    segments: list[Segment]
+    """At least one; each begins where the one before it ends."""
+    state: LogState = field(default_factory=LogState)
+    start_offset: int = 0
+    cleaned_to: int = 0
+    """Below it the log was compacted."""
+
+
+class Shelf(Protocol):
+    """Where one partition's segments are; raises KafkaStorageError when that fails, with nothing changed."""
+
+    @property
+    def failed(self) -> str | None:
+        """Why nothing is accepted any more; None while all is well. Reads go on."""
+
+    def load(self) -> Kept:
+        """What was there; called once."""
+
+    def segment(self, base_offset: int) -> Segment:
+        """Begin a segment."""
+
+    def sealed(self, segment: Segment, state: LogState) -> None:
+        """A segment gets no more batches; `state` is that of the log behind it."""
+
+    def rewritten(self, segment: Segment, batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+        """Replace a sealed segment by one with these stamped batches, at once or not at all.
+
+        `aborted` are the aborted transactions that still have their markers.
+        """
+
+    def drop(self, segment: Segment) -> None:
+        """Forget a segment with its batches."""
+
+    def started_at(self, offset: int) -> None:
+        """Remember the first offset that is there for readers."""
+
+    def cleaned(self, offset: int) -> None:
+        """Remember how far the log was compacted."""
+
+    def close(self, segments: list[Segment], state: LogState) -> None:
+        """Leave all in such an order that the next start needs no look at the batches."""
+
+
+class MemoryShelf:
+    """Segments in memory: nothing is there at the start, nothing stays."""
+
+    failed: str | None = None
+
+    def load(self) -> Kept:
+        return Kept([MemorySegment(0)])
+
+    def segment(self, base_offset: int) -> Segment:
+        return MemorySegment(base_offset)
+
+    def sealed(self, segment: Segment, state: LogState) -> None:
+        pass
+
+    def rewritten(self, segment: Segment, batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+        made = MemorySegment(segment.base_offset)
+        for batch in batches:
+            made.adopt(batch)
+        return made
+
+    def drop(self, segment: Segment) -> None:
+        pass
+
+    def started_at(self, offset: int) -> None:
+        pass
+
+    def cleaned(self, offset: int) -> None:
+        pass
+
+    def close(self, segments: list[Segment], state: LogState) -> None:
+        pass

@@ -1,0 +1,208 @@
+"""Keep a broker's topics in a data directory."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final, Self
+
+from eosfw.errors import DamagedDataError
+from eosfw.ids import TopicPartition
+from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.storing import Shelf
+from eosfw_memory.storage.claiming import claim
+from eosfw_memory.storage.disk import TEMPORARY, Disk, System
+from eosfw_memory.storage.papers import (
+    TOPICS,
+    Checkpoint,
+    TopicList,
+    cluster_id,
+    producer_ids,
+    read_topics,
+    write_topics,
+)
+from eosfw_memory.storage.recovery import Found, Search
+from eosfw_memory.storage.shelf import FileShelf
+from eosfw_memory.storage.stored import StoredTopic
+
+_LOG = logging.getLogger(__name__)
+_RUNNING: Final = ".running"
+"""Which run of the machine a broker runs in; it is gone after a clean stop."""
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+
+
+class DataDirectory:
+    """The topics of one broker in files, locked against any other."""
+
+    def __init__(self, disk: Disk, lock: int, node_id: int) -> None:
+        self.disk = disk
+        self._lock = lock
+        self.cluster_id = cluster_id(disk, node_id)
+        listed = read_topics(disk.root)
+        self._topics = {topic.name: topic for topic in listed.topics}
+        self._deleting = list(listed.deleting)
+        self.producer_ids: Iterator[int] = producer_ids(disk)
+        self._starts = Checkpoint(disk, "log-start-offset-checkpoint")
+        self._cleaned = Checkpoint(disk, "cleaner-offset-checkpoint")
+        self._found: dict[TopicPartition, Found] = {}
+
+    @classmethod
+    def open(cls, root: Path, *, waits: bool, node_id: int, system: System | None = None) -> Self:
+        """Take the directory and put it in order.
+
+        Raises ConfigError for a directory that cannot be used, DamagedDataError, with nothing changed, for one whose
+        data cannot be trusted.
+        """
+        lock = claim(root, waits=waits)
+        try:
+            made = cls(Disk(root, system, waits=waits), lock, node_id)
+            made._recover()
+        except KafkaStorageError as why:
+            os.close(lock)
+            raise DamagedDataError(str(why)) from why
+        except BaseException:
+            os.close(lock)
+            raise
+        return made
+
+    def topics(self) -> Sequence[StoredTopic]:
+        return list(self._topics.values())
+
+    def create(self, topic: StoredTopic) -> None:
+        made: list[Path] = []
+        try:
+            for partition in range(topic.partitions):
+                directory = self._directory(topic, partition)
+                if not _is_empty(directory):  # a creation that was cut short leaves empty ones
+                    directory.mkdir()
+                made.append(directory)
+            write_topics(self.disk, TopicList([*self._topics.values(), topic], self._deleting))
+        except (OSError, KafkaStorageError) as why:
+            for directory in made:
+                directory.rmdir()
+            if isinstance(why, KafkaStorageError):
+                raise
+            raise KafkaStorageError(f"topic {topic.name}: {why.filename}: {why.strerror}") from why
+        self._topics[topic.name] = topic
+
+    def delete(self, topic: StoredTopic) -> None:
+        left = [each for each in self._topics.values() if each.name != topic.name]
+        write_topics(self.disk, TopicList(left, [*self._deleting, topic]))
+        del self._topics[topic.name]
+        self._deleting.append(topic)
+        self._finish_deleting()
+
+    def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
+        where = TopicPartition(topic.name, partition)
+        found = self._found.pop(where, None)
+        shelf = self._new_shelf(topic, partition) if found is None else found.shelf
+        shelf.started_at = partial(self._starts.put, where)
+        shelf.cleaned = partial(self._cleaned.put, where)
+        return shelf
+
+    def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        try:
+            for log in logs.values():
+                log.close()
+            if self.disk.failed is None:
+                (self.disk.root / _RUNNING).unlink(missing_ok=True)
+        finally:
+            os.close(self._lock)
+
+    # --- the start
+
+    def _recover(self) -> None:
+        """Look at everything first, so that nothing is changed where anything is damaged."""
+        running, boot = self.disk.root / _RUNNING, _boot_id()
+        distrust = running.exists() and running.read_bytes() != boot
+        self._found = {
+            TopicPartition(topic.name, partition): self._search(topic, partition, distrust=distrust)
+            for topic in self._topics.values()
+            for partition in range(topic.partitions)
+        }
+        damage = [problem for found in self._found.values() for problem in found.damage]
+        damage += self._strays()
+        if damage:
+            raise DamagedDataError("\n".join(damage))
+        self._finish_deleting()
+        for where, found in self._found.items():
+            self._apply(where, found)
+        self.disk.replace(running, boot, durable=False)
+
+    def _search(self, topic: StoredTopic, partition: int, *, distrust: bool) -> Found:
+        shelf = self._new_shelf(topic, partition)
+        if not shelf.directory.is_dir():
+            return Found(shelf, damage=[f"{shelf.directory}: is missing: restore it from a copy"])
+        compacted = "compact" in topic.config.get("cleanup.policy", "")
+        found = Search(shelf, self.disk, gaps=compacted, distrust=distrust).run()
+        if found.kept is not None:
+            where = TopicPartition(topic.name, partition)
+            first, end = found.kept.segments[0].base_offset, found.kept.segments[-1].end_offset
+            found.kept.start_offset = min(max(self._starts.offsets.get(where, 0), first), end)
+            found.kept.cleaned_to = self._cleaned.offsets.get(where, 0)
+        return found
+
+    def _strays(self) -> list[str]:
+        """Directories with records that belong to no topic: nobody but their owner can say what they are."""
+        known = {
+            self._directory(topic, n)
+            for topic in (*self._topics.values(), *self._deleting)
+            for n in range(topic.partitions)
+        }
+        strays = [path for path in self.disk.root.iterdir() if path.is_dir() and path not in known]
+        return [
+            f"{path}: belongs to no topic that {TOPICS} lists: move it away"
+            for path in sorted(strays)
+            if any(path.iterdir())
+        ]
+
+    def _apply(self, where: TopicPartition, found: Found) -> None:
+        shelf = found.shelf
+        for path in shelf.directory.glob(f"*{TEMPORARY}"):
+            path.unlink()
+        for path, whole, size in found.cuts:
+            os.truncate(path, whole)
+            _LOG.warning("%s: %d bytes of an unfinished write were cut off at byte %d", path, size - whole, whole)
+        for path in found.superfluous:
+            path.unlink()
+        for path, content in found.repairs:
+            self.disk.replace(path, content, durable=False)
+        beside = [path.name for path in shelf.directory.iterdir() if path.suffix not in (".log", ".index", ".snapshot")]
+        if beside:
+            _LOG.warning("%s: %s was left alone, it is no file of %s", shelf.directory, beside[0], where)
+        shelf.keep(found.kept)
+
+    # --- inside
+
+    def _new_shelf(self, topic: StoredTopic, partition: int) -> FileShelf:
+        return FileShelf(self._directory(topic, partition), topic.topic_id, partition, self.disk)
+
+    def _directory(self, topic: StoredTopic, partition: int) -> Path:
+        return self.disk.root / f"{topic.name}-{partition}"
+
+    def _finish_deleting(self) -> None:
+        if not self._deleting:
+            return
+        for topic in self._deleting:
+            for partition in range(topic.partitions):
+                shutil.rmtree(self._directory(topic, partition), ignore_errors=True)
+            for checkpoint in (self._starts, self._cleaned):
+                checkpoint.forget(topic.name)
+        self._deleting.clear()
+        write_topics(self.disk, TopicList(list(self._topics.values())))
+
+
+def _is_empty(directory: Path) -> bool:
+    return directory.is_dir() and not any(directory.iterdir())
+
+
+def _boot_id() -> bytes:
+    try:
+        return _BOOT.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,153 @@
+"""Change the files of a data directory, until the first failure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from eosfw_memory.log.errors import KafkaStorageError
+
+TEMPORARY = ".tmp"
+
+
+class System(Protocol):
+    """The calls whose failure a broker must survive."""
+
+    def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
+        """Write at a position; give how many bytes were taken."""
+
+    def sync(self, descriptor: int) -> None:
+        """Wait until what was written is on the disk."""
+
+
+class OperatingSystem:
+    """The real calls."""
+
+    def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
+        return os.pwritev(descriptor, pieces, at)
+
+    def sync(self, descriptor: int) -> None:
+        os.fdatasync(descriptor)
+
+
+class DataFile:
+    """A file that is opened when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def descriptor(self) -> int:
+        """The open file, made where it is missing."""
+        if self._descriptor is None:
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        return self._descriptor
+
+    def read(self, size: int, at: int) -> bytes:
+        """So many bytes from a position on; fewer at the end of the file."""
+        return os.pread(self.descriptor(), size, at)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+class Disk:
+    """Every change of a data directory; after one that failed none is tried again.
+
+    A write or a sync that failed leaves it open what is on the disk, and asking again may be answered with a success
+    that is none. So whatever fails closes the whole directory for writing, as Kafka takes a log directory offline.
+    """
+
+    def __init__(self, root: Path, system: System | None = None, *, waits: bool = False) -> None:
+        self.root = root
+        self.waits = waits
+        """Whether nothing counts before it is on the disk."""
+        self.failed: str | None = None
+        self.written = 0
+        """How many writes there were."""
+        self._system = OperatingSystem() if system is None else system
+        self._unsynced: dict[DataFile, None] = {}
+
+    def write(self, file: DataFile, pieces: Sequence[bytes | memoryview], at: int) -> None:
+        """Hand bytes to the operating system; raises KafkaStorageError unless it took all of them."""
+        if self.failed is not None:
+            raise KafkaStorageError(self.failed)
+        wanted = sum(map(len, pieces))
+        try:
+            taken = self._system.write(file.descriptor(), pieces, at)
+            if taken != wanted:  # asking for the rest tells why
+                rest = b"".join(pieces)[taken:]
+                taken += self._system.write(file.descriptor(), [rest], at + taken)
+        except OSError as why:
+            raise self.fail(file.path, why) from why
+        if taken != wanted:
+            raise self.fail(file.path, OSError(f"only {taken} of {wanted} bytes were taken"))
+        self.written += 1
+        if self.waits:
+            self._unsynced[file] = None
+
+    def take_unsynced(self) -> list[DataFile]:
+        """The files with writes that may not be on the disk; they count as synced from now on."""
+        files = list(self._unsynced)
+        self._unsynced.clear()
+        return files
+
+    def sync(self, files: Sequence[DataFile]) -> None:
+        """Wait until the files are on the disk; a failure is final: a second try would be told all is well."""
+        for file in files:
+            try:
+                self._system.sync(file.descriptor())
+            except OSError as why:
+                raise self.fail(file.path, why) from why
+
+    def replace(self, path: Path, content: bytes, *, durable: bool) -> None:
+        """Give a file new content, whole or not at all; `durable` waits for the disk."""
+        if self.failed is not None:
+            raise KafkaStorageError(self.failed)
+        temporary = DataFile(path.with_name(path.name + TEMPORARY))
+        try:
+            os.ftruncate(temporary.descriptor(), 0)
+            if content and self._system.write(temporary.descriptor(), [content], 0) != len(content):
+                raise OSError("not all bytes were taken")  # noqa: TRY301
+            if durable:
+                self._system.sync(temporary.descriptor())
+            os.replace(temporary.path, path)
+            if durable:
+                self.sync_directory(path.parent)
+        except OSError as why:
+            raise self.fail(path, why) from why
+        finally:
+            temporary.close()
+
+    def rename(self, file: DataFile, path: Path) -> None:
+        """Give a file another name, in place of whatever had that."""
+        self._unsynced.pop(file, None)
+        try:
+            os.replace(file.path, path)
+        except OSError as why:
+            raise self.fail(path, why) from why
+        file.path = path
+
+    def sync_directory(self, path: Path) -> None:
+        """Wait until the names in a directory are on the disk."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        except OSError as why:
+            raise self.fail(path, why) from why
+        finally:
+            os.close(descriptor)
+
+    def fail(self, path: Path, why: OSError) -> KafkaStorageError:
+        """Close the directory for writing; give the error to raise."""
+        reason = why.strerror or str(why)
+        self.failed = (
+            f"data directory {self.root} failed ({path.relative_to(self.root)}: {reason}): it is read-only until the "
+            "cause is gone and the broker is started again"
+        )
+        return KafkaStorageError(self.failed)

@@ -1,0 +1,81 @@
+"""Hold a run of batches in a file that has Kafka's name and Kafka's bytes."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Final
+
+from crc32c import crc32c
+
+from eosfw_memory.log.batch import LENGTH_END, PLACE
+from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.log.segment import LEADER_EPOCH, Segment
+from eosfw_memory.storage.disk import DataFile, Disk
+
+LOG: Final = ".log"
+INDEX: Final = ".index"
+SNAPSHOT: Final = ".snapshot"
+COVERED_FROM: Final = 21
+"""Where the part of a batch begins that its checksum covers."""
+_OFFSET_AND_SIZE: Final = struct.Struct(">qi")
+_CRC: Final = struct.Struct(">I")
+_CRC_AT: Final = 17
+
+
+def file_name(offset: int, suffix: str) -> str:
+    """The name of a file about the batches from an offset on, or of the state before it."""
+    return f"{offset:020d}{suffix}"
+
+
+def declared_crc(batch: bytes | memoryview) -> int:
+    """The checksum in a batch's header."""
+    crc: int = _CRC.unpack_from(batch, _CRC_AT)[0]
+    return crc
+
+
+class FileSegment(Segment):
+    """Batches in a file; memory holds where they are."""
+
+    def __init__(self, base_offset: int, directory: Path, disk: Disk) -> None:
+        super().__init__(base_offset)
+        self.file = DataFile(directory / file_name(base_offset, LOG))
+        self._disk = disk
+
+    def append(self, batch: bytes, records: int, newest: int) -> int:
+        base_offset = self.end_offset
+        place = PLACE.pack(base_offset, len(batch) - LENGTH_END, LEADER_EPOCH)
+        self._disk.write(self.file, (place, memoryview(batch)[PLACE.size :]), self.size)
+        if not self.size and self._disk.waits:
+            self._disk.sync_directory(self.file.path.parent)
+        self.note(base_offset, records, len(batch), newest)
+        return base_offset
+
+    def bytes_of(self, first: int, last: int) -> bytes:
+        start = self.ends[first - 1] if first else 0
+        data = self.file.read(self.ends[last - 1] - start, start)
+        self._check(data, first, last, start)
+        return data
+
+    def last_crc(self) -> int:
+        """The checksum that the last batch declares; 0 without batches."""
+        if not self.ends:
+            return 0
+        start = self.ends[-2] if len(self.ends) > 1 else 0
+        header = self.file.read(COVERED_FROM, start)
+        return declared_crc(header) if len(header) == COVERED_FROM else 0
+
+    def _check(self, data: bytes, first: int, last: int, start: int) -> None:
+        """Raise rather than give away bytes that are not what was written (F31)."""
+        view = memoryview(data)
+        for at in range(first, last):
+            begin, end = (self.ends[at - 1] if at else 0) - start, self.ends[at] - start
+            whole = len(data) >= end and _OFFSET_AND_SIZE.unpack_from(data, begin) == (
+                self.base_offsets[at],
+                end - begin - LENGTH_END,
+            )
+            if not whole or declared_crc(view[begin:end]) != crc32c(view[begin + COVERED_FROM : end]):
+                raise CorruptMessageError(
+                    f"{self.file.path}: the batch at byte {begin + start} (offset {self.base_offsets[at]}) is damaged: "
+                    "stop the broker and restore the file from a copy"
+                )

@@ -1,0 +1,59 @@
+"""Write where a segment's batches lie as bytes, with the aborted transactions whose markers it holds."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import Final
+
+from eosfw_memory.log.aborted import AbortedTransactions, AbortEntry
+from eosfw_memory.log.segment import Segment
+
+KIND: Final = b"EOSX"
+_HEAD = struct.Struct(">?II")
+_ENTRY = struct.Struct(">qqqq")
+
+
+def encode_index(segment: Segment, aborted: AbortedTransactions) -> bytes:
+    """The places of all batches; of the aborted transactions those that end in this segment."""
+    entries = aborted.ended_in(segment.base_offset, segment.end_offset)
+    columns = (segment.base_offsets, segment.ends, segment.newest)
+    return b"".join(
+        (
+            _HEAD.pack(segment.sparse, len(segment), len(entries)),
+            *map(_big_endian, columns),
+            *(_ENTRY.pack(*entry) for entry in entries),
+        )
+    )
+
+
+def decode_index(body: memoryview, segment: Segment, end_offset: int) -> list[AbortEntry] | None:
+    """Fill an empty segment; give its aborted transactions, None when the bytes make no sense."""
+    if len(body) < _HEAD.size:
+        return None
+    sparse, batches, aborted = _HEAD.unpack_from(body)
+    width = 8 * batches
+    behind = _HEAD.size + 3 * width
+    if len(body) != behind + aborted * _ENTRY.size:
+        return None
+    starts = (_HEAD.size + column * width for column in range(3))
+    segment.base_offsets, segment.ends, segment.newest = (_numbers(body[at : at + width]) for at in starts)
+    segment.sparse, segment.end_offset = sparse, end_offset
+    segment.size = segment.ends[-1] if batches else 0
+    return [AbortEntry._make(_ENTRY.unpack_from(body, at)) for at in range(behind, len(body), _ENTRY.size)]
+
+
+def _big_endian(numbers: array[int]) -> bytes:
+    return _swapped(array("q", numbers)).tobytes()
+
+
+def _numbers(data: Sequence[int] | memoryview) -> array[int]:
+    return _swapped(array("q", bytes(data)))
+
+
+def _swapped(numbers: array[int]) -> array[int]:
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return numbers

@@ -1,0 +1,182 @@
+"""Find out what of a partition is whole on the disk, changing nothing.
+
+Index and snapshot of a segment are believed where they fit the bytes they were made from. What lies behind the last
+pair that does is read batch by batch, every checksum compared, and replayed. So a clean start reads no batch, one after
+a crash those of the last segment; without any of those files the log alone gives the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eosfw_memory.log.aborted import AbortEntry
+from eosfw_memory.log.batch import BatchHeader
+from eosfw_memory.log.replaying import replay
+from eosfw_memory.log.storing import Kept, LogState
+from eosfw_memory.storage.disk import Disk
+from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
+from eosfw_memory.storage.indexes import KIND as INDEX_KIND
+from eosfw_memory.storage.indexes import decode_index
+from eosfw_memory.storage.scanning import Scanned, scan
+from eosfw_memory.storage.sealed import Witness, unseal
+from eosfw_memory.storage.shelf import FileShelf
+from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
+from eosfw_memory.storage.snapshots import decode_state
+
+_DIGITS = 20
+
+
+@dataclass(slots=True)
+class Found:
+    """One partition as it was found."""
+
+    shelf: FileShelf
+    kept: Kept | None = None
+    damage: list[str] = field(default_factory=list)
+    """Why it must not be served: file, position, what is wrong."""
+    cuts: list[tuple[Path, int, int]] = field(default_factory=list)
+    """Files with the size they should have and the one they have: the torn end of a last write."""
+    repairs: list[tuple[Path, bytes]] = field(default_factory=list)
+    """Files to make again."""
+    superfluous: list[Path] = field(default_factory=list)
+    """Files about nothing that is there."""
+
+
+class Search:
+    """Looks through the directory of one partition, once."""
+
+    def __init__(self, shelf: FileShelf, disk: Disk, *, gaps: bool, distrust: bool) -> None:
+        self._shelf = shelf
+        self._disk = disk
+        self._gaps = gaps
+        self._distrust = distrust
+        self._found = Found(shelf)
+
+    def run(self) -> Found:
+        """Say what is there."""
+        bases = self._bases()
+        if bases and not self._found.damage:
+            self._search(bases)
+        return self._found
+
+    def _bases(self) -> list[int]:
+        """The base offsets of all segments, oldest first."""
+        bases = []
+        for path in sorted(self._shelf.directory.glob(f"*{LOG}")):
+            if len(path.stem) == _DIGITS and path.stem.isascii() and path.stem.isdecimal():
+                bases.append(int(path.stem))
+            else:
+                self._found.damage.append(f"{path}: a segment's name is an offset of {_DIGITS} digits; move it away")
+        return bases
+
+    def _search(self, bases: list[int]) -> None:
+        segments = [self._fresh(base) for base in bases]
+        state, trusted = self._trusted(segments)
+        for at, segment in enumerate(segments):
+            if at >= trusted:
+                last = at == len(segments) - 1
+                self._replayed(segment, state, last=last)
+            self._check_order(segments, at)
+            if self._found.damage:
+                return
+        self._found.kept = Kept([*segments], state)
+        self._found.superfluous = self._leftovers(segments)
+
+    def _fresh(self, base_offset: int) -> FileSegment:
+        return FileSegment(base_offset, self._shelf.directory, self._disk)
+
+    def _check_order(self, segments: list[FileSegment], at: int) -> None:
+        if at + 1 < len(segments) and segments[at].end_offset != segments[at + 1].base_offset:
+            ends, begins = segments[at].end_offset, segments[at + 1].base_offset
+            kind = "overlaps" if ends > begins else "leaves a gap before"
+            self._found.damage.append(
+                f"{segments[at].file.path}: ends before offset {ends} and so {kind} the next segment, "
+                f"{segments[at + 1].file.path.name}"
+            )
+
+    # --- what needs no look at the batches
+
+    def _trusted(self, segments: list[FileSegment]) -> tuple[LogState, int]:
+        """The state behind as many segments as have a fitting index and, behind the last of them, a snapshot."""
+        entries: list[list[AbortEntry]] = []
+        for segment in [] if self._distrust else segments:
+            found = self._indexed(segment)
+            if found is None:
+                break
+            entries.append(found)
+        for count in range(len(entries), 0, -1):
+            state = self._snapshot(self._shelf.witness(segments[count - 1]))
+            if state is not None:
+                for entry in (entry for some in entries[:count] for entry in some):
+                    state.aborted.add(*entry)
+                break
+        else:
+            count, state = 0, self._first_state(segments[0])
+        believed_in_vain = segments[count : len(entries)]
+        segments[count : len(entries)] = [self._fresh(segment.base_offset) for segment in believed_in_vain]
+        return state, count
+
+    def _indexed(self, segment: FileSegment) -> list[AbortEntry] | None:
+        """Fill a segment from its index; give its aborted transactions, or None without a fitting index."""
+        found = self._unsealed(INDEX_KIND, segment.base_offset, INDEX)
+        if found is None:
+            return None
+        witness, body = found
+        entries = decode_index(body, segment, witness.end_offset)
+        if entries is None or segment.file.path.stat().st_size != segment.size:
+            return None
+        fits = witness == self._shelf.witness(segment)
+        segment.file.close()  # there may be more segments than a process may have files open
+        return entries if fits else None
+
+    def _snapshot(self, wanted: Witness) -> LogState | None:
+        found = self._unsealed(SNAPSHOT_KIND, wanted.end_offset, SNAPSHOT)
+        return decode_state(found[1]) if found is not None and found[0] == wanted else None
+
+    def _first_state(self, first: FileSegment) -> LogState:
+        """What was known where the log begins; nothing, unless older segments were deleted."""
+        found = self._unsealed(SNAPSHOT_KIND, first.base_offset, SNAPSHOT)
+        wanted = (self._shelf.topic_id, self._shelf.partition, first.base_offset)
+        if found is None or (found[0].topic_id, found[0].partition, found[0].end_offset) != wanted:
+            return LogState()
+        return decode_state(found[1]) or LogState()
+
+    def _unsealed(self, kind: bytes, offset: int, suffix: str) -> tuple[Witness, memoryview] | None:
+        try:
+            return unseal(kind, (self._shelf.directory / file_name(offset, suffix)).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    # --- what does
+
+    def _replayed(self, segment: FileSegment, state: LogState, *, last: bool) -> None:
+        def visit(header: BatchHeader, batch: memoryview) -> None:
+            segment.note_stamped(header)
+            replay(state, header, batch)
+
+        result = scan(segment.file.path, segment.base_offset, visit, gaps=self._gaps)
+        if result.problem:
+            self._judge(segment, result, last=last)
+        elif not last:
+            self._found.repairs += self._shelf.sealing(segment, state)
+
+    def _judge(self, segment: FileSegment, result: Scanned, *, last: bool) -> None:
+        """Only what a crash leaves at the very end of a log may be cut off."""
+        path = segment.file.path
+        if last and result.batch_behind is None:
+            self._found.cuts.append((path, result.whole, result.size))
+            return
+        where = f"{path}: damaged at byte {result.whole} (offset {segment.end_offset}): {result.problem}"
+        more = "more segments" if result.batch_behind is None else f"a whole batch at byte {result.batch_behind}"
+        self._found.damage.append(
+            f"{where}; {more} behind it, so no torn last write. Nothing was changed: restore the file from a copy"
+        )
+
+    def _leftovers(self, segments: list[FileSegment]) -> list[Path]:
+        """Indexes and snapshots of segments that are gone, or of offsets that the log has not reached."""
+        ours = {file_name(segment.base_offset, INDEX) for segment in segments}
+        ours |= {file_name(segment.base_offset, SNAPSHOT) for segment in segments}
+        ours.add(file_name(segments[-1].end_offset, SNAPSHOT))
+        beside = (path for path in self._shelf.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
+        return [path for path in beside if path.name not in ours]

@@ -1,0 +1,55 @@
+"""Seal what is kept beside the batches, so that nothing half-written or foreign is ever believed."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from uuid import UUID
+
+from crc32c import crc32c
+
+VERSION = 1
+_HEAD = struct.Struct(">4sH16siqqqI")
+_CRC = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Which bytes of which log something was made from."""
+
+    topic_id: UUID
+    partition: int
+    base_offset: int
+    """Of the segment."""
+    end_offset: int
+    size: int
+    """Of the segment, in bytes."""
+    last_crc: int
+    """The checksum that its last batch declares; 0 without batches."""
+
+
+def seal(kind: bytes, witness: Witness, body: bytes) -> bytes:
+    """The bytes to keep; `kind` has four letters."""
+    head = _HEAD.pack(
+        kind,
+        VERSION,
+        witness.topic_id.bytes,
+        witness.partition,
+        witness.base_offset,
+        witness.end_offset,
+        witness.size,
+        witness.last_crc,
+    )
+    return head + body + _CRC.pack(crc32c(body, crc32c(head)))
+
+
+def unseal(kind: bytes, data: bytes) -> tuple[Witness, memoryview] | None:
+    """What was sealed; None for damage, another kind, or a version that is not known here."""
+    if len(data) < _HEAD.size + _CRC.size or _CRC.unpack_from(data, len(data) - _CRC.size)[0] != crc32c(
+        memoryview(data)[: -_CRC.size]
+    ):
+        return None
+    found, version, topic_id, *numbers = _HEAD.unpack_from(data)
+    if found != kind or version != VERSION:
+        return None
+    return Witness(UUID(bytes=topic_id), *numbers), memoryview(data)[_HEAD.size : -_CRC.size]

@@ -1,0 +1,123 @@
+"""Keep one partition's segments in a directory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from uuid import UUID
+
+from eosfw_memory.log.aborted import AbortedTransactions
+from eosfw_memory.log.batch import header_at
+from eosfw_memory.log.segment import Segment
+from eosfw_memory.log.storing import Kept, LogState
+from eosfw_memory.storage.disk import TEMPORARY, DataFile, Disk
+from eosfw_memory.storage.files import INDEX, SNAPSHOT, FileSegment, file_name
+from eosfw_memory.storage.indexes import KIND as INDEX_KIND
+from eosfw_memory.storage.indexes import encode_index
+from eosfw_memory.storage.sealed import Witness, seal, unseal
+from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
+from eosfw_memory.storage.snapshots import encode_producers
+
+Note = Callable[[int], None]
+
+
+class FileShelf:
+    """The files of one partition."""
+
+    def __init__(self, directory: Path, topic_id: UUID, partition: int, disk: Disk) -> None:
+        self.directory = directory
+        self.topic_id = topic_id
+        self.partition = partition
+        self._disk = disk
+        self._kept: Kept | None = None
+        self.started_at: Note = lambda _: None
+        self.cleaned: Note = lambda _: None
+
+    @property
+    def failed(self) -> str | None:
+        return self._disk.failed
+
+    def keep(self, kept: Kept | None) -> None:
+        """Have a log begin with what was found."""
+        self._kept = kept
+
+    def load(self) -> Kept:
+        kept, self._kept = self._kept, None
+        return Kept([self._fresh(0)]) if kept is None else kept
+
+    def segment(self, base_offset: int) -> Segment:
+        made = self._fresh(base_offset)
+        made.file.descriptor()  # an empty log still says where it goes on
+        if self._disk.waits:
+            self._disk.sync_directory(self.directory)
+        return made
+
+    def sealed(self, segment: Segment, state: LogState) -> None:
+        assert isinstance(segment, FileSegment)
+        if self._disk.waits:
+            self._disk.sync([segment.file])
+        for path, content in self.sealing(segment, state):
+            self._disk.replace(path, content, durable=False)  # can be made again from the batches
+
+    def sealing(self, segment: FileSegment, state: LogState) -> list[tuple[Path, bytes]]:
+        """What belongs beside a segment whose end the state is of."""
+        witness = self.witness(segment)
+        index = seal(INDEX_KIND, witness, encode_index(segment, state.aborted))
+        snapshot = seal(SNAPSHOT_KIND, witness, encode_producers(state.producers))
+        return [
+            (self.directory / file_name(segment.base_offset, INDEX), index),
+            (self.directory / file_name(segment.end_offset, SNAPSHOT), snapshot),
+        ]
+
+    def rewritten(self, segment: Segment, batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+        assert isinstance(segment, FileSegment)
+        made = self._fresh(segment.base_offset)
+        made.file = DataFile(segment.file.path.with_name(segment.file.path.name + TEMPORARY))
+        for batch in batches:
+            self._disk.write(made.file, [batch], made.size)
+            made.note_stamped(header_at(batch, 0))
+        self._swap(segment, made)
+        index = seal(INDEX_KIND, self.witness(made), encode_index(made, aborted))
+        self._disk.replace(self.directory / file_name(made.base_offset, INDEX), index, durable=False)
+        self._reseal_snapshot(made)
+        return made
+
+    def drop(self, segment: Segment) -> None:
+        assert isinstance(segment, FileSegment)
+        segment.file.close()
+        for suffix in (INDEX, SNAPSHOT):  # that of the next segment's start stays: it is where a replay begins
+            (self.directory / file_name(segment.base_offset, suffix)).unlink(missing_ok=True)
+        segment.file.path.unlink(missing_ok=True)
+
+    def close(self, segments: list[Segment], state: LogState) -> None:
+        last = segments[-1]
+        if last.size and self.failed is None:
+            self.sealed(last, state)
+        for segment in segments:
+            if isinstance(segment, FileSegment):
+                segment.file.close()
+
+    def witness(self, segment: FileSegment) -> Witness:
+        """What must be found again in the log for files about a segment to be believed."""
+        return Witness(
+            self.topic_id, self.partition, segment.base_offset, segment.end_offset, segment.size, segment.last_crc()
+        )
+
+    def _fresh(self, base_offset: int) -> FileSegment:
+        return FileSegment(base_offset, self.directory, self._disk)
+
+    def _swap(self, old: FileSegment, new: FileSegment) -> None:
+        """Put a whole new file in the place of an old one."""
+        if self._disk.waits:
+            self._disk.sync([new.file])
+        self._disk.rename(new.file, old.file.path)
+        old.file.close()
+        if self._disk.waits:
+            self._disk.sync_directory(self.directory)
+
+    def _reseal_snapshot(self, segment: FileSegment) -> None:
+        """The state behind a rewritten segment is the same, only its bytes are others."""
+        path = self.directory / file_name(segment.end_offset, SNAPSHOT)
+        found = unseal(SNAPSHOT_KIND, path.read_bytes()) if path.exists() else None
+        if found is not None:
+            self._disk.replace(path, seal(SNAPSHOT_KIND, self.witness(segment), bytes(found[1])), durable=False)

@@ -1,0 +1,71 @@
+"""Say what a broker asks of the place that keeps its topics."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID, uuid4
+
+from eosfw.ids import TopicPartition
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.storing import MemoryShelf, Shelf
+
+FIRST_PRODUCER_ID = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTopic:
+    """What is kept of a topic besides its records."""
+
+    name: str
+    topic_id: UUID
+    partitions: int
+    config: Mapping[str, str]
+
+
+class Storage(Protocol):
+    """Where a broker's topics are; changes raise KafkaStorageError, with nothing changed, when they cannot be kept."""
+
+    cluster_id: str
+    producer_ids: Iterator[int]
+    """Producer ids that nobody had before, whatever happened before."""
+
+    def topics(self) -> Sequence[StoredTopic]:
+        """Those that were there at the start."""
+
+    def create(self, topic: StoredTopic) -> None:
+        """Keep a topic from now on."""
+
+    def delete(self, topic: StoredTopic) -> None:
+        """Forget a topic with its records."""
+
+    def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
+        """Where the segments of one partition are."""
+
+    def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        """Leave all in good order."""
+
+
+class MemoryStorage:
+    """Nothing was there at the start, nothing stays."""
+
+    def __init__(self) -> None:
+        self.cluster_id = uuid4().hex[:22]
+        self.producer_ids: Iterator[int] = itertools.count(FIRST_PRODUCER_ID)
+
+    def topics(self) -> Sequence[StoredTopic]:
+        return ()
+
+    def create(self, topic: StoredTopic) -> None:
+        pass
+
+    def delete(self, topic: StoredTopic) -> None:
+        pass
+
+    def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
+        return MemoryShelf()
+
+    def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        pass
