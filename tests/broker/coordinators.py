@@ -9,7 +9,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
 from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.coordinators.transactions import TransactionCoordinator
+from eosfw_memory.coordinators.transactions import CoordinatorConfig, TransactionCoordinator
 
 FLIGHTS_0 = TopicPartition("flights", 0)
 FLIGHTS_1 = TopicPartition("flights", 1)
@@ -39,13 +39,19 @@ class ListLog:
 class Desk:
     """A coordinator with its log, the markers it wrote, a clock."""
 
-    def __init__(self, log: ListLog | None = None, *, next_producer_id: int = 1000) -> None:
+    def __init__(self, log: ListLog | None = None, *, next_producer_id: int = 1000, version: int = 1) -> None:
         self.log = log or ListLog()
         self.markers: list[tuple[TopicPartition, ProducerIdAndEpoch, Outcome]] = []
         self.now_ms = 1_000_000
         self.coordinator = TransactionCoordinator(
-            self.log, lambda *marker: self.markers.append(marker), itertools.count(next_producer_id)
+            self.log, self._write, itertools.count(next_producer_id), CoordinatorConfig(version=version)
         )
+        self.unwritable: set[TopicPartition] = set()
+
+    def _write(self, where, producer, outcome):
+        if where in self.unwritable:
+            raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER)
+        self.markers.append((where, producer, outcome))
 
     def init(self, name="t", expected=None, timeout_ms=60_000) -> ProducerIdAndEpoch | Code:
         return self._tried(lambda: self.coordinator.initialise(name, timeout_ms, expected, self.now_ms))
@@ -56,6 +62,9 @@ class Desk:
 
     def end(self, producer, outcome=Outcome.COMMIT, name="t") -> Code:
         return self._tried(lambda: self.coordinator.end(name, producer, outcome, self.now_ms)) or Code.NONE
+
+    def end_bumping(self, producer, outcome=Outcome.COMMIT, name="t") -> ProducerIdAndEpoch | Code:
+        return self._tried(lambda: self.coordinator.end_bumping(name, producer, outcome, self.now_ms))
 
     def finish(self) -> None:
         self.coordinator.finish(self.now_ms)

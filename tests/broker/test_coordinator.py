@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw.ids import ProducerIdAndEpoch
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome, TransactionState
@@ -341,12 +341,100 @@ class TestVerification:
     def test_a_write_counts_only_inside_the_holders_ongoing_transaction(self, desk):
         """COR-19."""
         producer = desk.init()
-        assert desk.coordinator.verify("t", producer, FLIGHTS_0) is Code.TRANSACTION_ABORTABLE
+        assert verified(desk, producer, FLIGHTS_0) is Code.TRANSACTION_ABORTABLE
 
         desk.add(producer, FLIGHTS_0)
-        assert desk.coordinator.verify("t", producer, FLIGHTS_0) is Code.NONE
-        assert desk.coordinator.verify("t", producer, FLIGHTS_1) is Code.TRANSACTION_ABORTABLE
-        assert desk.coordinator.verify("t", ProducerIdAndEpoch(999, 0), FLIGHTS_0) is Code.INVALID_PRODUCER_ID_MAPPING
+        assert verified(desk, producer, FLIGHTS_0) is Code.NONE
+        assert verified(desk, producer, FLIGHTS_1) is Code.TRANSACTION_ABORTABLE
+        assert verified(desk, ProducerIdAndEpoch(999, 0), FLIGHTS_0) is Code.INVALID_PRODUCER_ID_MAPPING
 
         desk.end(producer)
-        assert desk.coordinator.verify("t", producer, FLIGHTS_0) is Code.CONCURRENT_TRANSACTIONS
+        assert verified(desk, producer, FLIGHTS_0) is Code.CONCURRENT_TRANSACTIONS
+
+
+def verified(desk: Desk, producer: ProducerIdAndEpoch, where: TopicPartition) -> Code:
+    return desk.coordinator.verify("t", producer, [where])[where]
+
+
+class TestExpiry:
+    WEEK_MS = 604_800_000
+
+    @pytest.mark.parametrize("outcome", [None, COMMIT, ABORT])
+    def test_an_id_that_rested_for_a_week_is_forgotten_with_a_tombstone(self, desk, outcome):
+        """COR-16, F16: whoever comes back is told that the mapping is gone, and gets a producer id nobody had."""
+        producer = desk.init()
+        if outcome is not None:
+            desk.run(producer, outcome)
+        desk.now_ms += self.WEEK_MS
+
+        assert desk.coordinator.expire(desk.now_ms) == ["t"]
+
+        assert desk.coordinator.describe("t") is None
+        assert desk.log.records[-1][1] is None
+        assert desk.add(producer) is Code.INVALID_PRODUCER_ID_MAPPING
+        assert desk.init().producer_id != producer.producer_id
+
+    def test_an_id_that_was_used_since_stays(self, desk):
+        """COR-16."""
+        producer = desk.init()
+        desk.now_ms += self.WEEK_MS - 1
+        assert desk.coordinator.expire(desk.now_ms) == []
+
+        desk.run(producer)
+        desk.now_ms += self.WEEK_MS - 1
+        assert desk.coordinator.expire(desk.now_ms) == []
+
+    def test_an_open_or_decided_transaction_keeps_its_id_however_old(self, desk):
+        """COR-16."""
+        producer = desk.init()
+        desk.add(producer)
+        desk.now_ms += 10 * self.WEEK_MS
+        assert desk.coordinator.expire(desk.now_ms) == []
+
+        desk.end(producer)
+        desk.now_ms += 10 * self.WEEK_MS
+        assert desk.coordinator.expire(desk.now_ms) == []
+
+    def test_an_id_whose_tombstone_cannot_be_written_lives_on(self, desk):
+        """COR-16."""
+        producer = desk.init()
+        desk.now_ms += self.WEEK_MS
+        desk.log.broken = True
+        assert desk.coordinator.expire(desk.now_ms) == []
+
+        desk.log.broken = False
+        assert desk.add(producer) is Code.NONE
+
+    def test_a_replay_of_the_tombstones_knows_nobody(self, desk):
+        """COR-13, COR-16."""
+        for name in ("a", "b", "c"):
+            desk.init(name)
+        desk.now_ms += self.WEEK_MS
+        desk.coordinator.expire(desk.now_ms)
+
+        heir = Desk(desk.log)
+        heir.coordinator.load()
+
+        assert heir.coordinator.transactions() == []
+
+
+class TestUnavailablePartitions:
+    def test_a_transaction_waits_for_its_partition_while_others_complete(self, desk):
+        """COR-11, F13: nothing is skipped, and Complete is logged once."""
+        waiting, ready = desk.init("waiting"), desk.init("ready")
+        desk.add(waiting, FLIGHTS_0, FLIGHTS_1, name="waiting")
+        desk.add(ready, FLIGHTS_0, name="ready")
+        desk.unwritable.add(FLIGHTS_1)
+        desk.end(waiting, name="waiting")
+        desk.end(ready, name="ready")
+
+        for _ in range(10):
+            desk.finish()
+        assert desk.known("waiting").state is TransactionState.PREPARE_COMMIT
+        assert desk.known("ready").state is TransactionState.COMPLETE_COMMIT
+
+        desk.unwritable.clear()
+        desk.finish()
+        assert desk.known("waiting").state is TransactionState.COMPLETE_COMMIT
+        assert (FLIGHTS_1, waiting, COMMIT) in desk.markers
+        assert desk.log.states().count("CompleteCommit") == 2

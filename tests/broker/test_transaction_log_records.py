@@ -102,6 +102,8 @@ _partitions = st.frozensets(st.builds(TopicPartition, st.text("ab.-_9", min_size
         _numbers,
         st.just(NO_EPOCH),
         st.integers(-1, 2**63 - 1),
+        st.integers(-1, 2**63 - 1),
+        st.sampled_from([0, 2]),
     )
 )
 def test_what_is_written_is_read_back(metadata):

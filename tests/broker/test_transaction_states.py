@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from eosfw_memory.coordinators.metadata import TransactionMetadata
-from eosfw_memory.coordinators.states import PREDECESSORS, IllegalTransitionError, TransactionState, advance
+from eosfw_memory.coordinators.states import PREDECESSORS, TRIGGERS, IllegalTransitionError, TransactionState, advance
 
 S = TransactionState
 
@@ -24,6 +24,7 @@ KAFKA_NUMBERS = {
 LEGAL = {
     (S.EMPTY, S.EMPTY),
     (S.EMPTY, S.ONGOING),
+    (S.EMPTY, S.PREPARE_ABORT),
     (S.EMPTY, S.DEAD),
     (S.ONGOING, S.ONGOING),
     (S.ONGOING, S.PREPARE_COMMIT),
@@ -32,7 +33,7 @@ LEGAL = {
     (S.PREPARE_EPOCH_FENCE, S.PREPARE_ABORT),
     (S.PREPARE_COMMIT, S.COMPLETE_COMMIT),
     (S.PREPARE_ABORT, S.COMPLETE_ABORT),
-    *((done, after) for done in (S.COMPLETE_COMMIT, S.COMPLETE_ABORT) for after in (S.EMPTY, S.ONGOING, S.DEAD)),
+    *itertools.product((S.COMPLETE_COMMIT, S.COMPLETE_ABORT), (S.EMPTY, S.ONGOING, S.PREPARE_ABORT, S.DEAD)),
 }
 
 
@@ -66,3 +67,4 @@ def test_every_state_can_be_reached():
     """COR-12: a state nobody can enter would be a hole in the table."""
     assert set(PREDECESSORS) == set(TransactionState)
     assert all(PREDECESSORS.values())
+    assert all(TRIGGERS.values())

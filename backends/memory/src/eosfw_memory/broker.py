@@ -9,6 +9,7 @@ the wire's event loop.
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -17,18 +18,31 @@ from uuid import uuid4
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel, OpenTransaction
 from eosfw.waiting import Runtime
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.coordinators.groups.log import TopicGroupLog
 from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.duties import Duties
 from eosfw_memory.log.batch import split
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.topics import TRANSACTION_LOG, Topic, Topics
+from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, Topic, Topics
 from eosfw_memory.transaction_log import TopicTransactionLog
 
+_LOG = logging.getLogger(__name__)
 NODE_ID = 1
 COORDINATOR_EPOCH = 0
+_PASSED_OVER = frozenset(
+    # The partition was deleted, or somebody ended the transaction there by hand, under a newer epoch.
+    {Code.UNKNOWN_TOPIC_OR_PARTITION, Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED}
+)
 LEADER_EPOCH = 0
+_GROUP_TICK_MS = 250
+"""How exactly sessions of group members end."""
+_OFFSETS_CHECK_MS = 600_000
+"""Kafka's default for `offsets.retention.check.interval.ms`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +50,9 @@ class Context:
     """What a handler knows of a request besides its fields."""
 
     version: int
+    client_id: str = ""
+    client_host: str = ""
+    """The client's address, as Kafka shows it: with a slash before it."""
 
 
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | Deferred | None"]
@@ -57,8 +74,14 @@ class Broker:
             TopicTransactionLog(self.transaction_log),
             self._write_marker,
             itertools.count(1000),
-            max_timeout_ms=settings.transaction_max_timeout_ms,
+            config=settings.transactions,
         )
+        self.groups = GroupCoordinator(
+            TopicGroupLog(self.group_log, settings.offsets_topic_partitions), settings.groups
+        )
+        self.duties = Duties()
+        """What the broker does by itself; any part may add its own."""
+        self._add_duties()
 
     def now_ms(self) -> int:
         """Milliseconds since 1970 by a clock that never goes back, so that no timeout is cut short or drawn out."""
@@ -97,19 +120,39 @@ class Broker:
             with self._lock:
                 self.coordinator.finish(self.now_ms())
 
-    def sweep(self) -> list[str]:
-        """Abort transactions that are open beyond their timeout; name them (COR-15)."""
+    def sweep(self) -> None:
+        """Do what is due of all that a broker does by itself."""
         with self._lock:
-            late = self.coordinator.sweep(self.now_ms())
+            self.duties.run(self.now_ms())
         self.settle()
-        return late
+
+    def idle_seconds(self) -> float:
+        """How long until `sweep` has something to do."""
+        with self._lock:
+            return self.duties.wait_ms(self.now_ms()) / 1000
+
+    def _add_duties(self) -> None:
+        settings, now_ms = self.settings, self.now_ms()
+        self.duties.add("ending late transactions", settings.sweep_interval_ms, self._end_late, now_ms)
+        self.duties.add("forgetting transactional ids", settings.id_sweep_interval_ms, self._expire_ids, now_ms)
+
+        self.duties.add("ending sessions of groups", _GROUP_TICK_MS, self.groups.tick, now_ms)
+        self.duties.add("forgetting offsets of groups", _OFFSETS_CHECK_MS, self.groups.expire_offsets, now_ms)
+
+    def _end_late(self, now_ms: int) -> None:
+        for name in self.coordinator.sweep(now_ms):
+            _LOG.info("transaction of %r was open beyond its timeout: aborted, its producer fenced", name)
+
+    def _expire_ids(self, now_ms: int) -> None:
+        for name in self.coordinator.expire(now_ms):
+            _LOG.info("transactional id %r was not used for long: forgotten", name)
 
     # --- topics
 
     def topic_for_client(self, name: str, *, may_create: bool) -> Topic | None:
         """Look a topic up, creating it as Kafka does for clients that ask about one."""
         topic = self.topics.by_name(name)
-        if topic is None and may_create and self.settings.auto_create_topics and name != TRANSACTION_LOG:
+        if topic is None and may_create and self.settings.auto_create_topics and name not in INTERNAL:
             topic = self.topics.create(name, self.settings.num_partitions, {})
         return topic
 
@@ -119,6 +162,17 @@ class Broker:
         return self.topics.by_name(TRANSACTION_LOG) or self.topics.create(
             TRANSACTION_LOG, partitions, {"cleanup.policy": "compact", "compression.type": "uncompressed"}
         )
+
+    def group_log(self) -> Topic:
+        """The topic of consumer groups with their offsets, made when first needed."""
+        partitions = self.settings.offsets_topic_partitions
+        return self.topics.by_name(GROUP_LOG) or self.topics.create(
+            GROUP_LOG, partitions, {"cleanup.policy": "compact", "compression.type": "producer"}
+        )
+
+    def offsets_partition(self, group_id: str) -> TopicPartition:
+        """The partition that keeps a group's offsets."""
+        return TopicPartition(GROUP_LOG, self.groups.partition_of(group_id))
 
     # --- looking in
 
@@ -154,8 +208,22 @@ class Broker:
         age = (now_ms - known.started_ms) / 1000
         return OpenTransaction(known.transactional_id, known.producer, where, first, age)
 
-    def _write_marker(self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome) -> None:
+    def write_marker(
+        self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int
+    ) -> None:
+        """End a producer's transaction in one partition, whoever says so; KafkaError if the partition refuses."""
         partition = self.topics.partition(where.topic, where.partition)
-        if partition is not None:
-            partition.log.append_marker(producer, outcome, COORDINATOR_EPOCH, self.now_ms())
-            partition.changed()
+        if partition is None:
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
+        partition.log.append_marker(producer, outcome, coordinator_epoch, self.now_ms())
+        if where.topic == GROUP_LOG:
+            self.groups.transaction_ended(where.partition, producer.producer_id, outcome)
+        partition.changed()
+
+    def _write_marker(self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome) -> None:
+        """Write the coordinator's own marker; where nothing is left to end there is nothing to write (COR-11)."""
+        try:
+            self.write_marker(where, producer, outcome, COORDINATOR_EPOCH)
+        except KafkaError as refused:
+            if refused.code not in _PASSED_OVER:
+                raise

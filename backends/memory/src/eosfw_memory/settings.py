@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from eosfw.config.definition import Boolean, ConfigDef, Int, String
+from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.coordinators.transactions import MAX_TIMEOUT_MS
+from eosfw_memory.coordinators.groups.coordinator import GroupSettings
+from eosfw_memory.coordinators.transactions import CoordinatorConfig
 
 BROKER = ConfigDef(
     String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
@@ -16,10 +17,24 @@ BROKER = ConfigDef(
     String("advertised.listeners", default=None, doc="where clients are told to connect; default: listeners"),
     Int("num.partitions", default=1, at_least=1, doc="partitions of a topic created without saying how many"),
     Boolean("auto.create.topics.enable", default=True, doc="create a topic that a client asks about"),
-    Int("transaction.max.timeout.ms", default=MAX_TIMEOUT_MS, at_least=1, doc="longest transaction.timeout.ms"),
+    Int("transaction.max.timeout.ms", default=900_000, at_least=1, doc="longest transaction.timeout.ms"),
+    Choice("transaction.version", default="2", among=("1", "2"),
+        doc="2 raises a producer's epoch with every transaction (KIP-890, Kafka's default), 1 does not"),
+    Int("transactional.id.expiration.ms", default=604_800_000, at_least=1,
+        doc="a transactional id that was not used for so long is forgotten"),
+    Int("transaction.remove.expired.transaction.cleanup.interval.ms", default=3_600_000, at_least=1,
+        doc="how often transactional ids to be forgotten are looked for"),
     Int("transaction.abort.timed.out.transaction.cleanup.interval.ms", default=10_000, at_least=1,
         doc="how often transactions open beyond their timeout are looked for"),
     Int("transaction.state.log.num.partitions", default=50, at_least=1, doc="partitions of the transaction log"),
+    Int("offsets.topic.num.partitions", default=50, at_least=1, doc="partitions of the log of consumer groups"),
+    Int("offsets.retention.minutes", default=10_080, at_least=1, doc="how long unused offsets of a group are kept"),
+    Int("offset.metadata.max.bytes", default=4096, at_least=0, doc="longest text that comes with an offset"),
+    Int("group.min.session.timeout.ms", default=6_000, at_least=1, doc="shortest session.timeout.ms of a member"),
+    Int("group.max.session.timeout.ms", default=1_800_000, at_least=1, doc="longest session.timeout.ms of a member"),
+    Int("group.max.size", default=2**31 - 1, at_least=1, doc="most members of a group"),
+    Int("group.initial.rebalance.delay.ms", default=0, at_least=0,
+        doc="how long a new group waits for more members; Kafka's default, 3000, would only slow tests down"),
     Int("socket.request.max.bytes", default=104_857_600, at_least=1, doc="largest request"),
 )  # fmt: skip
 """Everything `start` of the embedded cluster accepts."""
@@ -45,9 +60,12 @@ class Settings:
     advertised: Endpoint | None
     num_partitions: int
     auto_create_topics: bool
-    transaction_max_timeout_ms: int
+    transactions: CoordinatorConfig
     sweep_interval_ms: int
+    id_sweep_interval_ms: int
     transaction_log_partitions: int
+    offsets_topic_partitions: int
+    groups: GroupSettings
     request_max_bytes: int
 
     @classmethod
@@ -60,9 +78,23 @@ class Settings:
             advertised=None if advertised is None else _endpoint("advertised.listeners", advertised),
             num_partitions=config["num.partitions"],
             auto_create_topics=config["auto.create.topics.enable"],
-            transaction_max_timeout_ms=config["transaction.max.timeout.ms"],
+            transactions=CoordinatorConfig(
+                max_timeout_ms=config["transaction.max.timeout.ms"],
+                id_expiration_ms=config["transactional.id.expiration.ms"],
+                version=int(config["transaction.version"]),
+            ),
             sweep_interval_ms=config["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
+            id_sweep_interval_ms=config["transaction.remove.expired.transaction.cleanup.interval.ms"],
             transaction_log_partitions=config["transaction.state.log.num.partitions"],
+            offsets_topic_partitions=config["offsets.topic.num.partitions"],
+            groups=GroupSettings(
+                min_session_timeout_ms=config["group.min.session.timeout.ms"],
+                max_session_timeout_ms=config["group.max.session.timeout.ms"],
+                initial_rebalance_delay_ms=config["group.initial.rebalance.delay.ms"],
+                max_size=config["group.max.size"],
+                offsets_retention_ms=config["offsets.retention.minutes"] * 60_000,
+                offset_metadata_max_bytes=config["offset.metadata.max.bytes"],
+            ),
             request_max_bytes=config["socket.request.max.bytes"],
         )
 
@@ -71,9 +103,18 @@ class Settings:
         return {
             "num.partitions": str(self.num_partitions),
             "auto.create.topics.enable": str(self.auto_create_topics).lower(),
-            "transaction.max.timeout.ms": str(self.transaction_max_timeout_ms),
+            "transaction.max.timeout.ms": str(self.transactions.max_timeout_ms),
+            "transactional.id.expiration.ms": str(self.transactions.id_expiration_ms),
+            "transaction.remove.expired.transaction.cleanup.interval.ms": str(self.id_sweep_interval_ms),
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(self.sweep_interval_ms),
             "transaction.state.log.num.partitions": str(self.transaction_log_partitions),
+            "offsets.topic.num.partitions": str(self.offsets_topic_partitions),
+            "offsets.retention.minutes": str(self.groups.offsets_retention_ms // 60_000),
+            "offset.metadata.max.bytes": str(self.groups.offset_metadata_max_bytes),
+            "group.min.session.timeout.ms": str(self.groups.min_session_timeout_ms),
+            "group.max.session.timeout.ms": str(self.groups.max_session_timeout_ms),
+            "group.max.size": str(self.groups.max_size),
+            "group.initial.rebalance.delay.ms": str(self.groups.initial_rebalance_delay_ms),
             "socket.request.max.bytes": str(self.request_max_bytes),
         }
 

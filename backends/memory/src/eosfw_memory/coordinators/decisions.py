@@ -6,19 +6,23 @@ without logging anything (`Code.NONE` when the request is already fulfilled).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from typing import TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.metadata import (
+    BUMPING_CLIENT,
     LAST_CLIENT_EPOCH,
+    LAST_EPOCH,
     NO_EPOCH,
     NO_PRODUCER_ID,
     NOT_STARTED,
+    OLD_CLIENT,
     TransactionMetadata,
 )
-from eosfw_memory.coordinators.states import PREPARED, Outcome, TransactionState
+from eosfw_memory.coordinators.states import COMPLETED, PREPARED, Outcome, TransactionState
 
 Decision: TypeAlias = TransactionMetadata | Code
 
@@ -34,6 +38,38 @@ _END_ANSWERS: dict[tuple[TransactionState, Outcome], Code] = {
     (_S.PREPARE_ABORT, Outcome.ABORT): Code.CONCURRENT_TRANSACTIONS,
 }
 """COR-08: the end was asked for before; every other end of a transaction that is not ongoing is InvalidTxnState."""
+
+
+class _Claim(Enum):
+    """Who asks for an end that raises the epoch (KIP-890): the same epoch means something else before and after it."""
+
+    HOLDER = "holder"
+    """Holds the epoch of now, so this is about the transaction of now."""
+    REPEATED = "repeated"
+    """Held the epoch before: asks again for an end that was decided."""
+
+
+_BUMPING_ENDS: dict[tuple[TransactionState, Outcome, _Claim], Code | TransactionState] = {
+    (_S.ONGOING, Outcome.COMMIT, _Claim.HOLDER): _S.PREPARE_COMMIT,
+    (_S.ONGOING, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    (_S.EMPTY, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    (_S.COMPLETE_COMMIT, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    (_S.COMPLETE_ABORT, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    (_S.COMPLETE_COMMIT, Outcome.COMMIT, _Claim.REPEATED): Code.NONE,
+    (_S.COMPLETE_ABORT, Outcome.ABORT, _Claim.REPEATED): Code.NONE,
+    (_S.PREPARE_COMMIT, Outcome.COMMIT, _Claim.REPEATED): Code.CONCURRENT_TRANSACTIONS,
+    (_S.PREPARE_ABORT, Outcome.ABORT, _Claim.REPEATED): Code.CONCURRENT_TRANSACTIONS,
+}
+"""COR-08 for ends that raise the epoch; whatever else a permitted claim asks for is InvalidTxnState."""
+_CLAIMS: dict[TransactionState, frozenset[_Claim]] = {
+    _S.EMPTY: frozenset({_Claim.HOLDER}),
+    _S.ONGOING: frozenset({_Claim.HOLDER}),
+    _S.PREPARE_COMMIT: frozenset({_Claim.REPEATED}),
+    _S.PREPARE_ABORT: frozenset({_Claim.REPEATED}),
+    _S.COMPLETE_COMMIT: frozenset(_Claim),
+    _S.COMPLETE_ABORT: frozenset(_Claim),
+}
+"""Which claims a state permits; anybody else is fenced."""
 
 
 def initialise(
@@ -91,8 +127,7 @@ def _rotated(
     known: TransactionMetadata, producer_id: int, timeout_ms: int, now_ms: int, *, recall: bool
 ) -> TransactionMetadata:
     last = known.epoch if recall else NO_EPOCH
-    renamed = known._replace(producer_id=producer_id, previous_producer_id=known.producer_id)
-    return _emptied(renamed, 0, last, timeout_ms, now_ms)
+    return _emptied(known.renamed(producer_id), 0, last, timeout_ms, now_ms)
 
 
 def fenced(known: TransactionMetadata) -> TransactionMetadata:
@@ -105,52 +140,120 @@ def add_partitions(
     producer: ProducerIdAndEpoch,
     partitions: frozenset[TopicPartition],
     now_ms: int,
+    client_version: int = OLD_CLIENT,
 ) -> Decision:
     """Let a transaction touch more partitions, starting it if need be (COR-06)."""
-    if known is None or known.producer_id != producer.producer_id:
-        return Code.INVALID_PRODUCER_ID_MAPPING
-    if known.epoch != producer.epoch:
-        return Code.PRODUCER_FENCED
-    if known.state in _PREPARING:
-        return Code.CONCURRENT_TRANSACTIONS
+    code = _stranger(known, producer)
+    if known is None or code is not Code.NONE:
+        return code
     if known.state is _S.ONGOING and partitions <= known.partitions:
         return Code.NONE
     started_ms = now_ms if known.state in _AT_REST else known.started_ms
-    return known.moved(_S.ONGOING, partitions=known.partitions | partitions, started_ms=started_ms, updated_ms=now_ms)
+    return known.moved(
+        _S.ONGOING,
+        partitions=known.partitions | partitions,
+        started_ms=started_ms,
+        updated_ms=now_ms,
+        client_version=client_version,
+    )
 
 
 def end(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int) -> Decision:
-    """Decide a transaction as its holder wishes (COR-08)."""
+    """Decide a transaction as its holder wishes, who keeps its epoch (COR-08)."""
     if known is None or known.producer_id != producer.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
     # Strictly equal: only the coordinator bumps epochs (KAFKA-9600).
     if known.epoch != producer.epoch:
         return Code.PRODUCER_FENCED
     if known.state is _S.ONGOING:
-        return known.moved(PREPARED[outcome], updated_ms=now_ms)
+        return known.moved(PREPARED[outcome], updated_ms=now_ms, client_version=OLD_CLIENT)
     return _END_ANSWERS.get((known.state, outcome), Code.INVALID_TXN_STATE)
 
 
-def shut_out(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
+def end_bumping(
+    known: TransactionMetadata | None,
+    producer: ProducerIdAndEpoch,
+    outcome: Outcome,
+    now_ms: int,
+    fresh_producer_id: Callable[[], int],
+) -> Decision:
+    """Decide a transaction as its holder wishes, who goes on with the next epoch (KIP-890)."""
+    if known is None or (known.producer_id != producer.producer_id and not _repeats_rotation(known, producer)):
+        return Code.INVALID_PRODUCER_ID_MAPPING
+    claim = _claim(known, producer)
+    if claim not in _CLAIMS[known.state]:
+        return Code.PRODUCER_FENCED
+    decided = _BUMPING_ENDS.get((known.state, outcome, claim), Code.INVALID_TXN_STATE)
+    if isinstance(decided, Code):
+        return decided
+    # An abort before any write has no start of its own.
+    started_ms = known.started_ms if known.state is _S.ONGOING else now_ms
+    heir = fresh_producer_id() if known.exhausted else NO_PRODUCER_ID
+    return _prepared_bumping(known, decided, now_ms)._replace(started_ms=started_ms, next_producer_id=heir)
+
+
+def _claim(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> _Claim | None:
+    if producer.epoch == known.epoch - 1 or _repeats_rotation(known, producer):
+        return _Claim.REPEATED
+    return _Claim.HOLDER if producer.epoch == known.epoch else None
+
+
+def _repeats_rotation(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool:
+    """Whether the holder of a used-up producer id asks again, not knowing that it has a new one."""
+    return (
+        known.epoch == 0 and producer.epoch == LAST_CLIENT_EPOCH and producer.producer_id == known.previous_producer_id
+    )
+
+
+def _prepared_bumping(known: TransactionMetadata, target: TransactionState, now_ms: int) -> TransactionMetadata:
+    """The markers carry the raised epoch, so a late write of the holder's cannot follow them."""
+    return known.moved(
+        target,
+        epoch=min(known.epoch + 1, LAST_EPOCH),
+        last_epoch=known.epoch,
+        updated_ms=now_ms,
+        client_version=BUMPING_CLIENT,
+    )
+
+
+def completed(prepared: TransactionMetadata, now_ms: int) -> TransactionMetadata:
+    """What is known once every marker was written; a used-up producer id is replaced (KIP-890)."""
+    done = prepared.moved(COMPLETED[prepared.state], partitions=_NOWHERE, updated_ms=now_ms)
+    if done.next_producer_id == NO_PRODUCER_ID:
+        return done
+    return done.renamed(done.next_producer_id)._replace(epoch=0)
+
+
+def shut_out(known: TransactionMetadata, now_ms: int, version: int) -> TransactionMetadata:
     """Abort an ongoing transaction with a raised epoch, so that its holder can neither write nor commit (COR-15)."""
-    return aborted(fenced(known), now_ms)
+    return aborted(fenced(known), now_ms, version)
 
 
-def aborted(shut: TransactionMetadata, now_ms: int) -> TransactionMetadata:
-    """Abort a transaction whose epoch was raised."""
-    return shut.moved(_S.PREPARE_ABORT, updated_ms=now_ms)
+def aborted(shut: TransactionMetadata, now_ms: int, version: int) -> TransactionMetadata:
+    """Abort a transaction whose epoch was raised; as with every end, version 2 raises it once more."""
+    if version >= BUMPING_CLIENT:
+        return _prepared_bumping(shut, _S.PREPARE_ABORT, now_ms)
+    return shut.moved(_S.PREPARE_ABORT, updated_ms=now_ms, client_version=OLD_CLIENT)
 
 
-def verify(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, partition: TopicPartition) -> Code:
-    """Say whether a transactional write to this partition belongs to the producer's transaction (KIP-890)."""
+def verify(
+    known: TransactionMetadata | None, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
+) -> Mapping[TopicPartition, Code]:
+    """Say of each partition whether a transactional write there belongs to the producer's transaction (KIP-890)."""
+    code = _stranger(known, producer)
+    if known is None or code is not Code.NONE:
+        return dict.fromkeys(partitions, code)
+    return {each: Code.NONE if each in known.partitions else Code.TRANSACTION_ABORTABLE for each in partitions}
+
+
+def _stranger(known: TransactionMetadata | None, producer: ProducerIdAndEpoch) -> Code:
     if known is None or known.producer_id != producer.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
     if known.epoch != producer.epoch:
         return Code.PRODUCER_FENCED
     if known.state in _PREPARING:
         return Code.CONCURRENT_TRANSACTIONS
-    inside = known.state is _S.ONGOING and partition in known.partitions
-    return Code.NONE if inside else Code.TRANSACTION_ABORTABLE
+    return Code.NONE
 
 
 def created(transactional_id: str, producer_id: int, timeout_ms: int) -> TransactionMetadata:

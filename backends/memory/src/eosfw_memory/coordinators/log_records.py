@@ -1,7 +1,7 @@
 """Write a transactional id's metadata as a record of `__transaction_state`, byte for byte as Kafka does (COR-13).
 
-Keys have version 0. Values are written in version 1, the flexible one with which Kafka runs version 1 of transactions;
-both versions are read. A key of an unknown version is ignored, a value of one is an error.
+Keys have version 0. Values are written in version 1, the flexible one with which Kafka runs versions 1 and 2 of
+transactions; both versions are read. A key of an unknown version is ignored, a value of one is an error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, TransactionMetadata
+from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, OLD_CLIENT, TransactionMetadata
 from eosfw_memory.coordinators.states import TransactionState
 from eosfw_memory.coordinators.varint import Cursor, uvarint
 
@@ -20,9 +20,12 @@ _KEY_VERSION, _VALUE_VERSION = 0, 1
 _HEAD = struct.Struct(">hqhib")
 _TIMES = struct.Struct(">qq")
 _INT64 = struct.Struct(">q")
-_PREVIOUS_PRODUCER_ID_TAG = 0
+_INT16 = struct.Struct(">h")
+_PREVIOUS_PRODUCER_ID_TAG, _NEXT_PRODUCER_ID_TAG, _CLIENT_VERSION_TAG = range(3)
 _NO_PARTITIONS = uvarint(0)
 _NO_TAGS = uvarint(0)
+_NOBODY = _INT64.pack(NO_PRODUCER_ID)
+_OLD = _INT16.pack(OLD_CLIENT)
 _REMEMBERED = 1 << 15
 _FEW = 16
 """A transaction of no more partitions is worth remembering: the next one of its producer has the same."""
@@ -45,7 +48,8 @@ def encode_value(metadata: TransactionMetadata) -> bytes:
     """The value that states what is known now."""
     head = _HEAD.pack(_VALUE_VERSION, metadata.producer_id, metadata.epoch, metadata.timeout_ms, metadata.state)
     times = _TIMES.pack(metadata.updated_ms, metadata.started_ms)
-    return b"".join((head, _encode_partitions(metadata), times, _encode_tags(metadata)))
+    tags = _encode_tags(metadata.previous_producer_id, metadata.next_producer_id, metadata.client_version)
+    return b"".join((head, _encode_partitions(metadata), times, tags))
 
 
 def _encode_partitions(metadata: TransactionMetadata) -> bytes:
@@ -70,11 +74,19 @@ def _encode_topics(touched: frozenset[TopicPartition]) -> bytes:
 _encode_few = lru_cache(_REMEMBERED)(_encode_topics)
 
 
-def _encode_tags(metadata: TransactionMetadata) -> bytes:
-    if metadata.previous_producer_id == NO_PRODUCER_ID:
-        return _NO_TAGS
-    field = _INT64.pack(metadata.previous_producer_id)
-    return uvarint(1) + uvarint(_PREVIOUS_PRODUCER_ID_TAG) + uvarint(len(field)) + field
+@lru_cache(_REMEMBERED)
+def _encode_tags(previous_producer_id: int, next_producer_id: int, client_version: int) -> bytes:
+    fields = [
+        (tag, _INT64.pack(producer_id))
+        for tag, producer_id in (
+            (_PREVIOUS_PRODUCER_ID_TAG, previous_producer_id),
+            (_NEXT_PRODUCER_ID_TAG, next_producer_id),
+        )
+        if producer_id != NO_PRODUCER_ID
+    ]
+    if client_version != OLD_CLIENT:
+        fields.append((_CLIENT_VERSION_TAG, _INT16.pack(client_version)))
+    return uvarint(len(fields)) + b"".join(uvarint(tag) + uvarint(len(field)) + field for tag, field in fields)
 
 
 def decode_value(transactional_id: str, value: bytes) -> TransactionMetadata:
@@ -95,6 +107,7 @@ def _decoded(transactional_id: str, value: bytes) -> TransactionMetadata:
     cursor = Cursor(value, _HEAD.size, compact=version == _VALUE_VERSION)
     partitions = frozenset(_decode_partitions(cursor))
     updated_ms, started_ms = cursor.unpack(_TIMES)
+    tags = cursor.tags()
     return TransactionMetadata(
         transactional_id,
         producer_id,
@@ -104,7 +117,9 @@ def _decoded(transactional_id: str, value: bytes) -> TransactionMetadata:
         partitions,
         updated_ms,
         started_ms,
-        previous_producer_id=_decode_previous(cursor),
+        previous_producer_id=int(_INT64.unpack(tags.get(_PREVIOUS_PRODUCER_ID_TAG, _NOBODY))[0]),
+        next_producer_id=int(_INT64.unpack(tags.get(_NEXT_PRODUCER_ID_TAG, _NOBODY))[0]),
+        client_version=int(_INT16.unpack(tags.get(_CLIENT_VERSION_TAG, _OLD))[0]),
     )
 
 
@@ -115,8 +130,3 @@ def _decode_partitions(cursor: Cursor) -> list[TopicPartition]:
         found += [TopicPartition(topic, cursor.int32()) for _ in range(cursor.array_length())]
         cursor.skip_tags()
     return found
-
-
-def _decode_previous(cursor: Cursor) -> int:
-    raw = cursor.tags().get(_PREVIOUS_PRODUCER_ID_TAG)
-    return NO_PRODUCER_ID if raw is None else int(_INT64.unpack(raw)[0])

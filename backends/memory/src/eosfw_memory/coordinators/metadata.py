@@ -12,13 +12,19 @@ NO_EPOCH = -1
 NOT_STARTED = -1
 LAST_CLIENT_EPOCH = 32766
 """The highest epoch a client gets; 32767 is kept for fencing its holder (COR-04)."""
+LAST_EPOCH = 32767
+OLD_CLIENT = 0
+"""What the log says of a client that knows no epochs per transaction (Kafka's TV_0)."""
+BUMPING_CLIENT = 2
+"""A client that gets a new epoch with every end of a transaction (Kafka's TV_2, KIP-890)."""
 
 
 class TransactionMetadata(NamedTuple):
     """One transactional id: who holds it, what state its transaction is in, which partitions it touches.
 
-    `last_epoch` and `previous_producer_id` let a client repeat an InitProducerId whose answer was lost (KIP-360); the
-    former lives in memory only, as in Kafka.
+    `last_epoch` and `previous_producer_id` let a client repeat a request whose answer was lost (KIP-360, KIP-890); the
+    former lives in memory only, as in Kafka. `next_producer_id` is set while markers are written of a transaction that
+    used up the last epoch: its holder goes on under that id.
     """
 
     transactional_id: str
@@ -31,6 +37,8 @@ class TransactionMetadata(NamedTuple):
     started_ms: int = NOT_STARTED
     last_epoch: int = NO_EPOCH
     previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    client_version: int = OLD_CLIENT
 
     @property
     def producer(self) -> ProducerIdAndEpoch:
@@ -55,6 +63,7 @@ class TransactionMetadata(NamedTuple):
         updated_ms: int | None = None,
         started_ms: int | None = None,
         last_epoch: int | None = None,
+        client_version: int | None = None,
     ) -> TransactionMetadata:
         """The metadata after a move, with what else changes; raises when the move is illegal."""
         return TransactionMetadata(  # three of these are made for every transaction, and `_replace` takes twice as long
@@ -68,4 +77,12 @@ class TransactionMetadata(NamedTuple):
             self.started_ms if started_ms is None else started_ms,
             self.last_epoch if last_epoch is None else last_epoch,
             self.previous_producer_id,
+            self.next_producer_id,
+            self.client_version if client_version is None else client_version,
+        )
+
+    def renamed(self, producer_id: int) -> TransactionMetadata:
+        """The same under another producer id, with the old one remembered."""
+        return self._replace(
+            producer_id=producer_id, previous_producer_id=self.producer_id, next_producer_id=NO_PRODUCER_ID
         )

@@ -40,19 +40,37 @@ class Outcome(Enum):
 
 
 _S = TransactionState
-_DONE = frozenset({_S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
+
+TRIGGERS: Mapping[tuple[TransactionState, TransactionState], str] = {
+    (_S.EMPTY, _S.EMPTY): "InitProducerId: another holder, or the same one again, before anything was written",
+    (_S.EMPTY, _S.ONGOING): "first partition of the first transaction of a holder",
+    (
+        _S.EMPTY,
+        _S.PREPARE_ABORT,
+    ): "EndTxn 5 (abort): a client that cannot know whether its first write was added (KIP-890)",
+    (_S.EMPTY, _S.DEAD): "expired: unused for transactional.id.expiration.ms",
+    (_S.ONGOING, _S.ONGOING): "one more partition",
+    (_S.ONGOING, _S.PREPARE_COMMIT): "EndTxn (commit) by the holder: the commit point (COR-09)",
+    (_S.ONGOING, _S.PREPARE_ABORT): "EndTxn (abort) by the holder",
+    (_S.ONGOING, _S.PREPARE_EPOCH_FENCE): "InitProducerId by a new holder, or open beyond its timeout; never logged",
+    (_S.PREPARE_EPOCH_FENCE, _S.PREPARE_ABORT): "at once, with the raised epoch",
+    (_S.PREPARE_COMMIT, _S.COMPLETE_COMMIT): "the last commit marker was written",
+    (_S.PREPARE_ABORT, _S.COMPLETE_ABORT): "the last abort marker was written",
+    (_S.COMPLETE_COMMIT, _S.EMPTY): "InitProducerId after a commit",
+    (_S.COMPLETE_COMMIT, _S.ONGOING): "first partition of the next transaction",
+    (_S.COMPLETE_COMMIT, _S.PREPARE_ABORT): "EndTxn 5 (abort) of a transaction whose first write may not have arrived",
+    (_S.COMPLETE_COMMIT, _S.DEAD): "expired",
+    (_S.COMPLETE_ABORT, _S.EMPTY): "InitProducerId after an abort",
+    (_S.COMPLETE_ABORT, _S.ONGOING): "first partition of the next transaction",
+    (_S.COMPLETE_ABORT, _S.PREPARE_ABORT): "EndTxn 5 (abort) of a transaction whose first write may not have arrived",
+    (_S.COMPLETE_ABORT, _S.DEAD): "expired",
+}
+"""Every legal move with what causes it; those by EndTxn 5 exist in version 2 of transactions only (KIP-890)."""
 
 PREDECESSORS: Mapping[TransactionState, frozenset[TransactionState]] = {
-    _S.EMPTY: frozenset({_S.EMPTY}) | _DONE,
-    _S.ONGOING: frozenset({_S.ONGOING, _S.EMPTY}) | _DONE,
-    _S.PREPARE_COMMIT: frozenset({_S.ONGOING}),
-    _S.PREPARE_ABORT: frozenset({_S.ONGOING, _S.PREPARE_EPOCH_FENCE}),
-    _S.COMPLETE_COMMIT: frozenset({_S.PREPARE_COMMIT}),
-    _S.COMPLETE_ABORT: frozenset({_S.PREPARE_ABORT}),
-    _S.DEAD: frozenset({_S.EMPTY}) | _DONE,
-    _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
+    target: frozenset(before for before, after in TRIGGERS if after is target) for target in TransactionState
 }
-"""From which states each state may be entered (version 1 of transactions)."""
+"""From which states each state may be entered."""
 
 PREPARED: Mapping[Outcome, TransactionState] = {
     Outcome.COMMIT: _S.PREPARE_COMMIT,

@@ -6,8 +6,10 @@ is logged; markers, then Complete, follow when `finish` is called. Callers hold 
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from eosfw.errors import DamagedDataError
@@ -15,13 +17,26 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators import decisions
 from eosfw_memory.coordinators.decisions import Decision
-from eosfw_memory.coordinators.metadata import TransactionMetadata
-from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, TransactionState
+from eosfw_memory.coordinators.metadata import BUMPING_CLIENT, OLD_CLIENT, TransactionMetadata
+from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, TransactionState, advance
 
-MAX_TIMEOUT_MS = 900_000
-"""Kafka's default for `transaction.max.timeout.ms`."""
+_LOG = logging.getLogger(__name__)
+_AT_REST = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 
-_NOWHERE: frozenset[TopicPartition] = frozenset()
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorConfig:
+    """The properties of a broker that bind its coordinator, with Kafka's defaults."""
+
+    max_timeout_ms: int = 900_000
+    """`transaction.max.timeout.ms`."""
+    id_expiration_ms: int = 604_800_000
+    """`transactional.id.expiration.ms`."""
+    version: int = BUMPING_CLIENT
+    """The feature `transaction.version`: 2 raises the epoch whenever the coordinator itself ends a transaction, too."""
+
+
+_DEFAULT = CoordinatorConfig()
 
 WriteMarker = Callable[[TopicPartition, ProducerIdAndEpoch, Outcome], None]
 """Append a control record to a partition; a partition that no longer exists is passed over."""
@@ -45,13 +60,12 @@ class TransactionCoordinator:
         log: TransactionLog,
         write_marker: WriteMarker,
         producer_ids: Iterator[int],
-        *,
-        max_timeout_ms: int = MAX_TIMEOUT_MS,
+        config: CoordinatorConfig = _DEFAULT,
     ) -> None:
         self._log = log
         self._write_marker = write_marker
         self._producer_ids = producer_ids
-        self.max_timeout_ms = max_timeout_ms
+        self._config = config
         self._known: dict[str, TransactionMetadata] = {}
         self._unfinished: deque[str] = deque()
 
@@ -68,14 +82,14 @@ class TransactionCoordinator:
         """Give the id to a new holder; raises ConcurrentTransactions while an older transaction is being ended."""
         if not transactional_id:
             raise KafkaError(Code.INVALID_REQUEST, "transactional.id is empty")
-        if not 0 < timeout_ms <= self.max_timeout_ms:
+        if not 0 < timeout_ms <= self._config.max_timeout_ms:
             raise KafkaError(Code.INVALID_TRANSACTION_TIMEOUT)
         known = self._known.get(transactional_id)
         if known is None:
             known = decisions.created(transactional_id, self.fresh_producer_id(), timeout_ms)
         decided = decisions.initialise(known, expected, timeout_ms, now_ms, self.fresh_producer_id)
         if isinstance(decided, TransactionMetadata) and decided.state is TransactionState.PREPARE_EPOCH_FENCE:
-            self._apply(transactional_id, decisions.aborted(decided, now_ms), now_ms)
+            self._apply(transactional_id, decisions.aborted(decided, now_ms, self._config.version), now_ms)
             raise KafkaError(Code.CONCURRENT_TRANSACTIONS)
         return self._apply(transactional_id, decided, now_ms).producer
 
@@ -89,19 +103,32 @@ class TransactionCoordinator:
         producer: ProducerIdAndEpoch,
         partitions: Iterable[TopicPartition],
         now_ms: int,
+        client_version: int = OLD_CLIENT,
     ) -> None:
         """Let the holder's transaction touch more partitions."""
         known = self._known_or_none(transactional_id)
-        self._apply(transactional_id, decisions.add_partitions(known, producer, frozenset(partitions), now_ms), now_ms)
+        decided = decisions.add_partitions(known, producer, frozenset(partitions), now_ms, client_version)
+        self._apply(transactional_id, decided, now_ms)
 
     def end(self, transactional_id: str, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int) -> None:
         """Decide the holder's transaction for good; returns once Prepare is logged (COR-09)."""
         known = self._known_or_none(transactional_id)
         self._apply(transactional_id, decisions.end(known, producer, outcome, now_ms), now_ms)
 
-    def verify(self, transactional_id: str, producer: ProducerIdAndEpoch, partition: TopicPartition) -> Code:
-        """Say whether a write to the partition belongs to the holder's ongoing transaction (KIP-890)."""
-        return decisions.verify(self._known.get(transactional_id), producer, partition)
+    def end_bumping(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int
+    ) -> ProducerIdAndEpoch:
+        """Decide the holder's transaction for good; give what it goes on with: the next epoch (KIP-890)."""
+        known = self._known_or_none(transactional_id)
+        decided = decisions.end_bumping(known, producer, outcome, now_ms, self.fresh_producer_id)
+        after = self._apply(transactional_id, decided, now_ms)
+        return decisions.completed(after, now_ms).producer if after.state in COMPLETED else after.producer
+
+    def verify(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
+    ) -> Mapping[TopicPartition, Code]:
+        """Say of each partition whether a write there belongs to the holder's ongoing transaction (KIP-890)."""
+        return decisions.verify(self._known_or_none(transactional_id), producer, partitions)
 
     # --- what goes on by itself
 
@@ -113,18 +140,30 @@ class TransactionCoordinator:
     def finish(self, now_ms: int) -> None:
         """Write the markers of every decided transaction, then log that it is complete.
 
-        If that cannot be logged the transaction waits for the next call, and its markers are written again, which
-        changes nothing for any reader (COR-10).
+        If a marker or that cannot be logged the transaction waits for the next call, and its markers are written again,
+        which changes nothing for any reader (COR-10); the others need not wait (COR-11).
         """
         for _ in range(len(self._unfinished)):
-            name = self._unfinished[0]
-            self._complete(name, self._known[name], now_ms)
-            self._unfinished.popleft()
+            name = self._unfinished.popleft()
+            try:
+                self._complete(name, self._known[name], now_ms)
+            except KafkaError as why:
+                self._unfinished.append(name)
+                _LOG.warning("the transaction of %r is decided but cannot be completed yet: %s", name, why)
 
     def sweep(self, now_ms: int) -> list[str]:
         """Abort every transaction that is open beyond its timeout, shutting its holder out; name them (COR-15)."""
         late = [name for name, known in self._known.items() if known.expired(now_ms)]
         return [name for name in late if self._shut_out(name, now_ms)]
+
+    def expire(self, now_ms: int) -> list[str]:
+        """Forget every id that nobody used for long, but never an open transaction; name them (COR-16).
+
+        Each has a tombstone of its own, so that no number of them makes a batch too large (KAFKA-13099).
+        """
+        limit = now_ms - self._config.id_expiration_ms
+        idle = [name for name, known in self._known.items() if known.state in _AT_REST and known.updated_ms <= limit]
+        return [name for name in idle if self._forget(name, now_ms)]
 
     # --- looking in
 
@@ -158,9 +197,19 @@ class TransactionCoordinator:
     def _shut_out(self, name: str, now_ms: int) -> bool:
         """Tell whether it could be logged; if not, the next sweep tries the same again."""
         try:
-            self._apply(name, decisions.shut_out(self._known[name], now_ms), now_ms)
+            self._apply(name, decisions.shut_out(self._known[name], now_ms, self._config.version), now_ms)
         except KafkaError:
             return False
+        return True
+
+    def _forget(self, name: str, now_ms: int) -> bool:
+        """Tell whether its tombstone could be logged; if not, the id lives on."""
+        advance(self._known[name].state, TransactionState.DEAD)
+        try:
+            self._log.append(name, None, now_ms)
+        except KafkaError:
+            return False
+        del self._known[name]
         return True
 
     def _complete(self, name: str, prepared: TransactionMetadata, now_ms: int) -> None:
@@ -168,8 +217,7 @@ class TransactionCoordinator:
         producer = prepared.producer
         for partition in sorted(prepared.partitions):
             self._write_marker(partition, producer, outcome)
-        done = prepared.moved(COMPLETED[prepared.state], partitions=_NOWHERE, updated_ms=now_ms)
-        self._apply(name, done, now_ms)
+        self._apply(name, decisions.completed(prepared, now_ms), now_ms)
 
 
 def _folded(changes: Iterator[tuple[str, TransactionMetadata | None]]) -> dict[str, TransactionMetadata]:

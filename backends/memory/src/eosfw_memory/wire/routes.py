@@ -29,24 +29,36 @@ class Route:
 ROUTES: Mapping[int, Route] = {
     route.key: route
     for route in (
-        # Produce from 12 on and EndTxn from 5 on belong to version 2 of transactions (KIP-890).
-        Route(0, "produce", 3, 11),
+        Route(0, "produce", 3, 12),
         Route(1, "fetch", 4, 17),
         Route(2, "list_offsets", 1, 6),
         Route(3, "metadata", 0, 12),
-        Route(9, "offset_fetch", 1, 8),
+        # OffsetCommit and OffsetFetch from 10 on name topics by id.
+        Route(8, "offset_commit", 2, 9),
+        Route(9, "offset_fetch", 1, 9),
         Route(10, "find_coordinator", 0, 5),
+        Route(11, "join_group", 2, 9),
+        Route(12, "heartbeat", 0, 4),
+        Route(13, "leave_group", 0, 5),
+        Route(14, "sync_group", 0, 5),
+        Route(15, "describe_groups", 0, 6),
+        Route(16, "list_groups", 0, 5),
         Route(API_VERSIONS, "api_versions", 0, 4),
         Route(19, "create_topics", 2, 7),
         Route(20, "delete_topics", 1, 6),
         Route(22, "init_producer_id", 0, 5),
         Route(23, "offset_for_leader_epoch", 2, 4),
-        Route(24, "add_partitions_to_txn", 0, 3),
-        Route(26, "end_txn", 0, 4),
+        Route(24, "add_partitions_to_txn", 0, 5),
+        Route(25, "add_offsets_to_txn", 0, 4),
+        Route(26, "end_txn", 0, 5),
+        Route(27, "write_txn_markers", 1, 1),
+        Route(28, "txn_offset_commit", 0, 5),
         Route(32, "describe_configs", 1, 4),
+        Route(42, "delete_groups", 0, 2),
+        Route(47, "offset_delete", 0, 0),
         Route(60, "describe_cluster", 0, 1),
         Route(61, "describe_producers", 0, 0),
         Route(65, "describe_transactions", 0, 0),
-        Route(66, "list_transactions", 0, 1),
+        Route(66, "list_transactions", 0, 2),
     )
 }

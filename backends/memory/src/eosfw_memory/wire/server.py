@@ -1,7 +1,7 @@
 """Accept connections on a socket, in a thread of its own.
 
 The thread's event loop runs the handlers of every wire client; the broker's lock is there for callers from inside the
-process. The loop also looks for transactions beyond their timeout.
+process. The loop also has the broker do regularly what it does by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import socket
 
 from eosfw.waiting import Runtime
 from eosfw_memory.broker import Broker
-from eosfw_memory.sweeping import sweep
 from eosfw_memory.wire.connection import Connection
 
 _LOG = logging.getLogger(__name__)
@@ -66,5 +65,5 @@ class WireServer:
 
     async def _sweep_regularly(self) -> None:
         while True:
-            await asyncio.sleep(self._broker.settings.sweep_interval_ms / 1000)
-            sweep(self._broker)
+            await asyncio.sleep(self._broker.idle_seconds())
+            self._broker.sweep()

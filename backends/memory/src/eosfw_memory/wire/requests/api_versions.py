@@ -1,11 +1,13 @@
 """ApiVersions (18): tell a client which requests are served, in which versions.
 
 Behaviour
-- Lists exactly what `wire.routes` lists. No finalized features: `transaction.version` is 1, Kafka's default without.
+- Lists exactly what `wire.routes` lists.
+- The feature `transaction.version` says whether clients shall use a new epoch for each transaction (KIP-890).
 - A client that asks in a version too new is answered in version 0 with UnsupportedVersion (KIP-511); then `request` is
   None, because its body cannot be known.
 
-Version notes: 3 and later name the client's software, which is of no interest here.
+Version notes: 3 and later name the client's software, which is of no interest here, and carry features; a feature whose
+lowest version is 0 is left out of those supported before 4.
 """
 
 from __future__ import annotations
@@ -17,11 +19,24 @@ from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 from eosfw_memory.wire.routes import ROUTES
 
+_FEATURE = "transaction.version"
+_SUPPORTED = ({"name": _FEATURE, "min_version": 0, "max_version": 2},)
+_ZERO_VERSION = 4
+_FEATURES_EPOCH = 0
+"""Nothing changes a feature while this broker runs."""
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with the table of routes."""
+    level = broker.settings.transactions.version
     served = [
         {"api_key": route.key, "min_version": route.min_version, "max_version": route.max_version}
         for route in ROUTES.values()
     ]
-    return {"error_code": Code.UNSUPPORTED_VERSION if request is None else Code.NONE, "api_keys": served}
+    return {
+        "error_code": Code.UNSUPPORTED_VERSION if request is None else Code.NONE,
+        "api_keys": served,
+        "supported_features": _SUPPORTED if context.version >= _ZERO_VERSION else (),
+        "finalized_features_epoch": _FEATURES_EPOCH,
+        "finalized_features": [{"name": _FEATURE, "max_version_level": level, "min_version_level": level}],
+    }

@@ -5,7 +5,8 @@ Behaviour
 - With one: the epoch rises by one, older holders are fenced. While an older transaction has to be ended first the
   answer is ConcurrentTransactions, as Kafka's is, and the client comes again (COR-02 to 05).
 
-Version notes: from 3 a client may name the producer id and epoch it has (KIP-360). 6 would be two-phase commit.
+Version notes: from 3 a client may name the producer id and epoch it has (KIP-360); before 4 it is told
+InvalidProducerEpoch when it was fenced. 6 would be two-phase commit (KIP-939), which Kafka 4.1 does not offer.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID
 from eosfw_memory.deferred import Answer
+from eosfw_memory.wire.fencing import in_words_of
+
+_FENCED_VERSION = 4
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with a producer id and epoch, or with what keeps the client from getting one."""
     try:
         producer = _initialise(broker, request)
     except KafkaError as refused:
-        return {"error_code": refused.code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
+        code = in_words_of(context.version, _FENCED_VERSION, refused.code)
+        return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
     return {"error_code": Code.NONE, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
 
 

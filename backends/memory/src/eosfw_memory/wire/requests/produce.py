@@ -3,12 +3,13 @@
 Behaviour
 - Batches stay the bytes they are: the log reads their headers, checks the producer's epoch with its sequence numbers,
   and stamps offsets (BRK-01 to 04).
-- A transactional batch must come under its transactional id, and the coordinator must know the partition as part of
-  the ongoing transaction before the first one is appended (KIP-890, COR-19); else InvalidTxnState.
+- A request with a transactional batch must name its transactional id; the coordinator must know the partition as part
+  of the ongoing transaction before its first batch is appended (KIP-890, COR-19); else InvalidTxnState.
 - acks 0 is answered with silence; 1 and all mean the same on one broker.
 
-Version notes: 3 is the first with record batches v2; 8 adds messages; 11 knows TransactionAbortable; before 12 (version
-2 of transactions) AddPartitionsToTxn always comes first.
+Version notes: 3 is the first with record batches v2; 8 adds messages; 11 knows TransactionAbortable; from 12 on
+(version 2 of transactions) the first batch itself makes the partition part of the transaction, before 12
+AddPartitionsToTxn does.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
-from eosfw_memory.log.batch import read_header
-from eosfw_memory.verification import verify_write
+from eosfw_memory.log.batch import BatchHeader, read_header
+from eosfw_memory.verification import add_write, verify_write
 
 _ACKS = (-1, 0, 1)
+_ADDING_VERSION = 12
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
@@ -54,8 +56,8 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
     if partition is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
     header = read_header(records)
-    if header.transactional and partition.log.first_offset_of(header.producer_id) is None:
-        verify_write(broker.coordinator, request.transactional_id, where, header, context.version)
+    if header.transactional:
+        _check_transaction(broker, request.transactional_id, where, header, context.version)
     done = partition.log.append(records, broker.now_ms(), header)
     partition.changed()
     return {
@@ -67,6 +69,21 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
         "record_errors": (),
         "error_message": None,
     }
+
+
+def _check_transaction(
+    broker: Broker, transactional_id: str | None, where: TopicPartition, header: BatchHeader, version: int
+) -> None:
+    """See to it that a transactional batch belongs to a transaction; only the first of each partition needs that."""
+    if transactional_id is None:
+        raise KafkaError(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id")
+    partition = broker.topics.partition(*where)
+    if partition is None or partition.log.has_open(header.producer_id, header.producer_epoch):
+        return
+    if version < _ADDING_VERSION:
+        verify_write(broker.coordinator, transactional_id, where, header, version)
+    else:
+        add_write(broker.coordinator, transactional_id, where, header, broker.now_ms())
 
 
 def _refused(where: TopicPartition, code: Code, message: str) -> Answer:

@@ -1,0 +1,46 @@
+"""Run what a broker does by itself, each duty in its own rhythm."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_LOG = logging.getLogger(__name__)
+_IDLE_MS = 60_000
+"""How long to wait when there is nothing to do at all."""
+
+
+@dataclass(slots=True)
+class Duty:
+    """One thing to do again and again; it gets the time, in milliseconds since 1970."""
+
+    name: str
+    interval_ms: int
+    run: Callable[[int], None]
+    due_ms: int
+
+
+class Duties:
+    """Everything a broker does by itself. Callers hold the broker's lock; clocks and threads are theirs, too."""
+
+    def __init__(self) -> None:
+        self._all: list[Duty] = []
+
+    def add(self, name: str, interval_ms: int, run: Callable[[int], None], now_ms: int) -> None:
+        """Do something every so often, for the first time after one interval."""
+        self._all.append(Duty(name, interval_ms, run, now_ms + interval_ms))
+
+    def run(self, now_ms: int) -> None:
+        """Do what is due. One that fails is logged and comes again: the others must go on."""
+        for duty in self._all:
+            if duty.due_ms <= now_ms:
+                duty.due_ms = now_ms + duty.interval_ms
+                try:
+                    duty.run(now_ms)
+                except Exception:  # noqa: BLE001 the next round must come
+                    _LOG.exception("%s failed; the next attempt comes in %d ms", duty.name, duty.interval_ms)
+
+    def wait_ms(self, now_ms: int) -> int:
+        """How long until something is due."""
+        return max(0, min((duty.due_ms - now_ms for duty in self._all), default=_IDLE_MS))

@@ -1,0 +1,156 @@
+"""Version 2 of transactions: every end raises the epoch (KIP-890)."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.codes import Code
+from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, LAST_EPOCH, TransactionMetadata
+from eosfw_memory.coordinators.states import Outcome, TransactionState
+
+from .coordinators import FLIGHTS_0, Desk
+
+COMMIT, ABORT = Outcome.COMMIT, Outcome.ABORT
+FENCED, STATE = Code.PRODUCER_FENCED, Code.INVALID_TXN_STATE
+
+
+@pytest.fixture
+def desk():
+    return Desk(version=2)
+
+
+def at(state: str, epoch: int = 5) -> Desk:
+    """A coordinator whose id `t` holds producer 500."""
+    wanted = next(each for each in TransactionState if each.label == state)
+    desk = Desk(version=2)
+    desk.log.append("t", TransactionMetadata("t", 500, epoch, 60_000, wanted, started_ms=1), 0)
+    desk.coordinator.load()
+    return desk
+
+
+def after(epoch: int) -> ProducerIdAndEpoch:
+    return ProducerIdAndEpoch(500, epoch)
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "repeated", "holder"),
+    [
+        ("Empty", ABORT, FENCED, after(6)),
+        ("Empty", COMMIT, FENCED, STATE),
+        ("Ongoing", ABORT, FENCED, after(6)),
+        ("Ongoing", COMMIT, FENCED, after(6)),
+        ("PrepareCommit", ABORT, STATE, FENCED),
+        ("PrepareCommit", COMMIT, Code.CONCURRENT_TRANSACTIONS, FENCED),
+        ("PrepareAbort", ABORT, Code.CONCURRENT_TRANSACTIONS, FENCED),
+        ("PrepareAbort", COMMIT, STATE, FENCED),
+        ("CompleteCommit", ABORT, STATE, after(6)),
+        ("CompleteCommit", COMMIT, after(5), STATE),
+        ("CompleteAbort", ABORT, after(5), after(6)),
+        ("CompleteAbort", COMMIT, STATE, STATE),
+    ],
+)
+def test_the_answer_hangs_on_the_state_the_wish_and_the_epoch(state, outcome, repeated, holder):
+    """COR-08: an epoch one below the coordinator's asks again for the end that raised it."""
+    assert at(state).end_bumping(after(4), outcome) == repeated
+    assert at(state).end_bumping(after(5), outcome) == holder
+    for stranger in (3, 6):
+        assert at(state).end_bumping(after(stranger), outcome) is FENCED
+    assert at(state).end_bumping(ProducerIdAndEpoch(999, 5), outcome) is Code.INVALID_PRODUCER_ID_MAPPING
+
+
+@pytest.mark.parametrize("outcome", [COMMIT, ABORT])
+def test_the_markers_carry_the_raised_epoch_so_no_late_write_can_follow_them(desk, outcome):
+    """COR-08, COR-19."""
+    first = desk.init()
+    desk.add(first)
+
+    second = desk.end_bumping(first, outcome)
+    desk.finish()
+
+    assert second == ProducerIdAndEpoch(first.producer_id, first.epoch + 1)
+    assert desk.markers == [(FLIGHTS_0, second, outcome)]
+    assert desk.add(first) is FENCED
+    assert desk.add(second) is Code.NONE
+
+
+def test_an_end_whose_answer_was_lost_is_answered_the_same_before_and_after_a_restart(desk):
+    """COR-08, F18."""
+    first = desk.init()
+    desk.add(first)
+    second = desk.end_bumping(first)
+    assert desk.end_bumping(first) is Code.CONCURRENT_TRANSACTIONS
+    desk.finish()
+
+    heir = Desk(desk.log, version=2)
+    heir.coordinator.load()
+
+    assert desk.end_bumping(first) == heir.end_bumping(first) == second
+    assert len(desk.markers) == 1
+
+
+def test_the_last_epoch_ends_in_a_new_producer_id(desk):
+    """COR-04: the old one is marked with 32767, which no client ever had."""
+    desk = at("Empty", LAST_CLIENT_EPOCH)
+    last = after(LAST_CLIENT_EPOCH)
+    desk.add(last)
+
+    heir = desk.end_bumping(last)
+    assert heir == ProducerIdAndEpoch(1000, 0)
+    assert desk.end_bumping(last) is Code.CONCURRENT_TRANSACTIONS
+    desk.finish()
+
+    assert desk.markers == [(FLIGHTS_0, after(LAST_EPOCH), COMMIT)]
+    assert desk.known().producer == heir
+    assert desk.end_bumping(last) == heir
+    assert desk.end_bumping(last, ABORT) is STATE
+    assert desk.add(last) is Code.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_a_new_producer_id_survives_a_coordinator_that_dies_before_the_markers():
+    """COR-04, COR-14, F18: after a restart the client that asks again gets the very same."""
+    desk = at("Empty", LAST_CLIENT_EPOCH)
+    last = after(LAST_CLIENT_EPOCH)
+    desk.add(last)
+    promised = desk.end_bumping(last)
+
+    heir = Desk(desk.log, version=2, next_producer_id=2000)
+    heir.coordinator.load()
+    heir.finish()
+
+    assert heir.known().producer == promised
+    assert heir.end_bumping(last) == promised
+
+
+@pytest.mark.parametrize("epoch", [5, LAST_CLIENT_EPOCH - 1, LAST_CLIENT_EPOCH])
+def test_fencing_an_open_transaction_never_runs_over_the_last_epoch(epoch):
+    """COR-03, COR-04: raised to fence, raised again by the abort, but not beyond 32767 (KAFKA-19367)."""
+    desk = at("Empty", epoch)
+    desk.add(after(epoch))
+
+    assert desk.init() is Code.CONCURRENT_TRANSACTIONS
+    desk.finish()
+
+    assert desk.markers == [(FLIGHTS_0, after(min(epoch + 2, LAST_EPOCH)), ABORT)]
+    given = desk.init()
+    assert given == (after(epoch + 3) if epoch == 5 else ProducerIdAndEpoch(1000, 0))
+
+
+def test_a_client_of_older_requests_keeps_its_epoch_on_a_broker_of_version_2(desk):
+    """COR-08: which rules hold is said by the version of the request, as in Kafka."""
+    producer = desk.init()
+    for _ in range(3):
+        desk.run(producer)
+
+    assert desk.known().epoch == producer.epoch
+
+
+def test_an_end_that_could_not_be_logged_costs_no_epoch(desk):
+    """COR-05 (KAFKA-9666)."""
+    first = desk.init()
+    desk.add(first)
+    desk.log.broken = True
+    assert [desk.end_bumping(first) for _ in range(3)] == [Code.COORDINATOR_NOT_AVAILABLE] * 3
+
+    desk.log.broken = False
+    assert desk.end_bumping(first) == ProducerIdAndEpoch(first.producer_id, first.epoch + 1)
