@@ -30,6 +30,14 @@ class TransactionState(Enum):
     def _missing_(cls, value: object) -> TransactionState:
         return cls.UNKNOWN
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a transaction is under way, though it may be decided already."""
+        return self in _OPEN
+
+
+_OPEN = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
+
 
 @dataclass(frozen=True, slots=True)
 class TransactionFilters:
@@ -65,7 +73,7 @@ class TransactionDescription:
     timeout: float
     """Seconds after which the coordinator aborts an open transaction."""
     started: int | None
-    """When the transaction began, in milliseconds since 1970; None if none is open."""
+    """When the transaction began, in milliseconds since 1970; None if none is open (brokers tell of the last one)."""
     partitions: frozenset[TopicPartition]
 
 

@@ -19,6 +19,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Fencer, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
+from pytest_eos.contracts.administration import AdministrationContract
 from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, record
 from pytest_eos.contracts.transactions import TransactionContract, needs_transactions
 
@@ -26,7 +27,7 @@ from pytest_eos.contracts.transactions import TransactionContract, needs_transac
 _PLACES = {b"21": 3, b"foobar": 0, b"a-little-bit-long-string": 1, b"abc": 4}
 
 
-class BackendContract(TransactionContract):
+class BackendContract(TransactionContract, AdministrationContract):
     """Inherit it, define the fixture `backend`; `fencer` is the installed one of the backend's name."""
 
     def test_a_backend_names_itself_and_says_what_it_can(self, lab: Lab) -> None:

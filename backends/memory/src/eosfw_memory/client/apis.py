@@ -36,7 +36,7 @@ INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", 0, 4)
 ADD_PARTITIONS: Final = Api(24, "AddPartitionsToTxn", 0, 3)
 ADD_OFFSETS: Final = Api(25, "AddOffsetsToTxn", 0, 3)
 END_TXN: Final = Api(26, "EndTxn", 0, 4)
-WRITE_TXN_MARKERS: Final = Api(27, "WriteTxnMarkers", 0, 1)
+WRITE_TXN_MARKERS: Final = Api(27, "WriteTxnMarkers", 1, 1)
 TXN_OFFSET_COMMIT: Final = Api(28, "TxnOffsetCommit", 3, 4)
 """From 3 on it tells who commits (KIP-447)."""
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", 1, 4)

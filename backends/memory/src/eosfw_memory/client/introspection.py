@@ -24,7 +24,7 @@ from eosfw_memory.client.apis import (
     Fields,
     grouped,
 )
-from eosfw_memory.client.channel import Address, StrangerError
+from eosfw_memory.client.channel import Address, HopelessError, StrangerError
 from eosfw_memory.client.errors import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, Fates, ours
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.client.routing import Routes, brokers_of
@@ -54,7 +54,8 @@ class Introspection:
             answer = self._listed_by(address, request, patience)
             for each in answer["transaction_states"]:
                 state = TransactionState(each["transaction_state"])
-                yield TransactionListing(each["transactional_id"], each["producer_id"], state)
+                if state.is_open or filters.older_than is None:  # Kafka takes idle ids for old
+                    yield TransactionListing(each["transactional_id"], each["producer_id"], state)
 
     def _listed_by(self, address: Address, request: Fields, patience: Patience) -> Any:
         api = LIST_TRANSACTIONS if request.duration_filter == _NOTHING else LIST_LONG_TRANSACTIONS
@@ -97,7 +98,9 @@ class Introspection:
             answer: Any = channel.call(DESCRIBE_TRANSACTIONS, Fields(transactional_ids=tuple(names)), patience.deadline)
         except ClusterUnavailableError as lost:
             self._forget_coordinators(names)
-            return dict.fromkeys(names, lost)
+            lost_for_good = isinstance(lost, HopelessError)
+            told |= dict.fromkeys(names, lost) if lost_for_good else {}
+            return {} if lost_for_good else dict.fromkeys(names, lost)
         for each in answer["transaction_states"]:
             name, code = each["transactional_id"], each["error_code"]
             if code == Code.NONE:
@@ -206,13 +209,14 @@ class Introspection:
 
 
 def _description(each: Any, coordinator: int) -> TransactionDescription:
+    state = TransactionState(each["transaction_state"])
     return TransactionDescription(
         transactional_id=each["transactional_id"],
         coordinator=coordinator,
-        state=TransactionState(each["transaction_state"]),
+        state=state,
         producer=ProducerIdAndEpoch(each["producer_id"], each["producer_epoch"]),
         timeout=_milliseconds(each["transaction_timeout"]) / 1000,
-        started=_known(_milliseconds(each["transaction_start_time"])),
+        started=_known(_milliseconds(each["transaction_start_time"])) if state.is_open else None,
         partitions=frozenset(
             TopicPartition(topic["topic"], number) for topic in each["topics"] for number in topic["partitions"]
         ),

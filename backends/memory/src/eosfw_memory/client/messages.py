@@ -14,6 +14,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
 from eosfw_memory.client.apis import Fields
+from eosfw_memory.client.moments import with_numbers
 from eosfw_memory.deferred import Answer
 from eosfw_memory.wire.schemas import Builder, builder, message_class
 
@@ -61,7 +62,7 @@ class Format:
 @cache
 def format_of(key: int, version: int) -> Format:
     """The format of one version of a request; its schemas are loaded when first needed."""
-    request, response = load_request_schema(key, version), load_response_schema(key, version)
+    request, response = load_request_schema(key, version), with_numbers(load_response_schema(key, version))
     return Format(
         key,
         version,

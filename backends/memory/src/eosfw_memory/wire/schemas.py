@@ -70,7 +70,7 @@ def _fallback(field: dataclasses.Field[Any]) -> object:
 
 def _converter(field: dataclasses.Field[Any]) -> _Convert | None:
     kind = field.metadata.get("kafka_type")
-    if get_args(field.type)[:1] and _is_array(field.type):
+    if get_args(field.type)[:1] and is_array(field.type):
         return _array(field, kind)
     if kind is None:
         nested = builder(message_class(field.type))
@@ -78,7 +78,8 @@ def _converter(field: dataclasses.Field[Any]) -> _Convert | None:
     return _CONVERT.get(kind)
 
 
-def _is_array(kind: Any) -> bool:
+def is_array(kind: Any) -> bool:
+    """Whether an annotation is that of an array, which may be null."""
     return getattr(kind, "__origin__", None) is tuple or any(
         getattr(arm, "__origin__", None) is tuple for arm in get_args(kind)
     )

@@ -1,0 +1,267 @@
+"""State what the admin client of every backend must do about transactions (KIP-664, KIP-618)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from eosfw.errors import (
+    ClusterUnavailableError,
+    EosfwError,
+    IllegalStateError,
+    ProducerFencedError,
+    TransactionalIdNotFoundError,
+    TransactionNotFoundError,
+    UnsupportedError,
+)
+from eosfw.fenced import FenceProducersOptions
+from eosfw.hanging import find_hanging
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Admin, TransactionalProducer
+from eosfw.transactions import TransactionDescription, TransactionFilters, TransactionState
+from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, record
+from pytest_eos.contracts.on_backend import OnBackendUnderTest
+
+IN_TIME = FenceProducersOptions(WAIT)
+T = TypeVar("T")
+ONE = TopicPartition("topic", 0)
+NEEDS: dict[str, tuple[str, Callable[[Admin], object]]] = {
+    "list_transactions": ("describe_transactions", lambda admin: admin.list_transactions()),
+    "describe_transactions": ("describe_transactions", lambda admin: admin.describe_transactions(["id"])),
+    "describe_producers": ("describe_transactions", lambda admin: admin.describe_producers([ONE])),
+    "open_transactions": ("describe_transactions", lambda admin: admin.open_transactions([ONE])),
+    "abort_transaction": ("abort_transactions", lambda admin: admin.abort_transaction(ONE, 0)),
+}
+describes = pytest.mark.eos_needs("transactions", "describe_transactions")
+
+
+class AdministrationContract(OnBackendUnderTest):
+    """Part of BackendContract."""
+
+    # --- fencing
+
+    @pytest.mark.eos_needs("transactions")
+    def test_fencing_has_an_answer_for_each_id_and_one_for_all(self, lab: Lab) -> None:
+        """ADM-01: ids with an open transaction, without one, and one that nobody ever held."""
+        topic = lab.topic()
+        busy, idle = lab.open_transaction(topic, b"half"), lab.producer()
+        names = [str(busy.transactional_id), str(idle.transactional_id), lab.name()]
+
+        result = lab.admin.fence_producers(names, IN_TIME)
+
+        result.all().result(WAIT)
+        assert {name: future.error() for name, future in result.fenced().items()} == dict.fromkeys(names)
+        for zombie in (busy, idle):
+            with pytest.raises(ProducerFencedError):
+                _write(zombie, topic)
+        assert lab.values(topic) == []
+
+    @pytest.mark.eos_needs("transactions", "fence_by_init_producer_id")
+    def test_fencing_again_keeps_the_producer_id_and_raises_the_epoch(self, lab: Lab) -> None:
+        """ADM-01: idempotent for whoever fences, final for whoever is fenced."""
+        own = lab.name()
+        first = lab.admin.fence_producers([own], IN_TIME)
+        first.all().result(WAIT)
+
+        second = lab.admin.fence_producers([own], IN_TIME)
+
+        assert first.producer_id(own).result(WAIT) == second.producer_id(own).result(WAIT)
+        assert second.epoch(own).result(WAIT) == (first.epoch(own).result(WAIT) or 0) + 1
+
+    @pytest.mark.eos_needs("transactions")
+    def test_a_client_that_is_not_told_the_producer_id_says_so(self, lab: Lab) -> None:
+        """ADM-01, declared as `fence_by_init_producer_id`: None, never a made-up number."""
+        own = lab.name()
+        result = lab.admin.fence_producers([own], IN_TIME)
+        told = not lab.backend.capabilities.lacking("fence_by_init_producer_id")
+
+        assert (result.producer_id(own).result(WAIT) is not None) is told
+        assert (result.epoch(own).result(WAIT) is not None) is told
+
+    @pytest.mark.eos_needs("transactions")
+    def test_an_id_that_was_not_to_be_fenced_has_no_answer(self, lab: Lab) -> None:
+        """ADM-01: a mistake of the caller."""
+        result = lab.admin.fence_producers([lab.name()], IN_TIME)
+
+        with pytest.raises(ValueError, match="another"):
+            result.producer_id("another")
+        with pytest.raises(ValueError, match="another"):
+            result.epoch("another")
+        with pytest.raises(ValueError, match="transactional id"):
+            lab.admin.fence_producers([])
+        result.outcomes()
+
+    @pytest.mark.eos_needs("transactions")
+    def test_each_id_that_cannot_be_fenced_in_time_fails_by_itself(self, lab: Lab) -> None:
+        """ADM-02: within the option's timeout, in words that name the cluster."""
+        nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
+        result = nowhere.admin().fence_producers(["a", "b"], FenceProducersOptions(0.3))
+
+        outcomes = result.outcomes()
+
+        assert [type(outcomes[name]) for name in "ab"] == [ClusterUnavailableError] * 2
+        with pytest.raises(ClusterUnavailableError, match=r"127\.0\.0\.1:1"):
+            result.all().result()
+        nowhere.close()
+
+    @pytest.mark.eos_needs("transactions")
+    def test_closing_the_admin_client_fails_what_is_not_fenced_yet(self, lab: Lab) -> None:
+        """Common rules: whoever waits for an answer gets one."""
+        nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
+        admin = nowhere.admin()
+        result = admin.fence_producers(["a"], FenceProducersOptions(WAIT))
+
+        admin.close()
+        nowhere.close()
+
+        assert isinstance(result.fenced()["a"].error(WAIT), EosfwError)
+        with pytest.raises(IllegalStateError):
+            admin.fence_producers(["b"])
+
+    @describes
+    def test_the_time_that_fencing_may_take_is_not_stored_with_the_id(self, lab: Lab) -> None:
+        """ADM-03: Java's client stores it as the next owner's transaction timeout."""
+        short, long = lab.name(), lab.name()
+        lab.admin.fence_producers([short], FenceProducersOptions(WAIT)).outcomes()
+        lab.admin.fence_producers([long], FenceProducersOptions(2 * WAIT)).outcomes()
+
+        assert _described(lab, short).timeout == _described(lab, long).timeout
+
+    # --- looking
+
+    @pytest.mark.parametrize("call", NEEDS)
+    def test_what_a_backend_cannot_ask_is_refused_with_the_capability_it_takes(self, lab: Lab, call: str) -> None:
+        """COR-18, declared as `describe_transactions`, `abort_transactions`: an empty answer would be a lie."""
+        capability, ask = NEEDS[call]
+        if not lab.backend.capabilities.lacking(capability):
+            pytest.skip(f"backend {lab.backend.name!r} declares {capability}")
+
+        with pytest.raises(UnsupportedError, match=capability):
+            ask(lab.admin)
+
+    @describes
+    def test_an_open_transaction_is_described_with_its_partitions(self, lab: Lab) -> None:
+        """COR-18: state, producer, timeout, start; nothing of it is left once it is over."""
+        topic = lab.topic(partitions=2)
+        producer = lab.open_transaction(topic, b"v", timeout=45.0)
+        own = str(producer.transactional_id)
+
+        open_ = _described(lab, own)
+
+        assert (open_.transactional_id, open_.state) == (own, TransactionState.ONGOING)
+        assert (open_.partitions, open_.timeout) == (frozenset({TopicPartition(topic, 0)}), 45.0)
+        assert open_.started is not None
+        assert abs(open_.started / 1000 - lab.runtime.wall()) < WAIT
+        producer.commit_transaction(WAIT)
+        lab.values(topic)  # until the marker is written
+        over = _until(lab, lambda: _described(lab, own), lambda one: one.state is TransactionState.COMPLETE_COMMIT)
+        assert (over.started, over.partitions) == (None, frozenset())
+
+    @describes
+    def test_an_id_that_nobody_knows_is_not_found_and_spoils_no_other_answer(self, lab: Lab) -> None:
+        """COR-18: TransactionalIdNotFound for that id alone."""
+        known, unknown = str(lab.producer().transactional_id), lab.name()
+
+        told = lab.admin.describe_transactions([known, unknown])
+
+        assert isinstance(told[known], TransactionDescription)
+        assert isinstance(told[unknown], TransactionalIdNotFoundError)
+        assert unknown in str(told[unknown])
+
+    @describes
+    def test_transactional_ids_are_listed_by_state_by_producer_and_by_age(self, lab: Lab) -> None:
+        """COR-18: each filter alone."""
+        topic = lab.topic()
+        busy, idle = lab.open_transaction(topic, b"v"), lab.producer()
+        names = {str(busy.transactional_id), str(idle.transactional_id)}
+        holder = _described(lab, str(busy.transactional_id)).producer.producer_id
+
+        def listed(filters: TransactionFilters) -> set[str]:
+            return names & {each.transactional_id for each in lab.admin.list_transactions(filters)}
+
+        assert listed(TransactionFilters()) == names
+        assert listed(TransactionFilters(states=[TransactionState.ONGOING])) == {busy.transactional_id}
+        assert listed(TransactionFilters(states=[TransactionState.EMPTY])) == {idle.transactional_id}
+        assert listed(TransactionFilters(producer_ids=[holder])) == {busy.transactional_id}
+        assert listed(TransactionFilters(older_than=3600.0)) == set()
+
+    @describes
+    def test_a_partition_tells_who_writes_and_since_when_a_transaction_is_open(self, lab: Lab) -> None:
+        """COR-18: the first offset while it is open, then none."""
+        topic = lab.topic()
+        lab.write(topic, b"before")
+        one = TopicPartition(topic, 0)
+        producer = lab.open_transaction(topic, b"a", b"b")
+        holder = _described(lab, str(producer.transactional_id)).producer
+
+        (state,) = [each for each in lab.admin.describe_producers([one])[one] if each.producer == holder]
+
+        assert (state.open_since, state.last_sequence) == (1, 1)
+        producer.commit_transaction(WAIT)
+        lab.values(topic)
+        assert [each for each in lab.admin.describe_producers([one])[one] if each.open_since is not None] == []
+
+    @describes
+    def test_a_transaction_that_its_coordinator_will_end_is_not_hanging(self, lab: Lab) -> None:
+        """COR-18, KIP-664: however old it is."""
+        topic = lab.topic()
+        lab.open_transaction(topic, b"open")
+
+        assert find_hanging(lab.admin, [TopicPartition(topic, 0)], lab.runtime.wall() + WAIT, older_than=0.0) == []
+
+    # --- ending one by hand
+
+    @pytest.mark.eos_needs("transactions", "describe_transactions", "abort_transactions")
+    def test_a_transaction_is_aborted_in_one_partition_by_its_start_offset(self, lab: Lab) -> None:
+        """COR-18, KIP-664: the last stable offset moves there, and nowhere else."""
+        topic = lab.topic(partitions=2)
+        producer = lab.open_transaction(topic, b"held")
+        producer.send(record(topic, b"held", partition=1))
+        producer.flush(WAIT)
+        holder = _described(lab, str(producer.transactional_id)).producer
+
+        aborted = lab.admin.abort_transaction(TopicPartition(topic, 0), 0)
+
+        assert aborted.producer.producer_id == holder.producer_id
+        _until(lab, lambda: lab.end(topic, COMMITTED), lambda end: end == lab.end(topic, UNCOMMITTED))
+        assert lab.end(topic, COMMITTED, partition=1) == 0
+        assert lab.visible(topic) == []
+
+    @pytest.mark.eos_needs("describe_transactions", "abort_transactions")
+    def test_where_nothing_is_open_nothing_is_aborted(self, lab: Lab) -> None:
+        """COR-18: a mistyped offset must not hit another transaction; what is open is named."""
+        topic = lab.topic()
+        lab.write(topic, b"before")
+        lab.open_transaction(topic, b"held")
+
+        with pytest.raises(TransactionNotFoundError, match=r"0; open since: 1"):
+            lab.admin.abort_transaction(TopicPartition(topic, 0), 0)
+
+        assert lab.end(topic, COMMITTED) == 1
+
+
+def _write(producer: TransactionalProducer, topic: str) -> None:
+    with contextlib.suppress(IllegalStateError):  # it has begun already
+        producer.begin_transaction()
+    producer.send(record(topic, b"late"))
+    producer.commit_transaction(WAIT)
+
+
+def _described(lab: Lab, transactional_id: str) -> TransactionDescription:
+    told = lab.admin.describe_transactions([transactional_id])[transactional_id]
+    if isinstance(told, EosfwError):
+        raise told
+    return told
+
+
+def _until(lab: Lab, look: Callable[[], T], there: Callable[[T], bool]) -> T:
+    """What is seen once it is as it has to become: coordinators answer before their markers are written (COR-09)."""
+    deadline = lab.runtime.now() + WAIT
+    while not there(seen := look()):
+        if lab.runtime.now() > deadline:
+            pytest.fail(f"it stayed {seen!r}")
+        lab.runtime.sleep(0.01)
+    return seen
