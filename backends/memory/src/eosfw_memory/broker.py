@@ -8,12 +8,10 @@ the wire's event loop.
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from uuid import uuid4
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel, OpenTransaction
@@ -26,8 +24,11 @@ from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.deferred import Answer, Deferred
 from eosfw_memory.duties import Duties
+from eosfw_memory.faults import points
+from eosfw_memory.faults.board import Faults, StoppedError
 from eosfw_memory.log.batch import split
 from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.stored import MemoryStorage, Storage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, Topic, Topics
 from eosfw_memory.transaction_log import TopicTransactionLog
 
@@ -62,18 +63,25 @@ Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | Deferred | Non
 class Broker:
     """A broker without a network."""
 
-    def __init__(self, settings: Settings, endpoint: Endpoint, runtime: Runtime) -> None:
+    def __init__(
+        self, settings: Settings, endpoint: Endpoint, runtime: Runtime, storage: Storage | None = None
+    ) -> None:
         self.settings = settings
         self.endpoint = endpoint
-        self.cluster_id = uuid4().hex[:22]
-        self.topics = Topics()
+        self._storage = MemoryStorage() if storage is None else storage
+        self.cluster_id = self._storage.cluster_id
+        self.topics = Topics(self._storage)
         self._lock = runtime.lock()
         self._runtime = runtime
         self._began = runtime.wall() - runtime.now()
+        self.faults = Faults(self, self._lock, runtime)
+        self.incarnation = 0
+        """How often it was started anew: answers that were put off before will never come."""
+        self._upon_restart: list[Callable[[], None]] = []
         self.coordinator = TransactionCoordinator(
-            TopicTransactionLog(self.transaction_log),
+            TopicTransactionLog(self.transaction_log, self.faults),
             self._write_marker,
-            itertools.count(1000),
+            self._storage.producer_ids,
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(
@@ -82,6 +90,8 @@ class Broker:
         self.duties = Duties()
         """What the broker does by itself; any part may add its own."""
         self._add_duties()
+        self._group_commit = self._storage.group_commit(self._lock, runtime)
+        self._load()
 
     def now_ms(self) -> int:
         """Milliseconds since 1970 by a clock that never goes back, so that no timeout is cut short or drawn out."""
@@ -91,13 +101,22 @@ class Broker:
 
     def serve(self, handler: Handler, request: Any, context: Context) -> Answer | Deferred | None:
         """Run a handler; any thread may call. Call `settle` once the answer is on its way."""
+        if self.faults.armed:
+            handler = self.faults.around(handler)
         with self._lock:
-            return handler(self, request, context)
+            answer = handler(self, request, context)
+            if self._group_commit is None:
+                return answer
+            return self._group_commit.awaited(answer, lambda: handler(self, request, context))  # type: ignore[arg-type,return-value]
 
     def serve_each(self, handler: Handler, requests: Iterable[Any], context: Context) -> list[Answer]:
         """Run a handler, of a kind that never puts its answer off, for many requests in one go."""
         with self._lock:
-            return [handler(self, request, context) for request in requests]  # type: ignore[misc]
+            answers = [handler(self, request, context) for request in requests]
+        if self._group_commit is not None and not self._group_commit.flush():
+            with self._lock:
+                answers = [handler(self, request, context) for request in requests]
+        return answers  # type: ignore[return-value]
 
     def attempt(self, deferred: Deferred, *, expired: bool) -> Answer | None:
         """Try a deferred answer again."""
@@ -118,7 +137,29 @@ class Broker:
         """Write the markers of transactions that were decided (EndTxn is answered before, as Kafka does)."""
         if self.coordinator.unfinished:
             with self._lock:
-                self.coordinator.finish(self.now_ms())
+                if self._group_commit is None:
+                    self._finish()
+                else:
+                    self._group_commit.ask()
+
+    def close(self) -> None:
+        """Leave what is kept in good order; nobody calls the broker any more."""
+        if self._group_commit is not None:
+            self._group_commit.close()
+        with self._lock:
+            self._storage.close(self.topics.logs())
+
+    def _load(self) -> None:
+        """Rebuild every state from its log, then go on with the transactions that were decided (COR-14)."""
+        if self.topics.by_name(TRANSACTION_LOG) is not None:
+            self.coordinator.load()
+        if self.topics.by_name(GROUP_LOG) is not None:
+            self.groups.load(self.now_ms())
+        if self._group_commit is not None:
+            self._group_commit.settle_with(
+                lambda: self.coordinator.decided, lambda count: self.coordinator.finish(self.now_ms(), count)
+            )
+        self.settle()
 
     def sweep(self) -> None:
         """Do what is due of all that a broker does by itself."""
@@ -146,6 +187,38 @@ class Broker:
     def _expire_ids(self, now_ms: int) -> None:
         for name in self.coordinator.expire(now_ms):
             _LOG.info("transactional id %r was not used for long: forgotten", name)
+
+    # --- starting anew, for faults
+
+    def restart(self) -> None:
+        """Stop on the spot, start anew from the logs: every connection is dropped, what was only in memory is gone."""
+        with self._lock:
+            self.incarnation += 1
+            self._load()
+            for drop in self._upon_restart:
+                drop()
+
+    def upon_restart(self, drop: Callable[[], None]) -> None:
+        """Have `drop` called, on whatever thread, when all connections must go."""
+        self._upon_restart.append(drop)
+
+    def jump(self, seconds: float) -> None:
+        """Let time go by at once; the next `sweep` sees what ran out."""
+        with self._lock:
+            self._began += seconds
+
+    def act(self, run: Callable[[], None]) -> None:
+        """Do what no client asks for just now."""
+        with self._lock:
+            run()
+        self.settle()
+
+    def _finish(self) -> None:
+        while self.coordinator.unfinished and not self.faults.down:
+            try:
+                return self.coordinator.finish(self.now_ms())
+            except StoppedError as stopped:  # started anew, it goes on with the markers
+                self.faults.stop(stopped)
 
     # --- topics
 
@@ -222,8 +295,13 @@ class Broker:
 
     def _write_marker(self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome) -> None:
         """Write the coordinator's own marker; where nothing is left to end there is nothing to write (COR-11)."""
+        armed = self.faults.armed
         try:
+            if armed:
+                self.faults.reach(points.before("marker"), producer=producer, topic=where.topic)
             self.write_marker(where, producer, outcome, COORDINATOR_EPOCH)
         except KafkaError as refused:
             if refused.code not in _PASSED_OVER:
                 raise
+        if armed:
+            self.faults.reach(points.after("marker"), producer=producer, topic=where.topic)

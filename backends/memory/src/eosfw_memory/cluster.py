@@ -14,8 +14,10 @@ from eosfw.errors import ConfigError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.waiting import Runtime
-from eosfw_memory.broker import Broker
+from eosfw_memory.broker import NODE_ID, Broker
+from eosfw_memory.faults import Faults
 from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.stored import MemoryStorage, Storage
 from eosfw_memory.sweeping import Sweeper
 from eosfw_memory.wire.server import WireServer
 
@@ -41,7 +43,7 @@ class _Server(Protocol):
 
 
 class EmbeddedCluster:
-    """One broker in memory, with its port; without `listeners`, one that only this process can call."""
+    """One broker, with its port; without `listeners`, one that only this process can call."""
 
     name: ClassVar[str] = "memory"
 
@@ -59,15 +61,24 @@ class EmbeddedCluster:
         settings = Settings.parse(properties)
         where = settings.listener
         if where is None:
-            broker = Broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
+            broker = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
             return cls(broker, Sweeper(broker, runtime))
         _refuse_strangers(settings, where.host)
         listening = _listen(where)
         host, port = listening.getsockname()[:2]
         advertised = settings.advertised
         endpoint = Endpoint(advertised.host, advertised.port or port) if advertised else Endpoint(host, port)
-        broker = Broker(settings, endpoint, runtime)
+        try:
+            broker = _broker(settings, endpoint, runtime)
+        except BaseException:
+            listening.close()
+            raise
         return cls(broker, WireServer(broker, listening, runtime))
+
+    @property
+    def faults(self) -> Faults:
+        """What shall go wrong here, for tests: `faults.add("lose", request="EndTxn")`."""
+        return self.broker.faults
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
         """Every transaction that is open now, once for each partition it has written to."""
@@ -86,7 +97,27 @@ class EmbeddedCluster:
         self._open = False
         if _SERVED.get(self.bootstrap_servers) is self:
             del _SERVED[self.bootstrap_servers]
+        self.broker.faults.close()
         self._server.close()
+        self.broker.close()
+
+
+def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> Broker:
+    """A broker with what its directory holds; the directory stays free when that cannot be read."""
+    storage = _storage(settings)
+    try:
+        return Broker(settings, endpoint, runtime, storage)
+    except BaseException:
+        storage.release()
+        raise
+
+
+def _storage(settings: Settings) -> Storage:
+    if settings.directory is None:
+        return MemoryStorage()
+    from eosfw_memory.storage.directory import DataDirectory  # not every system has the locks that it needs
+
+    return DataDirectory.open(settings.directory, waits=settings.waits_for_disk, node_id=NODE_ID)
 
 
 def _refuse_strangers(settings: Settings, host: str) -> None:

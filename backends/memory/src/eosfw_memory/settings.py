@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, String
@@ -14,6 +15,9 @@ from eosfw_memory.coordinators.transactions import CoordinatorConfig
 BROKER = ConfigDef(
     String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
         doc="where to listen; port 0 takes a free one; empty: nowhere, only this process calls it"),
+    String("log.dirs", default=None, doc="one directory for all data; default: memory, of which nothing stays"),
+    Choice("log.flush.interval.messages", default=str(2**63 - 1), among=("1", str(2**63 - 1)),
+        doc="1 answers when data are on the disk, the default when the operating system has them"),
     String("advertised.listeners", default=None, doc="where clients are told to connect; default: listeners"),
     Int("num.partitions", default=1, at_least=1, doc="partitions of a topic created without saying how many"),
     Boolean("auto.create.topics.enable", default=True, doc="create a topic that a client asks about"),
@@ -35,6 +39,11 @@ BROKER = ConfigDef(
     Int("group.max.size", default=2**31 - 1, at_least=1, doc="most members of a group"),
     Int("group.initial.rebalance.delay.ms", default=0, at_least=0,
         doc="how long a new group waits for more members; Kafka's default, 3000, would only slow tests down"),
+    Int("producer.id.expiration.ms", default=86_400_000, at_least=1,
+        doc="a partition forgets a producer that wrote nothing for so long"),
+    Int("producer.id.expiration.check.interval.ms", default=600_000, at_least=1, doc="how often such are looked for"),
+    Int("log.retention.check.interval.ms", default=300_000, at_least=1, doc="how often old segments are looked for"),
+    Int("log.cleaner.backoff.ms", default=15_000, at_least=1, doc="how often topics to be compacted are looked for"),
     Int("socket.request.max.bytes", default=104_857_600, at_least=1, doc="largest request"),
 )  # fmt: skip
 """Everything `start` of the embedded cluster accepts."""
@@ -52,12 +61,26 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """When logs are looked after; in milliseconds."""
+
+    producer_expiration_ms: int
+    producer_check_ms: int
+    retention_check_ms: int
+    cleaner_backoff_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """A broker's properties, typed."""
 
     listener: Endpoint | None
     """None for a broker without a port."""
     advertised: Endpoint | None
+    directory: Path | None
+    """Where data are kept; None for memory."""
+    waits_for_disk: bool
+    upkeep: Upkeep
     num_partitions: int
     auto_create_topics: bool
     transactions: CoordinatorConfig
@@ -76,6 +99,14 @@ class Settings:
         return cls(
             listener=_endpoint("listeners", listeners) if listeners.strip() else None,
             advertised=None if advertised is None else _endpoint("advertised.listeners", advertised),
+            directory=None if config["log.dirs"] is None else Path(config["log.dirs"]).absolute(),
+            waits_for_disk=config["log.flush.interval.messages"] == "1",
+            upkeep=Upkeep(
+                producer_expiration_ms=config["producer.id.expiration.ms"],
+                producer_check_ms=config["producer.id.expiration.check.interval.ms"],
+                retention_check_ms=config["log.retention.check.interval.ms"],
+                cleaner_backoff_ms=config["log.cleaner.backoff.ms"],
+            ),
             num_partitions=config["num.partitions"],
             auto_create_topics=config["auto.create.topics.enable"],
             transactions=CoordinatorConfig(
@@ -101,6 +132,12 @@ class Settings:
     def described(self) -> dict[str, str]:
         """The properties in force, by Kafka's names, as DescribeConfigs shows them."""
         return {
+            "log.dirs": str(self.directory or ""),
+            "log.flush.interval.messages": "1" if self.waits_for_disk else str(2**63 - 1),
+            "producer.id.expiration.ms": str(self.upkeep.producer_expiration_ms),
+            "producer.id.expiration.check.interval.ms": str(self.upkeep.producer_check_ms),
+            "log.retention.check.interval.ms": str(self.upkeep.retention_check_ms),
+            "log.cleaner.backoff.ms": str(self.upkeep.cleaner_backoff_ms),
             "num.partitions": str(self.num_partitions),
             "auto.create.topics.enable": str(self.auto_create_topics).lower(),
             "transaction.max.timeout.ms": str(self.transactions.max_timeout_ms),

@@ -116,6 +116,7 @@ class Topics:
         del self._by_name[topic.name]
         del self._by_id[topic.topic_id]
         for partition in topic.partitions:
+            partition.log.forget()
             partition.changed()
 
     def logs(self) -> Mapping[TopicPartition, PartitionLog]:

@@ -137,13 +137,18 @@ class TransactionCoordinator:
         """Whether decided transactions wait for their markers."""
         return bool(self._unfinished)
 
-    def finish(self, now_ms: int) -> None:
-        """Write the markers of every decided transaction, then log that it is complete.
+    @property
+    def decided(self) -> int:
+        """How many decided transactions wait for their markers."""
+        return len(self._unfinished)
+
+    def finish(self, now_ms: int, at_most: int | None = None) -> None:
+        """Write the markers of every decided transaction, or of the oldest so many, then log that it is complete.
 
         If a marker or that cannot be logged the transaction waits for the next call, and its markers are written again,
         which changes nothing for any reader (COR-10); the others need not wait (COR-11).
         """
-        for _ in range(len(self._unfinished)):
+        for _ in range(len(self._unfinished) if at_most is None else at_most):
             name = self._unfinished.popleft()
             try:
                 self._complete(name, self._known[name], now_ms)

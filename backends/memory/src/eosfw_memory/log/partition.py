@@ -234,6 +234,11 @@ class PartitionLog:
         """Leave all in good order for the next start."""
         self.shelf.close(self._segments, self.state)
 
+    def forget(self) -> None:
+        """Give up all that is kept, for a topic that is deleted."""
+        for segment in self._segments:
+            self.shelf.drop(segment)
+
     # --- describing
 
     def batches(self) -> Iterator[bytes]:

@@ -6,16 +6,19 @@ import logging
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
+from eosfw.waiting import Runtime
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.storing import Shelf
 from eosfw_memory.storage.claiming import claim
+from eosfw_memory.storage.committing import GroupCommit
 from eosfw_memory.storage.disk import TEMPORARY, Disk, System
 from eosfw_memory.storage.papers import (
     TOPICS,
@@ -105,6 +108,9 @@ class DataDirectory:
         shelf.cleaned = partial(self._cleaned.put, where)
         return shelf
 
+    def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupCommit | None:
+        return GroupCommit(self.disk, lock, runtime) if self.disk.waits else None
+
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         try:
             for log in logs.values():
@@ -112,7 +118,10 @@ class DataDirectory:
             if self.disk.failed is None:
                 (self.disk.root / _RUNNING).unlink(missing_ok=True)
         finally:
-            os.close(self._lock)
+            self.release()
+
+    def release(self) -> None:
+        os.close(self._lock)
 
     # --- the start
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from eosfw_memory.log.errors import KafkaStorageError
 
@@ -56,6 +56,13 @@ class DataFile:
             self._descriptor = None
 
 
+class Unsynced(NamedTuple):
+    """A file whose writes may not be on the disk, by a descriptor of its own."""
+
+    path: Path
+    descriptor: int
+
+
 class Disk:
     """Every change of a data directory; after one that failed none is tried again.
 
@@ -91,19 +98,28 @@ class Disk:
         if self.waits:
             self._unsynced[file] = None
 
-    def take_unsynced(self) -> list[DataFile]:
-        """The files with writes that may not be on the disk; they count as synced from now on."""
-        files = list(self._unsynced)
+    def take_unsynced(self) -> list[Unsynced]:
+        """The files with writes that may not be on the disk; they count as synced from now on.
+
+        The descriptors are copies, so that nobody can close them meanwhile: `sync` does.
+        """
+        files = [Unsynced(file.path, os.dup(file.descriptor())) for file in self._unsynced]
         self._unsynced.clear()
         return files
 
-    def sync(self, files: Sequence[DataFile]) -> None:
+    def sync_file(self, file: DataFile) -> None:
+        """Wait until one file is on the disk."""
+        self._unsynced.pop(file, None)
+        self.sync([Unsynced(file.path, os.dup(file.descriptor()))])
+
+    def sync(self, files: Sequence[Unsynced]) -> None:
         """Wait until the files are on the disk; a failure is final: a second try would be told all is well."""
-        for file in files:
-            try:
-                self._system.sync(file.descriptor())
-            except OSError as why:
-                raise self.fail(file.path, why) from why
+        try:
+            for file in files:
+                self._sync(file)
+        finally:
+            for file in files:
+                os.close(file.descriptor)
 
     def replace(self, path: Path, content: bytes, *, durable: bool) -> None:
         """Give a file new content, whole or not at all; `durable` waits for the disk."""
@@ -132,6 +148,12 @@ class Disk:
         except OSError as why:
             raise self.fail(path, why) from why
         file.path = path
+
+    def _sync(self, file: Unsynced) -> None:
+        try:
+            self._system.sync(file.descriptor)
+        except OSError as why:
+            raise self.fail(file.path, why) from why
 
     def sync_directory(self, path: Path) -> None:
         """Wait until the names in a directory are on the disk."""

@@ -55,7 +55,7 @@ class FileShelf:
     def sealed(self, segment: Segment, state: LogState) -> None:
         assert isinstance(segment, FileSegment)
         if self._disk.waits:
-            self._disk.sync([segment.file])
+            self._disk.sync_file(segment.file)
         for path, content in self.sealing(segment, state):
             self._disk.replace(path, content, durable=False)  # can be made again from the batches
 
@@ -109,7 +109,7 @@ class FileShelf:
     def _swap(self, old: FileSegment, new: FileSegment) -> None:
         """Put a whole new file in the place of an old one."""
         if self._disk.waits:
-            self._disk.sync([new.file])
+            self._disk.sync_file(new.file)
         self._disk.rename(new.file, old.file.path)
         old.file.close()
         if self._disk.waits:

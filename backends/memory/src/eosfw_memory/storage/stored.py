@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.storing import MemoryShelf, Shelf
+
+if TYPE_CHECKING:
+    from eosfw.waiting import Runtime
+    from eosfw_memory.storage.committing import GroupCommit
 
 FIRST_PRODUCER_ID = 1000
 
@@ -44,8 +49,14 @@ class Storage(Protocol):
     def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
         """Where the segments of one partition are."""
 
+    def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupCommit | None:
+        """What holds answers back until they are on the disk, if anything does; `lock` is the broker's."""
+
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         """Leave all in good order."""
+
+    def release(self) -> None:
+        """Let others have it, with everything as it is."""
 
 
 class MemoryStorage:
@@ -67,5 +78,11 @@ class MemoryStorage:
     def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
         return MemoryShelf()
 
+    def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> None:
+        return None
+
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        pass
+
+    def release(self) -> None:
         pass
