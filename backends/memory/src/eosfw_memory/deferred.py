@@ -9,6 +9,10 @@ Answer: TypeAlias = Mapping[str, object]
 """A response as a tree of mappings by Kafka's field names; what a version of the protocol lacks is left out there."""
 
 
+class SeveredError(Exception):
+    """There will be no answer: the connection is closed. Handlers, attempts of deferred answers raise it."""
+
+
 class Wakeable(Protocol):
     """Something whose changes can be waited for."""
 

@@ -57,6 +57,7 @@ class Incoming:
     codec: Codec
     correlation_id: int
     body: Any
+    client_id: str = ""
 
 
 @cache
@@ -86,7 +87,8 @@ def decode(frame: bytes) -> Incoming:
     if not route.min_version <= version <= route.max_version:
         return _of_unknown_version(key, version, correlation_id)
     found = codec(key, version)
-    return Incoming(found, correlation_id, _body(found, frame))
+    client_id, body = _read(found, frame)
+    return Incoming(found, correlation_id, body, client_id)
 
 
 def _of_unknown_version(key: int, version: int, correlation_id: int) -> Incoming:
@@ -96,11 +98,12 @@ def _of_unknown_version(key: int, version: int, correlation_id: int) -> Incoming
     return Incoming(codec(key, 0), correlation_id, None)
 
 
-def _body(found: Codec, frame: bytes) -> Any:
+def _read(found: Codec, frame: bytes) -> tuple[str, Any]:
+    """The client's name with what it asks."""
     # Bytes behind the end are let pass, as Kafka does: librdkafka leaves three behind a request for all topics.
     try:
-        _, header_bytes = found.read_header(frame, 0)
+        header, header_bytes = found.read_header(frame, 0)
         body, _ = found.read_body(frame, header_bytes)
     except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
         raise RequestError(f"request {found.key} version {found.version} cannot be read: {wrong}") from wrong
-    return body
+    return getattr(header, "client_id", None) or "", body

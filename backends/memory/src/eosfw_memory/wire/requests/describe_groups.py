@@ -64,5 +64,5 @@ def _member(group: Group, member: Member, *, stable: bool) -> Answer:
         "client_id": member.client_id,
         "client_host": member.client_host,
         "member_metadata": member.metadata(group.protocol_name) if stable else b"",
-        "member_assignment": member.assignment if stable else b"",
+        "member_assignment": member.assignment,
     }
