@@ -214,11 +214,13 @@ class Broker:
         self.settle()
 
     def _finish(self) -> None:
-        while self.coordinator.unfinished and not self.faults.down:
+        while not self.faults.down:
             try:
-                return self.coordinator.finish(self.now_ms())
+                self.coordinator.finish(self.now_ms())
             except StoppedError as stopped:  # started anew, it goes on with the markers
                 self.faults.stop(stopped)
+            else:
+                break
 
     # --- topics
 

@@ -8,6 +8,8 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
 from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.ownership import partition_for
+from eosfw_memory.faults import points
+from eosfw_memory.faults.board import Faults
 from eosfw_memory.log.codec import decode_records, encode_record
 from eosfw_memory.topics import Partition, Topic
 
@@ -15,8 +17,9 @@ from eosfw_memory.topics import Partition, Topic
 class TopicTransactionLog:
     """The transaction log, in the topic that `topic` gives (or makes, when it is first needed)."""
 
-    def __init__(self, topic: Callable[[], Topic]) -> None:
+    def __init__(self, topic: Callable[[], Topic], faults: Faults) -> None:
         self._topic = topic
+        self._faults = faults
         self._partitions: tuple[Partition, ...] = ()
         """Those of the topic once it was made: nobody may delete it."""
 
@@ -25,11 +28,17 @@ class TopicTransactionLog:
         partition = self._partition(transactional_id)
         value = None if metadata is None else encode_value(metadata)
         batch = encode_record(encode_key(transactional_id), value, now_ms)
+        armed = self._faults.armed
+        what = points.of_change(metadata) if armed else ""
         try:
+            if armed:
+                self._faults.reach(points.before(what), transactional_id=transactional_id)
             partition.log.append_own(batch, 1, now_ms)
         except KafkaError as why:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"transaction log: {why}") from why
         partition.changed()
+        if armed:
+            self._faults.reach(points.after(what), transactional_id=transactional_id)
 
     def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
         """Every change of every partition."""

@@ -10,7 +10,7 @@ from eosfw.waiting import Event, Runtime
 from eosfw_memory.broker import Broker, Context, Handler
 from eosfw_memory.client.apis import Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NotSentError
-from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.deferred import Answer, Deferred, SeveredError
 
 _SLICE = 0.25
 """Seconds one wait may take before it is looked whether the cluster is still there."""
@@ -59,6 +59,8 @@ class DirectNetwork:
                 answer = self._awaited(api, answer, deadline)
         except EosfwError:
             raise
+        except SeveredError as why:
+            raise NoAnswerError(f"{api.name} at {self.servers}: {why}") from why
         except Exception as why:  # on the wire such a mistake would cost the client its connection
             raise self._failed(api, why) from why
         finally:
@@ -73,6 +75,8 @@ class DirectNetwork:
         requests: Sequence[Fields],
         deadline: float,
     ) -> Sequence[Answer | ClusterUnavailableError]:
+        if self._broker.faults.armed:  # each meets its own
+            return [self._tried(api, request, deadline) for request in requests]
         answers: list[Answer | ClusterUnavailableError] = []
         for first in range(0, len(requests), _TURN):
             some = requests[first : first + _TURN]
@@ -81,6 +85,12 @@ class DirectNetwork:
             except ClusterUnavailableError as why:
                 answers += [why] * len(some)
         return answers
+
+    def _tried(self, api: Api, request: Fields, deadline: float) -> Answer | ClusterUnavailableError:
+        try:
+            return self.call(api, request, deadline)
+        except ClusterUnavailableError as why:
+            return why
 
     def _served(self, api: Api, requests: Sequence[Fields]) -> Sequence[Answer]:
         self._refuse_if_closed(api)
@@ -97,6 +107,7 @@ class DirectNetwork:
 
     def _awaited(self, api: Api, deferred: Deferred, deadline: float) -> Answer:
         until = min(deadline, self._runtime.now() + deferred.timeout_ms / 1000)
+        incarnation = self._broker.incarnation
         self._broker.await_answer(deferred, self._wake)
         try:
             while True:
@@ -107,6 +118,8 @@ class DirectNetwork:
                 if answer is not None:
                     return answer
                 self._refuse_if_closed(api)
+                if self._broker.incarnation != incarnation:
+                    raise SeveredError("the broker was started anew")
                 event.wait(min(left, _SLICE))
         finally:
             self._broker.give_up(deferred)
@@ -122,3 +135,6 @@ class DirectNetwork:
             raise ClosedError(f"{api.name} at {self.servers}: this client was closed")
         if not self._is_open():
             raise NotSentError(f"{api.name} at {self.servers}: the embedded cluster was closed")
+        faults = self._broker.faults
+        if faults.armed and faults.down:
+            raise NotSentError(f"{api.name} at {self.servers}: the embedded broker is down")

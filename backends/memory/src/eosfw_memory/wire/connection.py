@@ -13,7 +13,7 @@ from collections import deque
 from typing import cast
 
 from eosfw_memory.broker import Broker, Context
-from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.deferred import Answer, Deferred, SeveredError
 from eosfw_memory.wire.codec import Incoming, RequestError, decode
 from eosfw_memory.wire.framing import FrameError, Framer
 
@@ -32,6 +32,7 @@ class Connection(asyncio.Protocol):
         self._frames: deque[bytes] = deque()
         self._poll: LongPoll | None = None
         self._writable = True
+        self._host = ""
         self._transport: asyncio.Transport
 
     # --- what the event loop tells
@@ -40,7 +41,10 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         # asyncio does so only for sockets made with an explicit protocol number; without, answers wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._host = f"/{transport.get_extra_info('peername')[0]}"
         self._connections.add(self)
+        if self._broker.faults.down:
+            self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
@@ -53,7 +57,7 @@ class Connection(asyncio.Protocol):
         try:
             self._frames += self._framer.feed(data)
         except FrameError as wrong:
-            self._refuse(wrong)
+            self.refuse(wrong)
             return
         self._advance()
 
@@ -81,10 +85,10 @@ class Connection(asyncio.Protocol):
     def _process(self, frame: bytes) -> None:
         try:
             incoming = decode(frame)
-            context = Context(incoming.codec.version)
+            context = Context(incoming.codec.version, incoming.client_id, self._host)
             answer = self._broker.serve(incoming.codec.handler, incoming.body, context)
-        except RequestError as wrong:
-            self._refuse(wrong)
+        except (RequestError, SeveredError) as wrong:
+            self.refuse(wrong)
         except Exception:  # noqa: BLE001 a mistake of ours ends one connection, not the broker
             _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
             self._transport.abort()
@@ -104,7 +108,8 @@ class Connection(asyncio.Protocol):
         self._respond(incoming, answer)
         self._advance()
 
-    def _refuse(self, wrong: Exception) -> None:
+    def refuse(self, wrong: Exception) -> None:
+        """Close the connection, for this reason."""
         _LOG.info("connection of %s closed: %s", self._peer(), wrong)
         self._frames.clear()
         self._transport.abort()
@@ -154,7 +159,12 @@ class LongPoll:
     def _attempt(self, *, expired: bool) -> None:
         if self._done:
             return
-        answer = self._broker.attempt(self._deferred, expired=expired)
+        try:
+            answer = self._broker.attempt(self._deferred, expired=expired)
+        except SeveredError as why:
+            self.cancel()
+            self._connection.refuse(why)
+            return
         if answer is not None:
             self.cancel()
             self._connection.poll_answered(self._incoming, answer)

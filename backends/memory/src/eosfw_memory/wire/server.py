@@ -27,6 +27,7 @@ class WireServer:
         self._connections: set[Connection] = set()
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
+        broker.upon_restart(self._drop)
         self._thread = runtime.spawn("eosfw-broker", self._run)
 
     def close(self) -> None:
@@ -35,6 +36,15 @@ class WireServer:
             self._loop.call_soon_threadsafe(self._stop.set)
         if not self._thread.join(_STOP_SECONDS):
             _LOG.warning("the embedded broker's thread did not end within %s s", _STOP_SECONDS)
+
+    def _drop(self) -> None:
+        """Drop every connection; any thread may ask."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._abort_all)
+
+    def _abort_all(self) -> None:
+        for connection in tuple(self._connections):
+            connection.abort()
 
     def _run(self) -> None:
         try:
@@ -55,8 +65,7 @@ class WireServer:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*others, return_exceptions=True)
         server.close()
-        for connection in tuple(self._connections):
-            connection.abort()
+        self._abort_all()
         # One more turn, so that aborted transports close their sockets.
         await asyncio.sleep(0)
 

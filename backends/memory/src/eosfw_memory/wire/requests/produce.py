@@ -20,6 +20,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
+from eosfw_memory.faults import points
 from eosfw_memory.log.batch import BatchHeader, read_header
 from eosfw_memory.verification import add_write, verify_write
 
@@ -58,8 +59,13 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
     header = read_header(records)
     if header.transactional:
         _check_transaction(broker, request.transactional_id, where, header, context.version)
+    armed = broker.faults.armed
+    if armed:
+        broker.faults.reach(points.before("append"), topic=where.topic)
     done = partition.log.append(records, broker.now_ms(), header)
     partition.changed()
+    if armed:
+        broker.faults.reach(points.after("append"), topic=where.topic)
     return {
         "index": where.partition,
         "error_code": Code.NONE,

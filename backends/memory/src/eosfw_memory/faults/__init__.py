@@ -1,0 +1,20 @@
+"""Make an embedded broker misbehave at a chosen moment, for tests."""
+
+from eosfw_memory.faults.board import Fault, Faults, Firing
+from eosfw_memory.faults.rules import Delay, Drop, Fail, Jump, Kill, Lose, Refuse, Repeat, Restart, Rule
+
+__all__ = [
+    "Delay",
+    "Drop",
+    "Fail",
+    "Fault",
+    "Faults",
+    "Firing",
+    "Jump",
+    "Kill",
+    "Lose",
+    "Refuse",
+    "Repeat",
+    "Restart",
+    "Rule",
+]

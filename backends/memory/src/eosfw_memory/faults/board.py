@@ -1,0 +1,261 @@
+"""Keep the faults of one broker; count what comes by; let them strike."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from eosfw.errors import ConfigError, Problem
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw.waiting import Runtime
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.deferred import Answer, Deferred, SeveredError
+from eosfw_memory.faults import points
+from eosfw_memory.faults.acting import Run, act
+from eosfw_memory.faults.checking import made
+from eosfw_memory.faults.describing import described, told
+from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
+from eosfw_memory.faults.scenes import Scene
+
+if TYPE_CHECKING:
+    from eosfw_memory.broker import Broker, Context, Handler
+
+_LOG = logging.getLogger(__name__)
+_NOBODY = Scene("")
+
+
+class StoppedError(Exception):
+    """The broker stops here, in the middle of its work."""
+
+    def __init__(self, down: float) -> None:
+        super().__init__("stopped by a fault")
+        self.down = down
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One time a fault struck."""
+
+    at_ms: int
+    """By the broker's clock."""
+    scene: Scene
+
+
+class Fault:
+    """One fault of a broker: what was asked for, whether it happened, to whom."""
+
+    def __init__(self, rule: Rule, runtime: Runtime) -> None:
+        self.rule = rule
+        self.seen = 0
+        """How many requests, or points, of its kind came by."""
+        self.firings: list[Firing] = []
+        self.answers: list[Answer | Deferred | None] = []
+        """What the broker answered to each copy of a repeated request."""
+        self._struck = runtime.event()
+        self._held: list[Callable[[], None]] = []
+        self._released = False
+
+    @property
+    def fired(self) -> bool:
+        """Whether it struck."""
+        return bool(self.firings)
+
+    def await_fired(self, timeout: float) -> Fault:
+        """Return once it struck; raise TimeoutError, saying what came by, if that takes more than `timeout` seconds."""
+        if not self._struck.wait(timeout):
+            raise TimeoutError(f"{self} within {timeout} s")
+        return self
+
+    def release(self) -> None:
+        """Let delayed requests arrive now, on this thread; those that it meets later are not held up any more."""
+        self._released = True
+        held, self._held = self._held, []
+        for arrive in held:
+            arrive()
+
+    def hold(self, arrive: Callable[[], None]) -> None:
+        """Keep a delayed request until the release."""
+        self._held.append(arrive)
+
+    def due(self, scene: Scene) -> bool:
+        """Count a scene of its kind; whether it is the turn of this one."""
+        if self._released or not scene.suits(self.rule):
+            return False
+        self.seen += 1
+        return self.rule.nth <= self.seen < self.rule.nth + self.rule.times
+
+    def strike(self, scene: Scene, now_ms: int) -> None:
+        """Take note that it happens now."""
+        self.firings.append(Firing(now_ms, scene))
+        self._struck.set()
+        _LOG.info("%s", self)
+
+    def __str__(self) -> str:
+        return f"fault {described(self.rule)}: {told(self)}"
+
+
+class Faults:
+    """The faults of one broker. Everything but `add`, `report` and `close` is called by the broker, under its lock."""
+
+    def __init__(self, broker: Broker, lock: AbstractContextManager[object], runtime: Runtime) -> None:
+        self.armed = False
+        """Whether there is any: all that a broker without faults ever looks at."""
+        self._broker = broker
+        self._runtime = runtime
+        self._lock = lock
+        self.may_kill = False
+        """Whether the process is the broker's own, so that `kill` hits nobody else."""
+        self._faults: tuple[Fault, ...] = ()
+        self._closed = runtime.event()
+        self._scene = _NOBODY
+        self._up_at = 0.0
+        self._jumped = False
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(self._faults)
+
+    # --- for whoever asks for faults; any thread
+
+    def add(self, what: Rule | str, **fields: object) -> Fault:
+        """Have something go wrong: a rule, or its name with its fields; ConfigError when there is no such thing."""
+        rule = made(what, fields)
+        if isinstance(rule, Kill) and not self.may_kill:
+            why = "this broker has no process of its own; use restart, or run `eosfw broker --faults FILE`"
+            raise ConfigError(Problem("kill", why))
+        fault = Fault(rule, self._runtime)
+        with self._lock:
+            self._faults += (fault,)
+            self.armed = True
+        return fault
+
+    def remove(self, fault: Fault) -> None:
+        """Let a fault strike no more; what it holds up goes on."""
+        with self._lock:
+            self._faults = tuple(one for one in self._faults if one is not fault)
+            self.armed = bool(self._faults)
+        fault.release()
+
+    def unfired(self) -> list[Fault]:
+        """Those that never struck: a test that asked for them shows nothing."""
+        return [fault for fault in self._faults if not fault.fired]
+
+    def report(self) -> list[str]:
+        """Of every fault, whether it struck: when, whom."""
+        return [str(fault) for fault in self._faults]
+
+    def close(self) -> None:
+        """Wait for nothing any more; what is under way never arrives."""
+        self._closed.set()
+
+    # --- for the broker
+
+    def around(self, handler: Handler) -> Handler:
+        """A handler that serves the way the faults want it."""
+        return lambda _, request, context: self.serve(handler, request, context)
+
+    def serve(self, handler: Handler, request: Any, context: Context) -> Answer | Deferred | None:
+        """Serve a request the way the faults want it."""
+        if self.down:
+            raise SeveredError("the broker is down")
+        name = points.name_of(handler.__module__)
+        scene = Scene.of(name, request, context)
+        run: Run = partial(self._observed, handler, request, context, scene)
+        for fault in reversed(self._due(scene, "request", name)):
+            run = partial(act, fault, run, name, request, self)
+        return self.stoppable(run)
+
+    def stoppable(self, run: Run) -> Answer | Deferred | None:
+        """Do something in whose midst the broker may stop."""
+        try:
+            return run()
+        except StoppedError as stopped:
+            self.stop(stopped)
+            raise SeveredError("the broker stopped") from None
+
+    def reach(
+        self,
+        point: str,
+        *,
+        transactional_id: str | None = None,
+        topic: str | None = None,
+        producer: ProducerIdAndEpoch | None = None,
+    ) -> None:
+        """Be at a point: may raise StoppedError, or KafkaError for a write that is refused."""
+        if producer is not None:
+            known = self._broker.coordinator.transactions()
+            whose = producer.producer_id
+            transactional_id = next((one.transactional_id for one in known if one.producer_id == whose), None)
+        for fault in self._due(self._scene.at(point, transactional_id, topic), "at", point):
+            self._happen(fault.rule)
+
+    def stop(self, stopped: StoppedError) -> None:
+        """Stop the broker as a point asked for; let it start anew."""
+        self._up_at = self._runtime.now() + stopped.down
+        self._broker.restart()
+        if stopped.down:
+            self.later(stopped.down, self._broker.settle)
+
+    @property
+    def down(self) -> bool:
+        """Whether the broker is away."""
+        return self._up_at > 0.0 and self._runtime.now() < self._up_at
+
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something in a while, unless the broker is closed by then."""
+
+        def wait() -> None:
+            if not self._closed.wait(seconds):
+                action()
+
+        self._runtime.spawn("eosfw-fault", wait)
+
+    def act(self, run: Callable[[], None]) -> None:
+        """Do something at a moment of nobody's asking, as if it were a request."""
+        self._broker.act(run)
+
+    def settle(self) -> None:
+        """Let the markers be written now that would be written behind the answer."""
+        self._broker.settle()
+
+    # --- inside
+
+    def _observed(self, handler: Handler, request: Any, context: Context, scene: Scene) -> Answer | Deferred | None:
+        outside, self._scene = self._scene, scene
+        try:
+            self.reach(points.before(scene.what))
+            self._run_out()
+            answer = handler(self._broker, request, context)
+            self.reach(points.after(scene.what))
+            self._run_out()
+        finally:
+            self._scene = outside
+        return answer
+
+    def _run_out(self) -> None:
+        """Between two steps of the broker's work, never within one: see what ran out with a jump of the clock."""
+        if self._jumped:
+            self._jumped = False
+            self._broker.sweep()
+
+    def _due(self, scene: Scene, field: str, name: str) -> list[Fault]:
+        due = [fault for fault in self._faults if getattr(fault.rule, field, None) == name and fault.due(scene)]
+        for fault in due:
+            fault.strike(scene, self._broker.now_ms())
+        return due
+
+    def _happen(self, rule: Rule) -> None:
+        if isinstance(rule, Restart):
+            raise StoppedError(rule.down)
+        if isinstance(rule, Refuse):
+            raise KafkaError(Code[rule.code], "refused by a fault")
+        if isinstance(rule, Kill):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if isinstance(rule, Jump):
+            self._broker.jump(rule.seconds)
+            self._jumped = True

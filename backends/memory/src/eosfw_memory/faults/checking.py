@@ -1,0 +1,72 @@
+"""Turn words into rules; say of a wrong one which was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, Final
+
+from eosfw.config.definition import nearest
+from eosfw.errors import ConfigError, Problem
+from eosfw_memory.codes import Code
+from eosfw_memory.faults import points
+from eosfw_memory.faults.rules import KINDS, Rule
+
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "nth": (int,),
+    "times": (int,),
+    "copies": (int,),
+    "seconds": (int, float),
+    "down": (int, float),
+    "silent": (bool,),
+}
+"""What is no text."""
+_LEAST: Final = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0}
+
+
+def made(what: Rule | str, given: Mapping[str, object]) -> Rule:
+    """The rule that is meant; raise ConfigError with every problem."""
+    if not isinstance(what, str):
+        given = {field.name: getattr(what, field.name) for field in fields(what)} | dict(given)
+        what = what.kind
+    kind = KINDS.get(what)
+    if kind is None:
+        raise ConfigError(Problem("kind", _unknown("fault", what, KINDS)))
+    known = {field.name: field for field in fields(kind)}
+    problems = [Problem(name, _unknown(f"field of {what}", name, known)) for name in given if name not in known]
+    missing = [name for name, field in known.items() if field.default is MISSING and given.get(name) is None]
+    problems += [Problem(name, f"{what} does not say which") for name in missing]
+    for name, value in given.items():
+        optional = name in known and known[name].default is None
+        if name in known and not (value is None and (optional or name in missing)):
+            problems += [Problem(name, why) for why in _wrong(name, value)]
+    if problems:
+        raise ConfigError(*problems)
+    return kind(**given)  # type: ignore[arg-type]
+
+
+def _wrong(name: str, value: Any) -> Iterable[str]:
+    expected = _TYPES.get(name, (str,))
+    if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
+        yield f"{value!r} is no {' or '.join(kind.__name__ for kind in expected)}"
+    elif name in _LEAST and value < _LEAST[name]:
+        yield f"{value} is less than {_LEAST[name]}"
+    elif name in _NAMES:
+        known = list(_NAMES[name]())
+        if value not in known:
+            yield _unknown(name, value, known)
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    folded = {one.lower().replace("_", "-"): one for one in known}
+    near = nearest(name.lower().replace("_", "-"), folded)
+    meant = f"; did you mean {folded[near]!r}?" if near else "."
+    return f"there is no {what} {name!r}{meant} There are: {', '.join(known)}"
+
+
+_NAMES: Final = {
+    "request": points.requests,
+    "at": points.points,
+    "code": lambda: [code.name for code in Code],
+}

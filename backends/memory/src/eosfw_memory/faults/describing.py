@@ -1,0 +1,55 @@
+"""Put a fault in words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eosfw_memory.faults.board import Fault, Firing
+    from eosfw_memory.faults.rules import Rule
+    from eosfw_memory.faults.scenes import Scene
+
+_WHOM = ("client_id", "transactional_id", "group_id", "topic")
+
+
+def described(rule: Rule) -> str:
+    """What was asked for: `lose EndTxn, 2nd, transactional_id=orders-0`."""
+    what: Any = getattr(rule, "request", None) or getattr(rule, "at", None)
+    which = "every" if rule.nth == 1 and rule.times >= 2**31 - 1 else _ordinals(rule.nth, rule.times)
+    whom = [f"{name}={value}" for name in _WHOM if (value := getattr(rule, name)) is not None]
+    return ", ".join([f"{rule.kind} {what}", which, *whom])
+
+
+def told(fault: Fault) -> str:
+    """Whether it happened, when, to whom; if it did not, how near it came."""
+    if fault.firings:
+        return f"fired {'; '.join(map(_firing, fault.firings))}"
+    if fault.seen:
+        return f"never fired: only {fault.seen} of the {fault.rule.nth} it waits for came by"
+    return "never fired: nothing of the kind came by"
+
+
+def _firing(firing: Firing) -> str:
+    when = datetime.fromtimestamp(firing.at_ms / 1000, UTC)
+    return f"at {when:%H:%M:%S}.{firing.at_ms % 1000:03} ({_scene(firing.scene)})"
+
+
+def _scene(scene: Scene) -> str:
+    known = {
+        "client": (scene.client_id,) if scene.client_id else (),
+        "transactional id": scene.transactional_ids,
+        "group": scene.group_ids,
+        "topic": scene.topics,
+    }
+    whom = [f"{name} {', '.join(dict.fromkeys(values))}" for name, values in known.items() if values]
+    return "; ".join([scene.what, *whom])
+
+
+def _ordinals(nth: int, times: int) -> str:
+    return _ordinal(nth) if times == 1 else f"{_ordinal(nth)} to {_ordinal(nth + times - 1)}"
+
+
+def _ordinal(number: int) -> str:
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"

@@ -1,0 +1,72 @@
+"""Name the points of the broker's work at which a fault can strike."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from eosfw_memory.coordinators.states import TransactionState
+
+if TYPE_CHECKING:
+    from eosfw_memory.coordinators.metadata import TransactionMetadata
+
+_S = TransactionState
+WRITES: Final = MappingProxyType(
+    {
+        "append": "record batches of a client are appended to a partition",
+        "empty": "the transaction log takes in that an id has a new holder",
+        "ongoing": "the transaction log takes in that a transaction touches more partitions",
+        "prepare": "the transaction log takes in that a transaction will commit, or abort",
+        "marker": "a marker is written into one partition of a transaction that was decided",
+        "complete": "the transaction log takes in that every marker is written",
+        "forget": "the transaction log takes in that an id has expired",
+    }
+)
+"""What the broker writes; each has a point before it and a point after it."""
+
+OF_STATE: Final = MappingProxyType(
+    {
+        _S.EMPTY: "empty",
+        _S.ONGOING: "ongoing",
+        _S.PREPARE_COMMIT: "prepare",
+        _S.PREPARE_ABORT: "prepare",
+        _S.COMPLETE_COMMIT: "complete",
+        _S.COMPLETE_ABORT: "complete",
+    }
+)
+"""The write that takes a transactional id into a state."""
+
+
+@cache
+def requests() -> dict[str, int]:
+    """Every request the broker serves, by its name in Kafka's protocol."""
+    from eosfw_memory.wire.routes import ROUTES
+
+    return {name_of(route.module): route.key for route in ROUTES.values()}
+
+
+@cache
+def name_of(module: str) -> str:
+    """What Kafka's protocol calls the request that a module answers: `...end_txn` is `EndTxn`."""
+    return "".join(word.capitalize() for word in module.rpartition(".")[2].split("_"))
+
+
+def of_change(after: TransactionMetadata | None) -> str:
+    """What is written when the transaction log takes this in."""
+    return "forget" if after is None else OF_STATE[after.state]
+
+
+def before(what: str) -> str:
+    """The point before a write, or before a request has any effect."""
+    return f"before-{what}"
+
+
+def after(what: str) -> str:
+    """The point after a write, or after the effect of a request, before its answer."""
+    return f"after-{what}"
+
+
+def points() -> list[str]:
+    """Every point there is."""
+    return [side(what) for what in (*WRITES, *requests()) for side in (before, after)]

@@ -1,0 +1,124 @@
+"""Say what shall go wrong, at which moment, to whom."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """The nth time, counted from when the fault was added over what the other fields let through."""
+
+    _: KW_ONLY
+    nth: int = 1
+    times: int = 1
+    """How often from then on."""
+    client_id: str | None = None
+    transactional_id: str | None = None
+    group_id: str | None = None
+    topic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _OnRequest(_Moment):
+    """Something happens to a request; `request` is its name in Kafka's protocol, such as `EndTxn`."""
+
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class _AtPoint(_Moment):
+    """Something happens when the broker reaches a named point (`eosfw_memory.faults.points`)."""
+
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delay(_OnRequest):
+    """The request reaches the broker late: after `seconds`, or when the fault is released.
+
+    It takes effect then, whether or not its sender still waits.
+    """
+
+    kind: ClassVar[str] = "delay"
+    _: KW_ONLY
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drop(_OnRequest):
+    """The request is lost before it has any effect; the connection closes, or stays open if `silent`."""
+
+    kind: ClassVar[str] = "drop"
+    _: KW_ONLY
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lose(_OnRequest):
+    """The answer is lost after the request took effect; the connection closes, or stays open if `silent`."""
+
+    kind: ClassVar[str] = "lose"
+    _: KW_ONLY
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(_OnRequest):
+    """The request is delivered `copies` times; its sender gets the last answer, the fault's `answers` has them all."""
+
+    kind: ClassVar[str] = "repeat"
+    _: KW_ONLY
+    copies: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fail(_OnRequest):
+    """The request is refused, without effect, with an error code of Kafka's, such as `NOT_COORDINATOR`."""
+
+    kind: ClassVar[str] = "fail"
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse(_AtPoint):
+    """What the broker is about to write is refused with an error code of Kafka's, as by a disk that is full."""
+
+    kind: ClassVar[str] = "refuse"
+    code: str = "NOT_ENOUGH_REPLICAS"
+
+
+@dataclass(frozen=True, slots=True)
+class Restart(_AtPoint):
+    """The broker stops on the spot, is away for `down` seconds, and starts anew from its logs.
+
+    Every connection is dropped; nothing that was only in memory comes back.
+    """
+
+    kind: ClassVar[str] = "restart"
+    _: KW_ONLY
+    down: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kill(_AtPoint):
+    """The broker's process ends on the spot, as by SIGKILL; only for a broker that has a process of its own."""
+
+    kind: ClassVar[str] = "kill"
+
+
+@dataclass(frozen=True, slots=True)
+class Jump(_AtPoint):
+    """The broker's clock jumps ahead by `seconds`: whatever runs out by then runs out at once."""
+
+    kind: ClassVar[str] = "jump"
+    seconds: float
+
+
+Rule: TypeAlias = Delay | Drop | Lose | Repeat | Fail | Refuse | Restart | Kill | Jump
+
+KINDS: dict[str, type[Rule]] = {
+    rule.kind: rule for rule in (Delay, Drop, Lose, Repeat, Fail, Refuse, Restart, Kill, Jump)
+}
+"""Every rule by the word that names it in files and in tests."""

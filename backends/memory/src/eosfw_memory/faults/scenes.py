@@ -1,0 +1,85 @@
+"""See who asks for what, so that a fault strikes only whom it is meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from eosfw_memory.broker import Context
+    from eosfw_memory.faults.rules import Rule
+
+_TRANSACTION = 1
+"""The type of key by which FindCoordinator asks for a transactional id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One moment of the broker's work: what it is about, as far as a fault can tell."""
+
+    what: str
+    """A request by its name, or a point."""
+    client_id: str | None = None
+    transactional_ids: tuple[str, ...] = ()
+    group_ids: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, request: Any, context: Context) -> Self:
+        """The scene of a request."""
+        client_id = getattr(context, "client_id", None)
+        return cls(
+            name, client_id, tuple(_transactional_ids(request)), tuple(_groups(request)), tuple(_topics(request))
+        )
+
+    def at(self, point: str, transactional_id: str | None = None, topic: str | None = None) -> Scene:
+        """The scene at a point of the same request's work, with what is known better there."""
+        ids = self.transactional_ids if transactional_id is None else (transactional_id,)
+        return replace(self, what=point, transactional_ids=ids, topics=self.topics if topic is None else (topic,))
+
+    def suits(self, rule: Rule) -> bool:
+        """Whether a rule is about a scene like this."""
+        return (
+            rule.client_id in (None, self.client_id)
+            and (rule.transactional_id is None or rule.transactional_id in self.transactional_ids)
+            and (rule.group_id is None or rule.group_id in self.group_ids)
+            and (rule.topic is None or rule.topic in self.topics)
+        )
+
+
+def _transactional_ids(request: Any) -> Iterator[str]:
+    for name in ("transactional_id", "v3_and_below_transactional_id"):
+        if (found := getattr(request, name, None)) is not None:
+            yield found
+    yield from getattr(request, "transactional_ids", None) or ()
+    for each in getattr(request, "transactions", None) or ():
+        yield each.transactional_id
+    if getattr(request, "key_type", None) == _TRANSACTION:
+        yield from _keys(request)
+
+
+def _groups(request: Any) -> Iterator[str]:
+    if (found := getattr(request, "group_id", None)) is not None:
+        yield found
+    for each in getattr(request, "groups", None) or ():
+        yield getattr(each, "group_id", each)
+    if hasattr(request, "key_type") and request.key_type != _TRANSACTION:
+        yield from _keys(request)
+
+
+def _keys(request: Any) -> Iterator[str]:
+    if (found := getattr(request, "key", None)) is not None:
+        yield found
+    yield from getattr(request, "coordinator_keys", None) or ()
+
+
+def _topics(request: Any) -> Iterator[str]:
+    """The topics of a request; those it names by id only are not found."""
+    for where in ("topic_data", "topics", "v3_and_below_topics", "topic_names"):
+        for each in getattr(request, where, None) or ():
+            name = each if isinstance(each, str) else getattr(each, "name", None) or getattr(each, "topic", None)
+            if name is not None:
+                yield name
+    for each in getattr(request, "transactions", None) or ():
+        yield from (topic.name for topic in each.topics)
