@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +16,13 @@ if TYPE_CHECKING:
     from eosfw.pipeline import Control
 
 
+class Flush(Enum):
+    """What an acknowledgement waits for."""
+
+    OS = "os"
+    FSYNC = "fsync"
+
+
 def command(
     *,
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")] = (
@@ -23,12 +32,27 @@ def command(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Where clients find the broker; needed for a host other than loopback."),
     ] = None,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep everything in this directory; without it, in memory, of which nothing stays. What was "
+            "acknowledged survives the end of the process, however it ends.",
+        ),
+    ] = None,
+    flush: Annotated[
+        Flush,
+        typer.Option(
+            help="With os, acknowledged means handed to the operating system, as Kafka means it: it survives the "
+            "process, not a loss of power. With fsync it means on the disk; writers share each wait for it.",
+        ),
+    ] = Flush.OS,
     properties: Annotated[
         list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="A broker property; may be repeated.")
     ] = None,
     cluster: Annotated[str | None, typer.Option(help="Which cluster, where several are installed.")] = None,
 ) -> None:
-    """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM; what it holds lives in memory."""
+    """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM, in memory or from a directory."""
     from eosfw.cli.supervising import supervised
     from eosfw.waiting import ThreadRuntime
 
@@ -36,6 +60,11 @@ def command(
     settings["listeners"] = f"PLAINTEXT://{listener('--listen', listen)}"
     if advertised is not None:
         settings["advertised.listeners"] = f"PLAINTEXT://{listener('--advertised', advertised)}"
+    if data_dir is not None:
+        settings["log.dirs"] = str(data_dir)
+    if flush is Flush.FSYNC:
+        _need_directory(settings)
+        settings["log.flush.interval.messages"] = "1"
     try:
         supervised(lambda control: _serve(control, cluster, settings), ThreadRuntime())
     except InterruptedRunError:
@@ -51,6 +80,11 @@ def _serve(control: Control, cluster: str | None, settings: dict[str, str]) -> N
         say(f"listening on {serving.bootstrap_servers}")
         while not control.stopping:
             control.pause(3600.0)
+
+
+def _need_directory(settings: dict[str, str]) -> None:
+    if "log.dirs" not in settings:
+        raise ConfigError(Problem("--flush", "fsync needs files to wait for: give a directory with --data-dir"))
 
 
 def _pair(text: str) -> tuple[str, str]:
