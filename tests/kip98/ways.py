@@ -31,6 +31,8 @@ class Way:
 WAYS = (
     Way("confluent", "embedded"),
     Way("confluent", "real_kafka"),
+    Way("kafka-python", "embedded"),
+    Way("kafka-python", "real_kafka"),
     Way("memory", "embedded", {"eosfw.transport": "direct"}),
     Way("memory", "embedded", {"eosfw.transport": "socket"}),
     Way("memory", "real_kafka"),

@@ -14,6 +14,7 @@ PACKAGES = {
     "eosfw": ["eosfw", "eosfw_command"],
     "eosfw-memory": ["eosfw_memory"],
     "eosfw-confluent": ["eosfw_confluent"],
+    "eosfw-kafka-python": ["eosfw_kafka_python"],
     "eosfw-file": ["eosfw_file"],
     "eosfw-spark": ["eosfw_spark", "pyspark_eosfw"],
     "eosfw-demo": ["eosfw_demo"],
@@ -22,6 +23,7 @@ PACKAGES = {
 SHOWS = {
     "eosfw-memory": ("cluster", "memory"),
     "eosfw-confluent": ("backend", "confluent"),
+    "eosfw-kafka-python": ("backend", "kafka-python"),
     "eosfw-file": ("connector", "file"),
     "eosfw-spark": ("step engine", "spark"),
 }

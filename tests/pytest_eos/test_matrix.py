@@ -22,13 +22,19 @@ WORLDS = {
     "memory-socket": ("memory", "socket"),
     "confluent": ("confluent", None),
     "confluent-kafka": ("confluent", "real_kafka"),
+    "kafka-python": ("kafka-python", None),
+    "kafka-python-kafka": ("kafka-python", "real_kafka"),
     "memory-kafka": ("memory", "real_kafka"),
 }
 PROPERTIES = {"streams": 3, "until": 20}
 MANY = {**PROPERTIES, "tasks.max": 2}
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.kafka] * ("kafka" in name)) for name in WORLDS])
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.kafka] * (where == "real_kafka")) for name, (_, where) in WORLDS.items()
+    ]
+)
 def world(request):
     return WORLDS[request.param]
 

@@ -28,11 +28,15 @@ WORLDS = {
     "memory": ("memory", "embedded"),
     "confluent": ("confluent", "embedded"),
     "confluent-kafka": ("confluent", "real_kafka"),
+    "kafka-python": ("kafka-python", "embedded"),
     "memory-kafka": ("memory", "real_kafka"),
 }
 EVERYWHERE = pytest.mark.parametrize(
     "world",
-    [pytest.param(world, id=name, marks=[pytest.mark.kafka] * ("kafka" in name)) for name, world in WORLDS.items()],
+    [
+        pytest.param(world, id=name, marks=[pytest.mark.kafka] * (world[1] == "real_kafka"))
+        for name, world in WORLDS.items()
+    ],
 )
 pytestmark = [pytest.mark.timeout(180), pytest.mark.eos_clock("real")]
 

@@ -1,0 +1,294 @@
+"""Ask a cluster about its topics through kafka-python's protocol layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+from weakref import WeakSet
+
+from kafka import errors as kafka_errors
+from kafka.protocol.admin import CreateTopicsRequest, DescribeConfigsRequest
+from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
+from kafka.protocol.metadata import CoordinatorType
+
+from eosfw.errors import EosfwError, FatalError, IllegalStateError
+from eosfw.fates import RETRIABLE
+from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
+from eosfw.holders import open_transactions
+from eosfw.ids import TopicPartition
+from eosfw.kafka_codes import Code
+from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.transactions import (
+    EVERY_TRANSACTION,
+    ProducerState,
+    TransactionDescription,
+    TransactionFilters,
+    TransactionListing,
+)
+from eosfw_kafka_python.connection import ClosedError, Response
+from eosfw_kafka_python.errors import ADMIN, TRANSACTIONS, ours, translated
+from eosfw_kafka_python.fencing import Fencing
+from eosfw_kafka_python.introspection import Introspection
+from eosfw_kafka_python.routing import Routes, by_topic
+
+_TOPIC, _BROKER = 2, 4
+_EARLIEST, _LATEST = -2, -1
+_ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
+_PAUSE = 0.02
+_SETTLING = 0.3
+"""Seconds in which one broker may not yet know what another has created."""
+
+
+class KafkaPythonAdmin:
+    """An `Admin` with deadlines, which the library's own admin client lacks."""
+
+    def __init__(self, timeout: float, make_routes: Callable[[], Routes]) -> None:
+        self._timeout = timeout
+        self._make_routes = make_routes
+        self._routes = make_routes()
+        self._runtime = self._routes.runtime
+        self._fencing: WeakSet[Routes] = WeakSet()
+        self._closed = False
+
+    def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
+        with translated(ADMIN, self._what("list topics")):
+            answer = self._routes.metadata(topics, self._deadline())
+        return {each.name: len(each.partitions) for each in answer.topics if each.error_code == Code.NONE}
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        if not topics:
+            return
+        deadline = self._deadline()
+        with translated(ADMIN, self._what("create topics")):
+            self._create(topics, deadline)
+            ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
+            # A broker may lead a partition by the metadata before it answers for it.
+            self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, settled=deadline)
+
+    def topic_config(self, topic: str) -> Mapping[str, str]:
+        return self._config(_TOPIC, topic, f"describe topic {topic!r}")
+
+    def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED)
+
+    def end_offsets(
+        self, partitions: Collection[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        return self._offsets(partitions, _LATEST, isolation)
+
+    def fence_producers(
+        self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
+    ) -> FenceProducersResult:
+        deadline = self._deadline(options.timeout)
+        routes = self._make_routes()  # of its own: it goes on while this client is used for something else
+
+        def fence(result: FenceProducersResult) -> None:
+            self._fencing.add(routes)
+            try:
+                Fencing(routes).fence(result, deadline)
+            finally:
+                self._fencing.discard(routes)
+                routes.connection.close()
+
+        return FenceProducersResult.of(transactional_ids, self._runtime, fence)
+
+    def list_transactions(self, filters: TransactionFilters = EVERY_TRANSACTION) -> Sequence[TransactionListing]:
+        with translated(TRANSACTIONS, self._what("list transactions")):
+            return list(self._introspection().listed(filters))
+
+    def describe_transactions(
+        self, transactional_ids: Collection[str]
+    ) -> Mapping[str, TransactionDescription | EosfwError]:
+        with translated(TRANSACTIONS, self._what("describe transactions")):
+            return self._introspection().described(transactional_ids)
+
+    def describe_producers(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+        with translated(TRANSACTIONS, self._what("describe producers")):
+            return self._introspection().producers(partitions)
+
+    def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
+        with translated(TRANSACTIONS, self._what(f"abort a transaction in {partition}")):
+            return self._introspection().aborted(partition, start_offset)
+
+    def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
+        return open_transactions(self, partitions, self._runtime.wall())
+
+    def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        if not partitions:
+            return {}
+        what = self._what(f"list the offsets of group {group_id!r}")
+        with translated(ADMIN, what):
+            answer, _ = self._routes.ask_coordinator(
+                lambda: _offset_fetch(group_id, partitions),
+                (group_id, CoordinatorType.GROUP),
+                self._deadline(),
+                (ADMIN, _worst_fetch, what),
+            )
+        return {
+            TopicPartition(topic.name, each.partition_index): each.committed_offset
+            for topic in answer.groups[0].topics
+            for each in topic.partitions
+            if each.committed_offset >= 0
+        }
+
+    def max_transaction_timeout(self) -> float | None:
+        with translated(ADMIN, self._what("list brokers")):
+            brokers = self._routes.metadata([], self._deadline()).brokers
+        if not brokers:
+            return None
+        first = min(each.node_id for each in brokers)
+        try:
+            config = self._config(_BROKER, str(first), "describe a broker", first)
+        except ClosedError:
+            raise
+        except FatalError:
+            return None
+        text = config.get("transaction.max.timeout.ms")
+        return None if text is None else int(text) / 1000
+
+    def close(self) -> None:
+        self._closed = True
+        for routes in (self._routes, *self._fencing):
+            routes.connection.close()
+
+    # --- one call each
+
+    def _create(self, topics: Sequence[NewTopic], deadline: float) -> None:
+        def request() -> CreateTopicsRequest:
+            left = max(1, round((deadline - self._runtime.now()) * 1000))
+            return CreateTopicsRequest(
+                topics=[_creatable(topic) for topic in topics], timeout_ms=left, validate_only=False
+            )
+
+        while True:
+            answer = self._routes.connection.ask(request, deadline, once=True)
+            failed = next((each for each in answer.topics if each.error_code != Code.NONE), None)
+            if failed is None:
+                return
+            if failed.error_code not in RETRIABLE or not self._pause(deadline):
+                raise self._failure(failed, f"create topic {failed.name!r}")
+
+    def _config(self, kind: int, name: str, what: str, node: int | None = None) -> Mapping[str, str]:
+        def request() -> DescribeConfigsRequest:
+            wanted = DescribeConfigsRequest.DescribeConfigsResource(
+                resource_type=kind, resource_name=name, configuration_keys=None
+            )
+            return DescribeConfigsRequest(resources=[wanted], include_synonyms=False, include_documentation=False)
+
+        deadline = self._deadline()
+        with translated(ADMIN, self._what(what)):
+            while True:
+                found = self._routes.connection.ask(request, deadline, node).results[0]
+                if found.error_code == Code.NONE:
+                    return {each.name: each.value for each in found.configs if each.value is not None}
+                if found.error_code not in RETRIABLE or not self._pause(deadline):
+                    raise self._failure(found, what)
+
+    def _offsets(
+        self,
+        partitions: Collection[TopicPartition],
+        timestamp: int,
+        isolation: IsolationLevel,
+        settled: float | None = None,
+    ) -> Mapping[TopicPartition, int]:
+        """Ask the leaders until each has answered; until `settled` a partition may be unknown."""
+        deadline = self._deadline()
+        settled = min(deadline, self._runtime.now() + _SETTLING) if settled is None else settled
+        found: dict[TopicPartition, int] = {}
+        with translated(ADMIN, self._what("list offsets")):
+            while left := [one for one in partitions if one not in found]:
+                grouped, failed = self._routes.by_leader(left, deadline)
+                refused = dict(failed)
+                for node, ones in grouped.items():
+                    answer = self._routes.connection.ask(
+                        partial(_list_offsets, ones, timestamp, isolation), deadline, node
+                    )
+                    _take(answer, found, refused)
+                if refused:
+                    self._raise_unless_passing(refused, settled, deadline)
+        return found
+
+    def _raise_unless_passing(self, refused: Mapping[TopicPartition, int], settled: float, deadline: float) -> None:
+        for one, code in refused.items():
+            passing = code in RETRIABLE
+            if code == Code.UNKNOWN_TOPIC_OR_PARTITION:
+                passing = self._runtime.now() < settled
+            if not passing:
+                raise ours(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
+        if not self._pause(deadline):
+            one, code = next(iter(refused.items()))
+            raise ours(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
+
+    # --- inside
+
+    def _pause(self, deadline: float) -> bool:
+        if self._runtime.now() + _PAUSE >= deadline:
+            return False
+        self._runtime.sleep(_PAUSE)
+        return True
+
+    def _failure(self, answer: Response, what: str) -> EosfwError:
+        said = getattr(answer, "error_message", None)
+        error = kafka_errors.for_code(answer.error_code)(*([said] if said else []))
+        return ours(error, ADMIN, self._what(what))
+
+    def _introspection(self) -> Introspection:
+        return Introspection(self._routes, self._deadline())
+
+    def _deadline(self, timeout: float | None = None) -> float:
+        if self._closed:
+            raise IllegalStateError("this admin client is closed")
+        return self._runtime.now() + (timeout or self._timeout)
+
+    def _what(self, what: str) -> str:
+        return f"{what} at {self._routes.connection.servers}"
+
+
+def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
+    kind = CreateTopicsRequest.CreatableTopic
+    return kind(
+        name=topic.name,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        assignments=[],
+        configs=[kind.CreatableTopicConfig(name=name, value=value) for name, value in topic.config.items()],
+    )
+
+
+def _list_offsets(ones: Collection[TopicPartition], timestamp: int, isolation: IsolationLevel) -> ListOffsetsRequest:
+    kind = ListOffsetsRequest.ListOffsetsTopic
+    topics: dict[str, list[Any]] = {}
+    for topic, number in ones:
+        each = kind.ListOffsetsPartition(partition_index=number, current_leader_epoch=-1, timestamp=timestamp)
+        topics.setdefault(topic, []).append(each)
+    said = [kind(name=name, partitions=each) for name, each in topics.items()]
+    # Before version 2 the isolation would be lost on the way, in silence.
+    return ListOffsetsRequest(replica_id=-1, isolation_level=_ISOLATION[isolation], topics=said, min_version=2)
+
+
+def _take(answer: Response, found: dict[TopicPartition, int], refused: dict[TopicPartition, int]) -> None:
+    for topic in answer.topics:
+        for each in topic.partitions:
+            one = TopicPartition(topic.name, each.partition_index)
+            if each.error_code == Code.NONE:
+                found[one] = each.offset
+            else:
+                refused[one] = each.error_code
+
+
+def _offset_fetch(group_id: str, partitions: Collection[TopicPartition]) -> OffsetFetchRequest:
+    kind = OffsetFetchRequest.OffsetFetchRequestGroup
+    topics = by_topic(partitions)
+    asked = [kind.OffsetFetchRequestTopics(name=name, partition_indexes=each) for name, each in topics.items()]
+    return OffsetFetchRequest(
+        groups=[kind(group_id=group_id, topics=asked)], require_stable=True, min_version=8, max_version=8
+    )
+
+
+def _worst_fetch(answer: Response) -> int:
+    group = answer.groups[0]
+    codes = (each.error_code for topic in group.topics for each in topic.partitions if each.error_code)
+    return int(group.error_code or next(codes, Code.NONE))

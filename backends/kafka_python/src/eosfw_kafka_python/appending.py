@@ -1,0 +1,130 @@
+"""Choose partitions as Java does; put records where the library's sender takes them from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any
+
+from kafka import KafkaProducer
+from kafka import TopicPartition as KafkaPartition
+from kafka.partitioner.default import murmur2
+
+from eosfw.errors import RecordTooLargeError, UnknownTopicOrPartitionError
+from eosfw.records import Headers, ProducerBatch, ProducerRecord
+from eosfw_kafka_python import inside
+
+_OVERHEAD = 82
+"""Bytes that a record may take beside its key, value and headers, with those of its batch."""
+
+
+class _Pairs(list[tuple[str, bytes | None]]):
+    """Headers that the library writes without counting them: it cannot count a header without value."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class Appender:
+    """Hands records of one producer over, in the order they come."""
+
+    def __init__(self, client: KafkaProducer, patience: float, largest: int) -> None:
+        self._client = client
+        self._patience = patience
+        self._largest = largest
+        self._append = inside.accumulator(client).append
+        self._wake = inside.sender(client).wakeup
+        self._turns: dict[str, int] = {}
+
+    def record(self, record: ProducerRecord) -> list[Any]:
+        """Hand over one record; gives its future, as a list."""
+        batch = ProducerBatch(
+            record.topic,
+            [record.value],
+            None if record.key is None else [record.key],
+            record.partition,
+            None if record.timestamp is None else [record.timestamp],
+            [record.headers] if record.headers else None,
+        )
+        return self.batch(batch)
+
+    def batch(self, batch: ProducerBatch) -> list[Any]:
+        """Hand over many records; gives their futures."""
+        self._refuse_too_large(batch)
+        known = sorted(inside.partitions(self._client, batch.topic, self._patience))
+        if batch.partition is not None:
+            self._refuse_missing(batch, known)
+            return self._same_place(batch, KafkaPartition(batch.topic, batch.partition))
+        return self._by_key(batch, known)
+
+    def _same_place(self, batch: ProducerBatch, where: KafkaPartition) -> list[Any]:
+        inside.enlist(self._client, where)
+        append, futures, wake = self._append, [], False
+        for value, key, stamp, headers in _columns(batch):
+            future, full, fresh, _ = append(where, stamp, key, value, headers)
+            futures.append(future)
+            if full or fresh:
+                wake = True
+                self._wake()
+        if wake:
+            self._wake()
+        return futures
+
+    def _by_key(self, batch: ProducerBatch, known: list[int]) -> list[Any]:
+        places: dict[bytes, KafkaPartition] = {}
+        futures = []
+        for value, key, stamp, headers in _columns(batch):
+            if key is None:
+                futures.append(self._sticky(batch.topic, known, (stamp, key, value, headers)))
+                continue
+            where = places.get(key)
+            if where is None:
+                where = KafkaPartition(batch.topic, known[(murmur2(key) & 0x7FFFFFFF) % len(known)])
+                places[key] = where
+                inside.enlist(self._client, where)
+            future, full, fresh, _ = self._append(where, stamp, key, value, headers)
+            futures.append(future)
+            if full or fresh:
+                self._wake()
+        return futures
+
+    def _sticky(self, topic: str, known: list[int], said: tuple[Any, ...]) -> Any:
+        """A record without a key goes where the last one went, until that batch is full (KIP-480)."""
+        turn = self._turns.get(topic, 0)
+        where = KafkaPartition(topic, known[turn % len(known)])
+        inside.enlist(self._client, where)
+        future, full, fresh, refused = self._append(where, *said, abort_on_new_batch=True)
+        if refused:
+            self._turns[topic] = turn + 1
+            where = KafkaPartition(topic, known[(turn + 1) % len(known)])
+            inside.enlist(self._client, where)
+            future, full, fresh, _ = self._append(where, *said)
+        if full or fresh:
+            self._wake()
+        return future
+
+    def _refuse_missing(self, batch: ProducerBatch, known: list[int]) -> None:
+        if batch.partition not in known:
+            inside.look_again(self._client)
+            raise UnknownTopicOrPartitionError(
+                f"there is no partition {batch.partition} of topic {batch.topic!r}, which has {len(known)}"
+            )
+
+    def _refuse_too_large(self, batch: ProducerBatch) -> None:
+        columns = (batch.values, batch.keys or ())
+        most = sum(max((len(each) for each in column if each is not None), default=0) for column in columns)
+        if most + _OVERHEAD > self._largest:
+            raise RecordTooLargeError(
+                f"a record for topic {batch.topic!r} takes {most} bytes; max.request.size is {self._largest}"
+            )
+
+
+def _columns(batch: ProducerBatch) -> Iterable[tuple[Any, ...]]:
+    keys = repeat(None) if batch.keys is None else batch.keys
+    stamps = repeat(None) if batch.timestamps is None else batch.timestamps
+    headers: Iterable[list[Any]] = repeat([]) if batch.headers is None else map(_pairs, batch.headers)
+    return zip(batch.values, keys, stamps, headers, strict=False)
+
+
+def _pairs(headers: Headers) -> list[Any]:
+    return _Pairs(headers)

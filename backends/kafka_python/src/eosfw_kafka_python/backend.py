@@ -1,0 +1,127 @@
+"""Reach a Kafka cluster through kafka-python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+from weakref import WeakSet
+
+from eosfw.capabilities import Capabilities
+from eosfw.errors import ConfigError, Problem
+from eosfw.protocols import IsolationLevel
+from eosfw.waiting import Runtime
+from eosfw_kafka_python.admin import KafkaPythonAdmin
+from eosfw_kafka_python.connection import Connection
+from eosfw_kafka_python.producer import KafkaPythonProducer, ProducerSettings
+from eosfw_kafka_python.properties import Client, check, number, seconds, translate
+from eosfw_kafka_python.reader import KafkaPythonReader
+from eosfw_kafka_python.routing import Routes
+
+_MAX_BLOCK = 60.0
+_API_TIMEOUT = 30.0
+_BUFFER = 268_435_456
+_LARGEST = 1_048_576
+
+
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+T = TypeVar("T", bound=_Closable)
+
+
+class KafkaPythonBackend:
+    """A `Backend` over kafka-python."""
+
+    name: ClassVar[str] = "kafka-python"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        transactions=True,
+        read_committed=True,
+        batch_headers=True,
+        fence_by_init_producer_id=True,
+        describe_transactions=True,
+        abort_transactions=True,
+    )
+
+    def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
+        self._properties = dict(properties)
+        self._runtime = runtime
+        self._made: WeakSet[_Closable] = WeakSet()
+
+    @classmethod
+    def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
+        check(properties)
+        for client in (Client.PRODUCER, Client.CONSUMER, Client.ADMIN):
+            translate(properties, client)
+        return cls(properties, runtime)
+
+    def producer(
+        self,
+        transactional_id: str | None,
+        *,
+        transaction_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> KafkaPythonProducer:
+        given = self._layered(properties)
+        config = translate(self._properties, Client.PRODUCER, properties)
+        if transactional_id is not None:
+            config |= _transactional(transactional_id, transaction_timeout, given)
+        settings = ProducerSettings(
+            transactional_id,
+            seconds(given, "max.block.ms", _MAX_BLOCK),
+            number(given, "max.request.size", _LARGEST),
+            number(given, "buffer.memory", _BUFFER),
+        )
+        connection = self._connection(config, given)
+        return self._keep(KafkaPythonProducer(_fitting(config), settings, connection))
+
+    def reader(
+        self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
+    ) -> KafkaPythonReader:
+        config = {**translate(self._properties, Client.CONSUMER, properties), "isolation_level": isolation.value}
+        connection = self._connection(config, self._layered(properties))
+        return self._keep(KafkaPythonReader(config, connection, headers=headers))
+
+    def admin(self, properties: Mapping[str, str] | None = None) -> KafkaPythonAdmin:
+        timeout = seconds(self._layered(properties), "default.api.timeout.ms", _API_TIMEOUT)
+        config, given = translate(self._properties, Client.ADMIN, properties), self._layered(properties)
+        return self._keep(KafkaPythonAdmin(timeout, lambda: Routes(self._connection(config, given))))
+
+    def close(self) -> None:
+        for made in list(self._made):
+            made.close()
+
+    def _connection(self, config: Mapping[str, Any], given: Mapping[str, str]) -> Connection:
+        return Connection(config, given["bootstrap.servers"], self._runtime)
+
+    def _layered(self, properties: Mapping[str, str] | None) -> Mapping[str, str]:
+        return {**self._properties, **(properties or {})}
+
+    def _keep(self, made: T) -> T:
+        self._made.add(made)
+        return made
+
+
+def _transactional(transactional_id: str, timeout: float, given: Mapping[str, str]) -> dict[str, Any]:
+    # Delivery is to fail before its transaction does; Java waits for ever (ruling 10).
+    delivery = min(timeout, seconds(given, "delivery.timeout.ms", timeout))
+    return {
+        "transactional_id": transactional_id,
+        "transaction_timeout_ms": round(timeout * 1000),
+        "delivery_timeout_ms": round(delivery * 1000),
+        "enable_idempotence": True,
+        "acks": "all",
+    }
+
+
+def _fitting(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, without what the library refuses of it together, said before it is made."""
+    in_flight = config.get("max_in_flight_requests_per_connection", 5)
+    if config.get("enable_idempotence", True) and in_flight > 5:
+        raise ConfigError(
+            Problem("", f"max.in.flight.requests.per.connection is {in_flight}; a producer keeps order up to 5 alone")
+        )
+    linger = min(config["linger_ms"], config["delivery_timeout_ms"] // 2)
+    # One attempt may not take longer than all of them.
+    request = max(1, min(config["request_timeout_ms"], config["delivery_timeout_ms"] - linger))
+    return {**config, "linger_ms": linger, "request_timeout_ms": request}

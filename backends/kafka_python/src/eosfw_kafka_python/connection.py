@@ -1,0 +1,173 @@
+"""Reach a cluster within a deadline, through kafka-python's protocol layer."""
+# ruff: noqa: SLF001 - the library offers its protocol layer behind one underscore: `client._manager`.
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka import errors as kafka_errors
+from kafka.net.compat import KafkaNetClient
+
+from eosfw.errors import (
+    ClusterUnavailableError,
+    ConfigError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    IndefiniteOutcomeError,
+    Problem,
+)
+from eosfw.waiting import Runtime
+from eosfw_kafka_python.sockets import DIRECT
+
+LOG = logging.getLogger("kafka")
+if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
+    # Whatever matters of its warnings is raised by a call, or retried: where they are shown, users would read both.
+    LOG.setLevel(logging.CRITICAL + 1)
+
+_SLICE = 0.2
+"""Seconds one wait may last, so that close() soon frees whoever waits."""
+_PAUSE, _LONGEST_PAUSE = 0.01, 0.1
+_STOPPING = 1.0
+_MANY = 1_000
+"""Requests that may be under way on one connection; at its limit the library refuses more, though it could wait."""
+Request = Any
+Response = Any
+
+
+class ClosedError(FatalError):
+    """Another thread closed what this call waited in."""
+
+
+class Connection:
+    """One client of a cluster, made when it is first needed; several threads may ask through it."""
+
+    def __init__(self, config: Mapping[str, Any], servers: str, runtime: Runtime) -> None:
+        self.servers = servers
+        self.runtime = runtime
+        self._config = {**config, "proxy_url": DIRECT}
+        self._client: KafkaNetClient | None = None
+        self._closed = False
+
+    def client(self, deadline: float, **more: Any) -> KafkaNetClient:
+        """A client that has met its cluster; nobody drives its event loop yet."""
+        try:
+            client = KafkaNetClient(**{**more, **self._config})
+        except (ValueError, kafka_errors.KafkaError) as why:
+            raise ConfigError(Problem("the kafka-python backend", str(why))) from why
+        try:
+            self._meet(client, deadline)
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+    def ask(
+        self, request: Callable[[], Request], deadline: float, node: int | str | None = None, *, once: bool = False
+    ) -> Response:
+        """Send a request until it is answered; ClusterUnavailableError at the deadline.
+
+        Without a node any broker is asked. What may be done `once` only is not repeated when its answer is lost.
+        """
+        manager, pause = self._manager(deadline), _PAUSE
+        while True:
+            asked = request()
+            try:
+                left = max(1.0, (deadline - self.runtime.now()) * 1000)
+                return self._await(manager.call_soon(manager.send, asked, node, left), deadline)
+            except kafka_errors.KafkaError as why:
+                sent = not isinstance(why, (kafka_errors.NodeNotReadyError, kafka_errors.UnknownBrokerIdError))
+                if once and sent:
+                    raise IndefiniteOutcomeError(
+                        f"{asked.name} at {self.servers}: {why}; it may have happened"
+                    ) from why
+                unavailable = isinstance(why, (kafka_errors.RetriableError, kafka_errors.UnknownBrokerIdError))
+                if not unavailable:
+                    raise
+                if self.runtime.now() + pause >= deadline:
+                    raise self._unreachable(why) from why
+            self.runtime.sleep(pause)
+            pause = min(_LONGEST_PAUSE, pause * 2)
+
+    def ask_each(self, requests: Mapping[str, Request], deadline: float, node: int | str) -> Mapping[str, Any]:
+        """Send many requests side by side; each is answered by a response or by the library's error."""
+        manager = self._manager(deadline)
+        left = max(1.0, (deadline - self.runtime.now()) * 1000)
+        futures = {name: manager.call_soon(manager.send, each, node, left) for name, each in requests.items()}
+        found: dict[str, Any] = {}
+        for name, future in futures.items():
+            try:
+                found[name] = self._await(future, deadline)
+            except kafka_errors.KafkaError as why:
+                found[name] = why
+        return found
+
+    def learn(self, metadata: Response) -> None:
+        """Take note of brokers, so that they can be asked by their numbers."""
+        if self._client is not None:
+            self._client.cluster.update_metadata(metadata)
+
+    def meet_coordinator(self, found: Response, kind: int, key: str) -> str:
+        """Take note of a coordinator; give the name to ask it by."""
+        if self._client is None:
+            raise IllegalStateError("nobody was asked for a coordinator yet")
+        return str(self._client.cluster.add_coordinator(found, kind, key))
+
+    def close(self) -> None:
+        """Let go; whoever waits raises."""
+        self._closed = True
+        client, self._client = self._client, None
+        if client is not None:
+            part(client)
+
+    # --- inside
+
+    def _manager(self, deadline: float) -> Any:
+        if self._closed:
+            raise IllegalStateError("this client is closed")
+        if self._client is None:
+            client = self.client(deadline, max_in_flight_requests_per_connection=_MANY)
+            client._net.start()
+            self._client = client
+        return self._client._manager
+
+    def _meet(self, client: KafkaNetClient, deadline: float) -> None:
+        left = max(1.0, (deadline - self.runtime.now()) * 1000)
+        met = client._manager.bootstrap_async(left)
+        while not met.is_done:
+            if self._closed:
+                raise ClosedError(f"closed while it waited for {self.servers}")
+            if self.runtime.now() >= deadline:
+                break
+            wait = min(_SLICE, max(0.001, deadline - self.runtime.now()))
+            client.poll(timeout_ms=wait * 1000, future=met)
+        if not met.succeeded():
+            refused = next(iter(client._manager._auth_failures.values()), None)
+            raise self._unreachable(refused or met.exception)
+
+    def _await(self, future: Any, deadline: float) -> Response:
+        done = self.runtime.event()
+        future.add_both(lambda _: done.set())
+        while not done.wait(min(_SLICE, max(0.001, deadline - self.runtime.now()))):
+            if self._closed:
+                raise ClosedError(f"closed while it waited for {self.servers}")
+            if self.runtime.now() >= deadline:
+                raise kafka_errors.KafkaTimeoutError("no answer")
+        if future.exception is not None:
+            raise future.exception
+        return future.value
+
+    def _unreachable(self, why: BaseException | None) -> EosfwError:
+        seen = f" (last seen: {why})" if why is not None else ""
+        return ClusterUnavailableError(
+            f"no broker answered at {self.servers}{seen}; is the cluster running, is bootstrap.servers right?"
+        )
+
+
+def part(client: KafkaNetClient) -> None:
+    """Close a client with its thread, for which we wait a moment, never for ever."""
+    client._manager.close()
+    client._net.stop(timeout_ms=_STOPPING * 1000)
+    client.close()

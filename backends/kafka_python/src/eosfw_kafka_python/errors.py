@@ -1,0 +1,98 @@
+"""Give each error of kafka-python its fate, call by call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from kafka import errors as kafka_errors
+
+from eosfw import fates as shared
+from eosfw.errors import (
+    AbortableError,
+    ClusterUnavailableError,
+    ConfigError,
+    DamagedDataError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    Problem,
+)
+from eosfw.fates import Fates
+
+_RETRIABLE = kafka_errors.RetriableError
+_NAMELESS: Mapping[type[Exception], type[EosfwError]] = {
+    # What it makes of an old generation, or of an unknown member, of a consumer group.
+    kafka_errors.CommitFailedError: AbortableError,
+    kafka_errors.TransactionAbortedError: AbortableError,
+    kafka_errors.LogTruncationError: DamagedDataError,
+    kafka_errors.KafkaConfigurationError: ConfigError,
+}
+"""Errors of its own, for which Kafka has no code."""
+_CODE = re.compile(r"\[Error (-?\d+)\]")
+
+INIT = shared.INIT
+BEGIN = shared.END.plus(shared.MISSING, shared.RECORDS)
+SEND = shared.PRODUCE.plus(shared.MISSING, retriable=AbortableError)
+DELIVERY = shared.DELIVERY.plus(shared.MISSING)
+FLUSH = COMMIT = shared.END.plus(shared.MISSING, shared.RECORDS)
+"""What became of records surfaces here."""
+SEND_OFFSETS = shared.OFFSETS.plus(shared.MISSING)
+ABORT = shared.END
+READ = shared.READ.plus(shared.MISSING)
+ADMIN = shared.ADMIN.plus(shared.MISSING)
+FENCE = shared.FENCE
+TRANSACTIONS = shared.TRANSACTIONS.plus(shared.MISSING)
+ABORT_MARKER = shared.ABORT_MARKER.plus(shared.MISSING)
+
+
+def code_of(error: BaseException) -> int | None:
+    """Kafka's code of an error; of many the library keeps it in the text alone, or in what it wraps."""
+    if isinstance(error, kafka_errors.BrokerResponseError):
+        return int(error.errno) if error.errno is not None else None
+    for inner in error.args:
+        if isinstance(inner, BaseException):
+            return code_of(inner)
+    found = _CODE.search(str(error))
+    return int(found[1]) if found else None
+
+
+def fate(error: BaseException, fates: Fates) -> type[EosfwError]:
+    """The class of ours that an error of this call becomes."""
+    code = code_of(error)
+    if code is not None:
+        return shared.fate(code, fates)
+    for kind, ours_ in _NAMELESS.items():
+        if isinstance(error, kind):
+            return ours_
+    return fates.retriable if isinstance(error, _RETRIABLE) else fates.otherwise
+
+
+def ours(error: BaseException, fates: Fates, what: str, *, fatal: bool = False) -> EosfwError:
+    """One of our errors for one of kafka-python's; `what` says what was tried, on what.
+
+    `fatal` tells that the library's producer can do nothing more, whatever the error says.
+    """
+    found, said = fate(error, fates), str(error) or type(error).__name__
+    if issubclass(found, ConfigError):
+        return ConfigError(Problem(what, said))
+    if fatal and not issubclass(found, FatalError):
+        found = FatalError
+    if found is ClusterUnavailableError:
+        said = f"{said}; is the cluster running, is bootstrap.servers right?"
+    return found(f"{what}: {said}")
+
+
+@contextmanager
+def translated(fates: Fates, what: str) -> Iterator[None]:
+    """Let no exception of the library out of a call."""
+    try:
+        yield
+    except EosfwError:
+        raise
+    except kafka_errors.KafkaError as why:
+        raise ours(why, fates, what) from why
+    except RuntimeError as why:
+        # Its event loop was closed by another thread.
+        raise IllegalStateError(f"{what}: closed while it was under way ({why})") from why

@@ -1,0 +1,204 @@
+"""Look at transactions and their producers, end one by hand (KIP-664)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from kafka import errors as kafka_errors
+from kafka.protocol.admin import DescribeProducersRequest, DescribeTransactionsRequest, ListTransactionsRequest
+from kafka.protocol.metadata import CoordinatorType
+from kafka.protocol.producer import WriteTxnMarkersRequest
+
+from eosfw.errors import EosfwError, TransactionNotFoundError
+from eosfw.fates import RETRIABLE, Fates
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.kafka_codes import Code
+from eosfw.transactions import (
+    ProducerState,
+    TransactionDescription,
+    TransactionFilters,
+    TransactionListing,
+    TransactionState,
+)
+from eosfw_kafka_python.errors import ABORT_MARKER, TRANSACTIONS, ours
+from eosfw_kafka_python.routing import Routes, by_topic
+
+_NOTHING = -1
+_PAUSE = 0.02
+
+
+class Introspection:
+    """The questions an admin client asks coordinators and leaders about transactions, by a deadline.
+
+    The library's own search for hanging transactions asks coordinators alone, which know of none that really hang.
+    """
+
+    def __init__(self, routes: Routes, deadline: float) -> None:
+        self._routes = routes
+        self._deadline = deadline
+
+    def listed(self, filters: TransactionFilters) -> Iterator[TransactionListing]:
+        """The ids of every coordinator; each knows only its own."""
+
+        def request() -> ListTransactionsRequest:
+            said: dict[str, Any] = {
+                "state_filters": [state.value for state in filters.states],
+                "producer_id_filters": list(filters.producer_ids),
+            }
+            if filters.older_than is None:
+                return ListTransactionsRequest(**said, max_version=0)
+            # An older broker would never hear of the filter, and answer with everything.
+            age = int(filters.older_than * 1000)
+            return ListTransactionsRequest(**said, duration_filter=age, min_version=1, max_version=1)
+
+        for broker in self._routes.metadata([], self._deadline).brokers:
+            answer = self._asked(request, broker.node_id, lambda said: said.error_code, "list transactions")
+            for each in answer.transaction_states:
+                state = TransactionState(each.transaction_state)
+                if state.is_open or filters.older_than is None:  # Kafka takes idle ids for old
+                    yield TransactionListing(each.transactional_id, each.producer_id, state)
+
+    def described(self, transactional_ids: Collection[str]) -> Mapping[str, TransactionDescription | EosfwError]:
+        """What its coordinator says of each id."""
+        return {name: self._described(name) for name in dict.fromkeys(transactional_ids)}
+
+    def producers(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+        """Who writes to each partition."""
+        told: dict[TopicPartition, Sequence[ProducerState]] = {}
+        while left := [one for one in partitions if one not in told]:
+            grouped, lacking = self._routes.by_leader(left, self._deadline)
+            refused = dict(lacking)
+            for node, ones in grouped.items():
+                answer = self._routes.connection.ask(partial(_describe, ones), self._deadline, node)
+                _take(answer, told, refused)
+            for one, code in refused.items():
+                if code not in RETRIABLE or code == Code.UNKNOWN_TOPIC_OR_PARTITION or not self._again():
+                    raise self._failure(code, TRANSACTIONS, f"describe the producers of {one}")
+        return told
+
+    def aborted(self, where: TopicPartition, start_offset: int) -> ProducerState:
+        """Write the marker that ends, in this partition, what is open since an offset."""
+        (states,) = self.producers([where]).values()
+        found = next((each for each in states if each.open_since == start_offset), None)
+        if found is None:
+            open_now = ", ".join(str(each.open_since) for each in states if each.open_since is not None) or "none"
+            raise TransactionNotFoundError(
+                f"{where}: no transaction is open since offset {start_offset}; open since: {open_now}"
+            )
+        what = f"abort the transaction open in {where} since {start_offset}"
+        while True:
+            grouped, lacking = self._routes.by_leader([where], self._deadline)
+            code = lacking.get(where)
+            for node in grouped:
+                # Writing it twice does no harm: the second finds nothing open.
+                answer = self._routes.connection.ask(lambda: _marker(where, found), self._deadline, node)
+                code = answer.markers[0].topics[0].partitions[0].error_code
+            if not code:
+                return found
+            if code not in RETRIABLE or not self._again():
+                raise self._failure(code, ABORT_MARKER, what)
+
+    # --- inside
+
+    def _described(self, name: str) -> TransactionDescription | EosfwError:
+        if not name:
+            return self._failure(Code.TRANSACTIONAL_ID_NOT_FOUND, TRANSACTIONS, f"describe {name!r}")
+        try:
+            answer, coordinator = self._routes.ask_coordinator(
+                lambda: DescribeTransactionsRequest(transactional_ids=[name]),
+                (name, CoordinatorType.TRANSACTION),
+                self._deadline,
+                (TRANSACTIONS, lambda said: said.transaction_states[0].error_code, self._what(f"describe {name!r}")),
+            )
+        except EosfwError as why:
+            return why
+        return _description(answer.transaction_states[0], coordinator)
+
+    def _asked(
+        self,
+        request: Callable[[], Any],
+        node: int,
+        code_of: Callable[[Any], int],
+        what: str,
+        fates: Fates = TRANSACTIONS,
+    ) -> Any:
+        while True:
+            answer = self._routes.connection.ask(request, self._deadline, node)
+            code = code_of(answer)
+            if code == Code.NONE:
+                return answer
+            if code not in RETRIABLE or not self._again():
+                raise self._failure(code, TRANSACTIONS, what)
+
+    def _again(self) -> bool:
+        runtime = self._routes.runtime
+        if runtime.now() + _PAUSE >= self._deadline:
+            return False
+        runtime.sleep(_PAUSE)
+        return True
+
+    def _failure(self, code: int, fates: Fates, what: str) -> EosfwError:
+        return ours(kafka_errors.for_code(code)(), fates, self._what(what))
+
+    def _what(self, what: str) -> str:
+        return f"{what} at {self._routes.connection.servers}"
+
+
+def _describe(ones: Collection[TopicPartition]) -> DescribeProducersRequest:
+    kind = DescribeProducersRequest.TopicRequest
+    return DescribeProducersRequest(
+        topics=[kind(name=name, partition_indexes=each) for name, each in by_topic(ones).items()]
+    )
+
+
+def _take(answer: Any, told: dict[TopicPartition, Sequence[ProducerState]], refused: dict[TopicPartition, int]) -> None:
+    for topic in answer.topics:
+        for each in topic.partitions:
+            where = TopicPartition(topic.name, each.partition_index)
+            if each.error_code == Code.NONE:
+                told[where] = [_producer(one) for one in each.active_producers]
+            else:
+                refused[where] = each.error_code
+
+
+def _marker(where: TopicPartition, found: ProducerState) -> WriteTxnMarkersRequest:
+    kind = WriteTxnMarkersRequest.WritableTxnMarker
+    marker = kind(
+        producer_id=found.producer.producer_id,
+        producer_epoch=found.producer.epoch,
+        transaction_result=False,
+        topics=[kind.WritableTxnMarkerTopic(name=where.topic, partition_indexes=[where.partition])],
+        coordinator_epoch=_NOTHING if found.coordinator_epoch is None else found.coordinator_epoch,
+    )
+    return WriteTxnMarkersRequest(markers=[marker], max_version=1)
+
+
+def _description(each: Any, coordinator: int) -> TransactionDescription:
+    state = TransactionState(each.transaction_state)
+    return TransactionDescription(
+        transactional_id=each.transactional_id,
+        coordinator=coordinator,
+        state=state,
+        producer=ProducerIdAndEpoch(each.producer_id, each.producer_epoch),
+        timeout=each.transaction_timeout_ms / 1000,
+        started=_known(each.transaction_start_time_ms) if state.is_open else None,
+        partitions=frozenset(
+            TopicPartition(topic.topic, number) for topic in each.topics for number in topic.partitions
+        ),
+    )
+
+
+def _producer(each: Any) -> ProducerState:
+    return ProducerState(
+        producer=ProducerIdAndEpoch(each.producer_id, each.producer_epoch),
+        last_sequence=each.last_sequence,
+        last_timestamp=each.last_timestamp,
+        coordinator_epoch=_known(each.coordinator_epoch),
+        open_since=_known(each.current_txn_start_offset),
+    )
+
+
+def _known(value: int) -> int | None:
+    return None if value < 0 else value

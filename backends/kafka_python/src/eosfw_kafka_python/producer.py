@@ -1,0 +1,305 @@
+"""Produce in transactions through kafka-python."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaProducer
+from kafka import errors as kafka_errors
+
+from eosfw.errors import (
+    AbortableError,
+    ClusterUnavailableError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    IndefiniteOutcomeError,
+    RetriableError,
+    UnknownTopicOrPartitionError,
+)
+from eosfw.fates import Fates
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
+from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
+from eosfw.state.producer import Call, ProducerProgress, ProducerState
+from eosfw_kafka_python import inside
+from eosfw_kafka_python.appending import Appender
+from eosfw_kafka_python.connection import Connection
+from eosfw_kafka_python.deliveries import Deliveries
+from eosfw_kafka_python.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, SEND_OFFSETS, ours
+
+_LOG = logging.getLogger(__name__)
+_SLICE = 0.2
+"""Seconds one call into the library may block, so that close() soon frees whoever waits."""
+_PROBE = 0.001
+_TOPIC_PATIENCE = 5.0
+"""Seconds in which a topic must appear before its records fail; create_topics waits for leaders."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSettings:
+    """What a producer knows of itself: its id, how long `send` may wait for room, the largest record, that room."""
+
+    transactional_id: str | None
+    max_block: float
+    max_request: int
+    most_waiting: int
+
+
+class KafkaPythonProducer:
+    """A `TransactionalProducer` over one KafkaProducer, which is made by the first call that needs the cluster."""
+
+    def __init__(self, config: Mapping[str, Any], settings: ProducerSettings, connection: Connection) -> None:
+        self.transactional_id = settings.transactional_id
+        self._config = config
+        self._settings = settings
+        self._connection = connection
+        self._runtime = connection.runtime
+        self._client: KafkaProducer | None = None
+        self._appender: Appender | None = None
+        self._lock = self._runtime.lock()
+        self._making = False
+        self._deliveries = Deliveries(self._runtime.lock())
+        self._progress = ProducerProgress(
+            transactional=settings.transactional_id is not None, lock=self._runtime.lock()
+        )
+        self._bytes = 0
+
+    def init_transactions(self, timeout: float) -> None:
+        with self._progress.during(Call.INIT):
+            deadline = self._runtime.now() + timeout
+            client = self._made(Call.INIT, deadline)
+            self._finish(lambda: inside.initialise(client), deadline, timeout, (Call.INIT, INIT))
+
+    def begin_transaction(self) -> None:
+        with self._progress.during(Call.BEGIN):
+            self._told(lambda: inside.begin(self._held()), (Call.BEGIN, BEGIN))
+            self._deliveries.forget()
+            self._bytes = 0
+
+    def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
+        self._progress.check(Call.SEND)
+        size = len(record.value or b"") + len(record.key or b"")
+        (future,) = self._accept(lambda to: to.record(record), size)
+        if on_delivery is not None:
+            self._report(future, on_delivery)
+
+    def send_batch(self, batch: ProducerBatch) -> None:
+        self._progress.check(Call.SEND)
+        if len(batch):
+            size = sum(map(len, filter(None, batch.values)))
+            self._accept(lambda to: to.batch(batch), size)
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
+        with self._progress.during(Call.SEND_OFFSETS):
+            if offsets:
+                deadline, client = self._runtime.now() + timeout, self._held()
+                begin = lambda: inside.send_offsets(client, offsets, group)  # noqa: E731 - one of three alike
+                self._finish(begin, deadline, timeout, (Call.SEND_OFFSETS, SEND_OFFSETS))
+
+    def flush(self, timeout: float) -> None:
+        with self._progress.during(Call.FLUSH):
+            if self._client is not None:
+                self._flush(self._client, timeout, Call.FLUSH)
+
+    def commit_transaction(self, timeout: float) -> None:
+        with self._progress.during(Call.COMMIT):
+            deadline, client = self._runtime.now() + timeout, self._held()
+            # The library would commit although a batch was lost to a timeout.
+            self._flush(client, timeout, Call.COMMIT)
+            self._finish(lambda: inside.end(client, commit=True), deadline, timeout, (Call.COMMIT, COMMIT))
+
+    def abort_transaction(self, timeout: float) -> None:
+        with self._progress.during(Call.ABORT):
+            deadline, client = self._runtime.now() + timeout, self._held()
+            lost = self._deliveries.failed is not None or inside.trouble(client)[0] is not None
+            self._finish(lambda: inside.end(client, commit=False), deadline, timeout, (Call.ABORT, ABORT))
+            if lost:
+                self._renew_epoch(client, deadline, timeout)
+            self._deliveries.forget()
+
+    def close(self, timeout: float = 0.0) -> None:
+        usable = self._progress.state not in (ProducerState.FATAL_ERROR, ProducerState.CLOSED)
+        client = self._client
+        if client is not None and timeout > 0 and usable:
+            with suppress(EosfwError):
+                self._flush(client, timeout, Call.FLUSH)
+        self._progress.close()
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            inside.let_go(client)
+        self._connection.close()
+
+    # --- the library's producer
+
+    def _made(self, call: Call, deadline: float) -> KafkaProducer:
+        """The library's producer, made now if need be; its constructor talks to the cluster."""
+        with self._lock:
+            making, self._making = self._making, True
+        if making:
+            return self._made_by_another(call, deadline)
+        if self._client is not None:
+            self._making = False
+            return self._client
+        try:
+            client = self._make(call, deadline)
+        finally:
+            self._making = False
+        return client
+
+    def _make(self, call: Call, deadline: float) -> KafkaProducer:
+        what = self._what(call)
+        try:
+            client = inside.producer(self._config, lambda **more: self._connection.client(deadline, **more))
+        except (RetriableError, FatalError) as why:
+            raise type(why)(f"{what}: {why}") from why
+        except kafka_errors.KafkaError as why:
+            raise ours(why, INIT, what) from why
+        with self._lock:
+            self._appender = Appender(
+                client, min(_TOPIC_PATIENCE, self._settings.max_block), self._settings.max_request
+            )
+            self._client = client
+        if self._progress.state is ProducerState.CLOSED:
+            inside.let_go(client)
+            raise FatalError(f"{what}: closed while it waited")
+        return client
+
+    def _made_by_another(self, call: Call, deadline: float) -> KafkaProducer:
+        while self._making:
+            self._refuse_if_closed(call)
+            if self._runtime.now() >= deadline:
+                raise ClusterUnavailableError(f"{self._what(call)}: no broker answered; is the cluster running?")
+            self._runtime.sleep(_PROBE)
+        return self._made(call, deadline)
+
+    def _held(self) -> KafkaProducer:
+        if self._client is None:
+            raise IllegalStateError(f"{self._name} is closed")
+        return self._client
+
+    # --- sending
+
+    def _accept(self, hand_over: Callable[[Appender], list[Any]], size: int) -> list[Any]:
+        """Hand records over; what fails here fails the transaction, unless nothing was accepted."""
+        try:
+            appender = self._appender
+            if appender is None:
+                self._made(Call.SEND, self._runtime.now() + self._settings.max_block)
+                appender = self._appender
+            self._make_room(size)
+            if appender is None:
+                raise IllegalStateError(f"{self._name} is closed")
+            futures: list[Any] = self._told(lambda: hand_over(appender), (Call.SEND, SEND))
+        except EosfwError as why:
+            if not isinstance(why, (RetriableError, IllegalStateError)):
+                self._progress.fail(why)
+            raise
+        self._deliveries.add(futures)
+        return futures
+
+    def _make_room(self, size: int) -> None:
+        # The library's buffer has no limit of its own.
+        self._bytes += size
+        if self._bytes <= self._settings.most_waiting or self._client is None:
+            return
+        if self._deliveries.waiting:
+            self._flush(self._client, self._settings.max_block, Call.SEND)
+        self._bytes = size
+
+    def _report(self, future: Any, on_delivery: DeliveryCallback) -> None:
+        def tell(place: RecordMetadata | None, failed: EosfwError | None) -> None:
+            try:
+                on_delivery(place, failed)
+            except Exception:  # noqa: BLE001 - a caller's code must not break the library's thread
+                _LOG.exception("%s: a delivery callback failed", self._name)
+
+        future.add_callback(lambda found: tell(RecordMetadata(found.topic, found.partition, found.offset), None))
+        future.add_errback(lambda why: tell(None, ours(why, DELIVERY, self._what(Call.SEND))))
+
+    # --- waiting
+
+    def _flush(self, client: KafkaProducer, timeout: float, call: Call) -> None:
+        """Wait until every record is written; raise what kept one from being."""
+        deadline = self._runtime.now() + timeout
+        while True:
+            try:
+                client.flush(min(_SLICE, max(_PROBE, deadline - self._runtime.now())))
+            except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
+                # The latter is what it says of batches that were split meanwhile.
+                self._refuse_if_closed(call)
+                if self._runtime.now() >= deadline:
+                    raise self._late(call, timeout) from None
+            else:
+                break
+        self._raise_what_came_up(client, call)
+
+    def _raise_what_came_up(self, client: KafkaProducer, call: Call) -> None:
+        failed, fatal = inside.trouble(client)
+        failed = failed or self._deliveries.failed
+        if failed is None:
+            return
+        if self.transactional_id is None:
+            self._deliveries.forget()
+        raise ours(failed, FLUSH, self._what(call), fatal=fatal)
+
+    def _finish(self, begin: Callable[[], Any], deadline: float, timeout: float, judged: tuple[Call, Fates]) -> None:
+        """Begin something at the coordinator, then wait for it, which the library would do without limit."""
+        result = self._told(begin, judged)
+
+        def wait() -> bool:
+            return bool(result.wait(min(_SLICE, max(_PROBE, deadline - self._runtime.now())) * 1000))
+
+        while not self._told(wait, judged):
+            self._refuse_if_closed(judged[0])
+            if self._runtime.now() >= deadline:
+                raise self._late(judged[0], timeout)
+
+    def _renew_epoch(self, client: KafkaProducer, deadline: float, timeout: float) -> None:
+        """A batch that was refused took sequence numbers with it; Java renews its epoch then, too."""
+        self._told(lambda: inside.renew_epoch(client), (Call.ABORT, INIT))
+        while inside.renewing(client):
+            self._refuse_if_closed(Call.ABORT)
+            if self._runtime.now() >= deadline:
+                raise self._late(Call.ABORT, timeout)
+            self._runtime.sleep(_PROBE)
+        failed, fatal = inside.trouble(client)
+        if failed is not None:
+            raise ours(failed, INIT, self._what(Call.ABORT), fatal=fatal)
+
+    # --- errors
+
+    def _told(self, call: Callable[[], Any], judged: tuple[Call, Fates]) -> Any:
+        """Call into the library; of its errors the one that came first says most."""
+        what = self._what(judged[0])
+        try:
+            return call()
+        except kafka_errors.KafkaError as why:
+            first, fatal = inside.trouble(self._client) if self._client is not None else (None, False)
+            if judged[0] is Call.SEND and isinstance(why, kafka_errors.KafkaTimeoutError) and first is None:
+                raise UnknownTopicOrPartitionError(f"{what}: the topic did not appear: {why}") from why
+            raise ours(first or why, judged[1], what, fatal=fatal) from why
+        except UnknownTopicOrPartitionError as why:
+            raise UnknownTopicOrPartitionError(f"{what}: {why}") from why
+        except (TypeError, ValueError) as why:
+            raise AbortableError(f"{what}: {why}") from why
+
+    def _refuse_if_closed(self, call: Call) -> None:
+        if self._progress.state is ProducerState.CLOSED:
+            raise FatalError(f"{self._what(call)}: closed while it waited")
+
+    def _late(self, call: Call, timeout: float) -> EosfwError:
+        what = f"{self._what(call)}: not done within {timeout:g} s"
+        return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
+
+    @property
+    def _name(self) -> str:
+        return f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
+
+    def _what(self, call: Call) -> str:
+        return f"{call.value} of {self._name} at {self._connection.servers}"

@@ -1,0 +1,216 @@
+"""Translate Kafka's client properties into kafka-python's arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any
+
+from eosfw.config.definition import nearest
+from eosfw.errors import ConfigError, Problem
+
+FOREVER = 2_147_483_647
+"""From here on Java means "wait for ever"; we wait for our own deadline (CFG-08)."""
+
+
+class Client(Flag):
+    """Which kind of client knows a property."""
+
+    PRODUCER = auto()
+    CONSUMER = auto()
+    ADMIN = auto()
+    ANY = PRODUCER | CONSUMER | ADMIN
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """How one of Kafka's properties is said to kafka-python; no `name` means that we act on it, or need not."""
+
+    clients: Client
+    name: str | None = None
+    convert: Callable[[str], Any] = str.strip
+
+
+def _yes(text: str) -> bool:
+    said = text.strip().lower()
+    if said not in ("true", "false"):
+        raise ValueError(text)
+    return said == "true"
+
+
+def _buffer(text: str) -> int | None:
+    return None if int(text) < 0 else int(text)
+
+
+def _acks(text: str) -> int | str:
+    said = text.strip().lower()
+    return "all" if said in ("all", "-1") else int(said)
+
+
+def _compression(text: str) -> str | None:
+    said = text.strip().lower()
+    if said not in ("none", "gzip", "snappy", "lz4", "zstd"):
+        raise ValueError(text)
+    return None if said == "none" else said
+
+
+def _checked_name(text: str) -> bool:
+    return text.strip().lower() not in ("", "none")
+
+
+def _as(clients: Client, convert: Callable[[str], Any], *names: str) -> dict[str, Translation]:
+    """Properties whose name differs in its dots alone."""
+    return {name: Translation(clients, name.replace(".", "_"), convert) for name in names}
+
+
+def _ours(clients: Client, *names: str) -> dict[str, Translation]:
+    return {name: Translation(clients) for name in names}
+
+
+TABLE: Mapping[str, Translation] = {
+    **_as(Client.ANY, str.strip, "bootstrap.servers", "client.id", "client.dns.lookup", "sasl.mechanism"),
+    **_as(Client.ANY, int, "metadata.max.age.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"),
+    **_as(Client.ANY, int, "retry.backoff.ms", "connections.max.idle.ms", "request.timeout.ms"),
+    **_as(Client.ANY, int, "socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms"),
+    **_as(Client.ANY, _buffer, "send.buffer.bytes", "receive.buffer.bytes"),
+    **_as(Client.ANY, str.strip, "sasl.kerberos.service.name"),
+    "security.protocol": Translation(Client.ANY, "security_protocol", lambda text: text.strip().upper()),
+    "sasl.username": Translation(Client.ANY, "sasl_plain_username"),
+    "sasl.password": Translation(Client.ANY, "sasl_plain_password"),
+    "ssl.ca.location": Translation(Client.ANY, "ssl_cafile"),
+    "ssl.certificate.location": Translation(Client.ANY, "ssl_certfile"),
+    "ssl.key.location": Translation(Client.ANY, "ssl_keyfile"),
+    "ssl.key.password": Translation(Client.ANY, "ssl_password"),
+    "ssl.cipher.suites": Translation(Client.ANY, "ssl_ciphers"),
+    "ssl.endpoint.identification.algorithm": Translation(Client.ANY, "ssl_check_hostname", _checked_name),
+    **_ours(Client.ANY, "default.api.timeout.ms"),
+    # --- producers
+    **_as(Client.PRODUCER, int, "batch.size", "linger.ms", "delivery.timeout.ms", "max.request.size"),
+    **_as(Client.PRODUCER, int, "max.in.flight.requests.per.connection"),
+    **_as(Client.PRODUCER | Client.ADMIN, int, "retries"),
+    **_as(Client.PRODUCER, _yes, "enable.idempotence"),
+    **_as(Client.PRODUCER, _acks, "acks"),
+    **_as(Client.PRODUCER, _compression, "compression.type"),
+    **_ours(Client.PRODUCER, "buffer.memory", "max.block.ms", "transaction.timeout.ms", "transactional.id"),
+    # --- consumers
+    **_as(Client.CONSUMER, int, "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "max.poll.records"),
+    **_as(Client.CONSUMER, int, "fetch.max.wait.ms"),
+    **_as(Client.CONSUMER, _yes, "check.crcs"),
+    **_as(Client.CONSUMER, str.strip, "client.rack"),
+    # What only a consumer group needs, or what a reader settles itself.
+    **_ours(Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"),
+    **_ours(Client.CONSUMER, "max.poll.interval.ms", "auto.offset.reset", "enable.auto.commit"),
+    **_ours(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
+}
+"""Kafka's names, each with kafka-python's; the security names are those of the confluent backend."""
+
+_HINTS: Mapping[str, str] = {
+    "sasl.jaas.config": "it is Java's; say sasl.mechanism, sasl.username, sasl.password instead",
+    "ssl.truststore.location": "it is Java's; say ssl.ca.location with a PEM file instead",
+    "ssl.truststore.password": "it is Java's; say ssl.ca.location with a PEM file instead",
+    "ssl.keystore.location": "it is Java's; say ssl.certificate.location, ssl.key.location with PEM files instead",
+    "partitioner.class": "records are partitioned as Java's default partitioner does; remove it",
+}
+
+_FIXED: Mapping[Client, Mapping[str, Any]] = {
+    Client.PRODUCER: {"allow_auto_create_topics": False, "metrics_enabled": False},
+    Client.CONSUMER: {
+        # A start that was deleted is an error, never a silent jump.
+        "auto_offset_reset": "none",
+        "enable_auto_commit": False,
+        "allow_auto_create_topics": False,
+        "metrics_enabled": False,
+    },
+    Client.ADMIN: {},
+}
+
+_DEFAULTS: Mapping[Client, Mapping[str, Any]] = {
+    Client.PRODUCER: {
+        # A flush does not linger, so a transaction never waits for this; it only makes batches large. They go out one
+        # by one for each partition, so small ones would wait for each other.
+        "linger_ms": 20,
+        "batch_size": 262_144,
+        "acks": "all",
+        # It sleeps so long before it repeats what the coordinator was not ready for, as in every transaction that
+        # follows closely on another.
+        "retry_backoff_ms": 10,
+        "request_timeout_ms": 30_000,
+        "delivery_timeout_ms": 120_000,
+    },
+    Client.CONSUMER: {
+        # The end of a partition shows in an empty answer: waiting long for more would delay every bounded read.
+        "fetch_max_wait_ms": 20,
+        "retry_backoff_ms": 20,
+        "max_poll_records": 5_000,
+        "max_partition_fetch_bytes": 4_194_304,
+    },
+    Client.ADMIN: {},
+}
+_COMMON: Mapping[str, Any] = {"reconnect_backoff_max_ms": 1000}
+_SECRET = re.compile(r"password|jaas|secret|token|key")
+
+
+def check(properties: Mapping[str, str]) -> None:
+    """Raise ConfigError with every property that no client of this backend understands."""
+    problems = [*_problems(properties, Client.ANY)]
+    if not properties.get("bootstrap.servers", "").strip():
+        problems.append(Problem("", 'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker'))
+    if problems:
+        raise ConfigError(*problems)
+
+
+def translate(
+    properties: Mapping[str, str], client: Client, overrides: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Say `properties`, then `overrides`, in kafka-python's words; ConfigError for what has none for this client.
+
+    `properties` are those of the whole backend: what another kind of client knows is left out in silence.
+    """
+    own = dict(overrides or {})
+    if problems := _problems(own, client):
+        raise ConfigError(*problems)
+    said: dict[str, Any] = {**_COMMON, **_DEFAULTS[client]}
+    for name, text in {**properties, **own}.items():
+        entry = TABLE[name]
+        if entry.name is not None and client in entry.clients:
+            said[entry.name] = _converted(name, text, entry.convert)
+    return {**said, **_FIXED[client]}
+
+
+def seconds(properties: Mapping[str, str], name: str, default: float) -> float:
+    """A wait in seconds; Java's "for ever" becomes the default (CFG-08)."""
+    milliseconds = number(properties, name, FOREVER)
+    return default if milliseconds >= FOREVER else milliseconds / 1000
+
+
+def number(properties: Mapping[str, str], name: str, default: int) -> int:
+    """A number that we act on ourselves."""
+    text = properties.get(name, "").strip()
+    return int(_converted(name, text, int)) if text else default
+
+
+def _converted(name: str, text: str, convert: Callable[[str], Any]) -> Any:
+    try:
+        return convert(text)
+    except ValueError:
+        shown = "[hidden]" if _SECRET.search(name) else text
+        wanted = "Not a number" if convert in (int, _buffer) else "Not one of its values"
+        raise ConfigError(Problem("", f"Invalid value {shown} for configuration {name}: {wanted}")) from None
+
+
+def _problems(properties: Mapping[str, str], client: Client) -> list[Problem]:
+    return [Problem("", _why(name, client)) for name in properties if not _known(name, client)]
+
+
+def _known(name: str, client: Client) -> bool:
+    return name in TABLE and bool(TABLE[name].clients & client)
+
+
+def _why(name: str, client: Client) -> str:
+    if name in TABLE:
+        return f"{name} is no property of a Kafka {str(client.name).lower()} client"
+    near = nearest(name, TABLE)
+    hint = _HINTS.get(name) or (f"did you mean {near}?" if near else "remove it, or choose another backend")
+    return f"the kafka-python backend cannot translate {name}: {hint}"

@@ -1,0 +1,175 @@
+"""Read ranges of partitions through kafka-python."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaPartition
+
+from eosfw.errors import EosfwError, IllegalStateError, ReadStalledError, UnknownTopicOrPartitionError
+from eosfw.ids import TopicPartition
+from eosfw.records import LogBatch, OffsetRange
+from eosfw_kafka_python.connection import Connection, part
+from eosfw_kafka_python.errors import READ, translated
+
+_SLICE_MS = 20
+"""How long one poll may last: it does not end for a position that moved without records."""
+_KNOWN = frozenset(KafkaConsumer.DEFAULT_CONFIG)
+
+
+class _Progress:
+    """How far each partition of one read has come."""
+
+    def __init__(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
+        self._ends = {one: offsets.end for one, offsets in ranges.items()}
+        self.positions = {one: offsets.start for one, offsets in ranges.items()}
+
+    def advance(self, one: TopicPartition, position: int | None) -> bool:
+        """Note a position; tell whether it is new."""
+        if position is None or position <= self.positions[one]:
+            return False
+        self.positions[one] = position
+        return True
+
+    def finished(self) -> list[TopicPartition]:
+        """Take out the partitions whose ends are reached."""
+        reached = [one for one, position in self.positions.items() if position >= self._ends[one]]
+        for one in reached:
+            del self.positions[one]
+        return reached
+
+    def end(self, one: TopicPartition) -> int:
+        return self._ends[one]
+
+
+class KafkaPythonReader:
+    """A `LogReader` over one KafkaConsumer, which is made by the first read, kept for those that follow."""
+
+    def __init__(self, config: Mapping[str, Any], connection: Connection, *, headers: bool) -> None:
+        self._config = config
+        self._connection = connection
+        self._runtime = connection.runtime
+        self._headers = headers
+        self._consumer: KafkaConsumer | None = None
+        self._closed = False
+
+    def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        progress = _Progress({one: offsets for one, offsets in ranges.items() if offsets.start < offsets.end})
+        self._refuse_closed()
+        if not progress.positions:
+            return
+        with self._judged("read"):
+            consumer = self._made(self._runtime.now() + stall_timeout)
+            consumer.assign([KafkaPartition(*one) for one in progress.positions])
+            for one, at in progress.positions.items():
+                consumer.seek(KafkaPartition(*one), at)
+        try:
+            yield from self._read_all(consumer, progress, stall_timeout)
+        finally:
+            if not self._closed:
+                consumer.unsubscribe()
+
+    def close(self) -> None:
+        self._closed = True
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            _part(consumer)
+        self._connection.close()
+
+    def _made(self, deadline: float) -> KafkaConsumer:
+        if self._consumer is None:
+            config = {name: each for name, each in self._config.items() if name in _KNOWN}
+            connect = lambda **more: self._connection.client(deadline, **more)  # noqa: E731 - an argument's default
+            self._consumer = KafkaConsumer(**config, kafka_client=connect)
+            if self._closed:
+                _part(self._consumer)
+        return self._consumer
+
+    def _read_all(self, consumer: KafkaConsumer, progress: _Progress, stall_timeout: float) -> Iterator[LogBatch]:
+        deadline = self._runtime.now() + stall_timeout
+        self._refuse_missing(consumer, progress, deadline)
+        while progress.positions:
+            with self._judged(f"read {_places(progress)}"):
+                found = consumer.poll(timeout_ms=_SLICE_MS)
+            moved = False
+            for where, records in found.items():
+                one = TopicPartition(*where)
+                if one in progress.positions and (batch := self._batch(one, records, progress.end(one))) is not None:
+                    yield batch
+            with self._judged("read"):
+                for one in list(progress.positions):
+                    # Only the library's position passes control records, with those of aborted transactions.
+                    moved |= progress.advance(one, consumer.position(KafkaPartition(*one), timeout_ms=_SLICE_MS))
+                if finished := progress.finished():
+                    consumer.pause(*(KafkaPartition(*one) for one in finished))
+            if moved:
+                deadline = self._runtime.now() + stall_timeout
+            elif self._runtime.now() >= deadline:
+                raise self._stalled(progress, stall_timeout)
+
+    def _batch(self, one: TopicPartition, records: Sequence[Any], end: int) -> LogBatch | None:
+        offsets: list[int] = list(map(attrgetter("offset"), records))
+        if offsets[-1] >= end:
+            keep = bisect_left(offsets, end)
+            records, offsets = records[:keep], offsets[:keep]
+        if not offsets:
+            return None
+        return LogBatch(
+            one.topic,
+            one.partition,
+            offsets,
+            list(map(attrgetter("key"), records)),
+            list(map(attrgetter("value"), records)),
+            list(map(attrgetter("timestamp"), records)),
+            [tuple(each.headers) for each in records] if self._headers else None,
+            int(records[0].timestamp_type or 0),
+        )
+
+    # --- errors
+
+    def _judged(self, what: str) -> Any:
+        self._refuse_closed()
+        return translated(READ, self._what(what))
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise IllegalStateError("this reader is closed")
+
+    def _refuse_missing(self, consumer: KafkaConsumer, progress: _Progress, deadline: float) -> None:
+        """The library waits for ever for a topic, or a partition, that does not exist."""
+        missing = set(progress.positions)
+        settled = min(deadline, self._runtime.now() + 1.0)
+        while True:
+            for topic in {one.topic for one in missing}:
+                with self._judged(f"read {topic!r}"):
+                    known = consumer.partitions_for_topic(topic) or ()
+                missing -= {one for one in missing if one.topic == topic and one.partition in known}
+            if not missing:
+                return
+            if self._runtime.now() >= settled:
+                lost = min(missing)
+                raise UnknownTopicOrPartitionError(f"{self._what(f'read {lost}')}: there is no such partition")
+            self._runtime.sleep(_SLICE_MS / 1000)
+
+    def _stalled(self, progress: _Progress, waited: float) -> EosfwError:
+        where = ", ".join(f"{one} at offset {at} of {progress.end(one)}" for one, at in progress.positions.items())
+        return ReadStalledError(
+            f"{self._what('read')}: nothing came for {waited:g} s; waiting for {where}; "
+            "an open transaction holds back read_committed"
+        )
+
+    def _what(self, what: str) -> str:
+        return f"{what} at {self._connection.servers}"
+
+
+def _places(progress: _Progress) -> str:
+    return ", ".join(str(one) for one in progress.positions)
+
+
+def _part(consumer: KafkaConsumer) -> None:
+    consumer._closed = True  # noqa: SLF001 - its own close() would wait for a group that does not exist
+    part(consumer._client)  # noqa: SLF001

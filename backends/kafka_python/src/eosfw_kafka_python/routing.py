@@ -1,0 +1,121 @@
+"""Find out whom of a cluster to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from kafka import errors as kafka_errors
+from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest, MetadataRequest
+
+from eosfw.fates import RETRIABLE, Fates
+from eosfw.ids import TopicPartition
+from eosfw.kafka_codes import Code
+from eosfw_kafka_python.connection import Connection, Request, Response
+from eosfw_kafka_python.errors import code_of, ours
+
+_PAUSE = 0.02
+_BATCHED = 4
+"""From this version on one FindCoordinator names many (KIP-699)."""
+
+
+class Routes:
+    """Looks leaders and coordinators up anew for each call: what was true a moment ago is often what changed."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.runtime = connection.runtime
+
+    def metadata(self, topics: Collection[str] | None, deadline: float) -> Response:
+        """What a broker knows of some topics, or of all; none is created by asking."""
+        wanted = MetadataRequest.ALL_TOPICS
+        if topics is not None:
+            wanted = [MetadataRequest.MetadataRequestTopic(name=each) for each in topics] or MetadataRequest.NO_TOPICS
+        answer = self.connection.ask(lambda: MetadataRequest(topics=wanted, allow_auto_topic_creation=False), deadline)
+        self.connection.learn(answer)
+        return answer
+
+    def by_leader(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> tuple[Mapping[int, list[TopicPartition]], Mapping[TopicPartition, int]]:
+        """Whom to ask about which partitions; those without leader with the code that says why."""
+        answer = self.metadata({one.topic for one in partitions}, deadline)
+        leaders, refused = _leaders(answer)
+        grouped: dict[int, list[TopicPartition]] = {}
+        lacking: dict[TopicPartition, int] = {}
+        for one in partitions:
+            if one in leaders:
+                grouped.setdefault(leaders[one], []).append(one)
+            else:
+                lacking[one] = refused.get(one) or refused.get(one.topic) or Code.UNKNOWN_TOPIC_OR_PARTITION
+        return grouped, lacking
+
+    def coordinators(
+        self, keys: Iterable[str], kind: CoordinatorType, deadline: float
+    ) -> Mapping[str, str | kafka_errors.KafkaError]:
+        """The coordinator of each transactional id, or group, by the name to ask it by; else why there is none."""
+        wanted = list(keys)
+        request = FindCoordinatorRequest(
+            key=wanted[0], key_type=kind.value, coordinator_keys=wanted, min_version=_BATCHED if wanted[1:] else 0
+        )
+        answer = self.connection.ask(lambda: request, deadline)
+        rows = {row.key: row for row in answer.coordinators or ()} or {wanted[0]: answer}
+        found: dict[str, str | kafka_errors.KafkaError] = {}
+        for key in wanted:
+            try:
+                found[key] = self.connection.meet_coordinator(rows[key], kind, key)
+            except kafka_errors.KafkaError as why:
+                found[key] = why
+        return found
+
+    def ask_coordinator(
+        self,
+        request: Callable[[], Request],
+        whom: tuple[str, CoordinatorType],
+        deadline: float,
+        judging: tuple[Fates, Callable[[Response], int], str],
+    ) -> tuple[Response, int]:
+        """Ask the coordinator of a key until it answers without error; gives its number, too."""
+        fates, judge, what = judging
+        while True:
+            (found,) = self.coordinators([whom[0]], whom[1], deadline).values()
+            why: kafka_errors.KafkaError
+            if isinstance(found, kafka_errors.KafkaError):
+                why = found
+            else:
+                answer = self.connection.ask(request, deadline, found)
+                code = judge(answer)
+                if code == Code.NONE:
+                    return answer, number_of(found)
+                why = kafka_errors.for_code(code)()
+            if code_of(why) not in RETRIABLE or self.runtime.now() + _PAUSE >= deadline:
+                raise ours(why, fates, what)
+            self.runtime.sleep(_PAUSE)
+
+
+def number_of(coordinator: str) -> int:
+    """The number of the broker behind the name by which a coordinator is asked."""
+    return int(coordinator.rpartition("-")[2])
+
+
+def by_topic(ones: Collection[TopicPartition]) -> Mapping[str, list[int]]:
+    """Partitions as requests name them."""
+    topics: dict[str, list[int]] = {}
+    for topic, number in ones:
+        topics.setdefault(topic, []).append(number)
+    return topics
+
+
+def _leaders(answer: Response) -> tuple[dict[TopicPartition, int], dict[Any, int]]:
+    leaders: dict[TopicPartition, int] = {}
+    refused: dict[Any, int] = {}
+    for topic in answer.topics:
+        if topic.error_code != Code.NONE:
+            refused[topic.name] = topic.error_code
+        for each in topic.partitions or ():
+            one = TopicPartition(topic.name, each.partition_index)
+            if each.leader_id >= 0:
+                leaders[one] = each.leader_id
+            else:
+                refused[one] = Code.LEADER_NOT_AVAILABLE
+    return leaders, refused

@@ -1,0 +1,1 @@
+"""What is the kafka-python backend's own, beside the guarantees of KIP-98."""
