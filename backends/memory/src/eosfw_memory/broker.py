@@ -26,6 +26,7 @@ from eosfw_memory.deferred import Answer, Deferred
 from eosfw_memory.duties import Duties
 from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults, StoppedError
+from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.log.batch import split
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage, Storage
@@ -90,6 +91,7 @@ class Broker:
         self.duties = Duties()
         """What the broker does by itself; any part may add its own."""
         self._add_duties()
+        Housekeeping(self.topics, settings).add_to(self.duties, self.now_ms())
         self._group_commit = self._storage.group_commit(self._lock, runtime)
         self._load()
 
@@ -194,6 +196,8 @@ class Broker:
         """Stop on the spot, start anew from the logs: every connection is dropped, what was only in memory is gone."""
         with self._lock:
             self.incarnation += 1
+            for log in self.topics.logs().values():
+                log.reload()
             self._load()
             for drop in self._upon_restart:
                 drop()

@@ -39,6 +39,7 @@ _COMPRESSION: Final = 0b111
 _LOG_APPEND_TIME: Final = 0b1000
 TRANSACTIONAL: Final = 0b1_0000
 CONTROL: Final = 0b10_0000
+_HORIZON: Final = 0b100_0000
 
 
 class TimestampType(IntEnum):
@@ -93,6 +94,11 @@ class BatchHeader(NamedTuple):
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
+    def horizon_ms(self) -> int | None:
+        """From when on its tombstones, or the marker it is, may be removed; None while nobody said (KIP-534)."""
+        return self.base_timestamp if self.attributes & _HORIZON else None
+
+    @property
     def control(self) -> bool:
         return bool(self.attributes & CONTROL)
 
@@ -140,6 +146,17 @@ def restamped(batch: Buffer, header: BatchHeader, now_ms: int) -> bytes:
         header.attributes | _LOG_APPEND_TIME, header.last_offset_delta, header.base_timestamp, now_ms, *header[9:]
     )
     return _sealed(header.base_offset, covered, memoryview(batch)[HEADER.size :])
+
+
+def rebuilt(
+    header: BatchHeader, records: bytes, count: int, base_timestamp: int, newest: int, *, horizon: bool
+) -> bytes:
+    """The batch with other, uncompressed records; everything else it says of itself stays."""
+    attributes = header.attributes & ~_COMPRESSION | (_HORIZON if horizon else 0)
+    covered = _COVERED.pack(attributes, header.last_offset_delta, base_timestamp, newest, *header[9:12], count)
+    crc = crc32c(records, crc32c(covered))
+    length = HEADER.size - LENGTH_END + len(records)
+    return _UNCOVERED.pack(header.base_offset, length, header.leader_epoch, MAGIC, crc) + covered + records
 
 
 def assemble(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -23,9 +23,9 @@ from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.errors import KafkaStorageError, OffsetOutOfRangeError
 from eosfw_memory.log.markers import marker
 from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
-from eosfw_memory.log.replaying import take_marker
+from eosfw_memory.log.replaying import replay, take_marker
 from eosfw_memory.log.segment import Segment
-from eosfw_memory.log.storing import MemoryShelf, Shelf
+from eosfw_memory.log.storing import LogState, MemoryShelf, Shelf
 from eosfw_memory.log.validation import LogConfig, check, check_keys, check_size
 
 LATEST: Final = -1
@@ -230,6 +230,42 @@ class PartitionLog:
 
     # --- keeping
 
+    def sealed_segments(self) -> Sequence[Segment]:
+        """All but the active one, oldest first."""
+        return self._segments[:-1]
+
+    def delete_before(self, offset: int) -> int:
+        """Take everything before an offset (LATEST for the end) from readers; give where the log starts now."""
+        wanted = self.high_watermark if offset == LATEST else offset
+        if not 0 <= wanted <= self.high_watermark:
+            raise OffsetOutOfRangeError(f"{self.where}: cannot delete up to {offset}, the end is {self.high_watermark}")
+        if wanted > self.log_start_offset:
+            self._refuse_if_failed()
+            self.shelf.started_at(wanted)
+            self.log_start_offset = wanted
+        return self.log_start_offset
+
+    def drop_first(self) -> None:
+        """Forget the oldest segment."""
+        self.shelf.drop(self._segments.pop(0))
+        self.log_start_offset = max(self.log_start_offset, self._segments[0].base_offset)
+
+    def rewrite(self, segment: Segment, batches: Sequence[bytes], gone_markers: Collection[int]) -> None:
+        """Put these batches in the place of a sealed segment's."""
+        aborted = self.state.aborted.without(gone_markers) if gone_markers else self.state.aborted
+        at = self._segments.index(segment)
+        self._segments[at] = self.shelf.rewritten(segment, batches, aborted)
+        self.state.aborted = aborted
+
+    def cleaned(self, offset: int) -> None:
+        """Remember that everything before an offset was compacted."""
+        self.shelf.cleaned(offset)
+        self.cleaned_to = offset
+
+    def expire_producers(self, before_ms: int) -> list[int]:
+        """Forget the producers that wrote nothing since and have no open transaction (BRK-08); name them."""
+        return self._producers.expire(before_ms)
+
     def close(self) -> None:
         """Leave all in good order for the next start."""
         self.shelf.close(self._segments, self.state)
@@ -238,6 +274,13 @@ class PartitionLog:
         """Give up all that is kept, for a topic that is deleted."""
         for segment in self._segments:
             self.shelf.drop(segment)
+
+    def reload(self) -> None:
+        """Forget what appends told, learn it from the batches, as a start does."""
+        self.state = LogState()
+        self._producers, self._open = self.state.producers, self.state.open
+        for batch in self.batches():
+            replay(self.state, header_at(batch, 0), batch)
 
     # --- describing
 
@@ -258,6 +301,10 @@ class PartitionLog:
         """Whether the producer's transaction is open here, under this very epoch."""
         state = self._producers.known().get(producer_id)
         return state is not None and state.first_offset != NOT_OPEN and state.epoch == epoch
+
+    def late_transactions(self, before_ms: int) -> list[UndecidedTransaction]:
+        """The open ones of which nothing was heard since (BRK-10)."""
+        return [each for each in self.open_transactions() if each.last_timestamp < before_ms]
 
     def open_transactions(self) -> list[UndecidedTransaction]:
         """Those that are not decided, oldest first: the first holds back the last stable offset."""

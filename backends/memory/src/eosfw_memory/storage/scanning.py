@@ -13,6 +13,7 @@ from crc32c import crc32c
 
 from eosfw_memory.log.batch import HEADER, LENGTH_END, PLACE, BatchHeader, header_at
 from eosfw_memory.log.errors import LogError
+from eosfw_memory.log.segment import LEADER_EPOCH
 from eosfw_memory.storage.files import COVERED_FROM
 
 Visit: TypeAlias = Callable[[BatchHeader, memoryview], None]
@@ -61,8 +62,8 @@ def _batch_at(view: memoryview, at: int, next_offset: int, *, gaps: bool) -> tup
         return None, "the checksum does not fit"
     if header.base_offset < next_offset or (header.base_offset > next_offset and not gaps):
         return None, f"offset {header.base_offset} stands where {next_offset} is due"
-    if header.last_offset_delta < 0 or header.records < 0:
-        return None, f"{header.records} records span {header.last_offset_delta + 1} offsets"
+    if header.leader_epoch != LEADER_EPOCH or header.last_offset_delta < 0 or header.records < 0:
+        return None, f"a header of leader epoch {header.leader_epoch}, {header.records} records makes no sense"
     return header, ""
 
 

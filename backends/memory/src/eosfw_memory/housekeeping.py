@@ -1,0 +1,55 @@
+"""Have a broker look after its logs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from eosfw_memory.duties import Duties
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.upkeep import compact, retain
+from eosfw_memory.settings import Settings
+from eosfw_memory.topics import Topics
+
+_LOG = logging.getLogger(__name__)
+_GRACE_MS = 300_000
+
+
+class Housekeeping:
+    """Compaction, retention, the expiry of producers; callers hold the broker's lock."""
+
+    def __init__(self, topics: Topics, settings: Settings) -> None:
+        self._topics = topics
+        self._settings = settings
+
+    def add_to(self, duties: Duties, now_ms: int) -> None:
+        """Do all of it regularly."""
+        upkeep = self._settings.upkeep
+        duties.add("forgetting producer ids", upkeep.producer_check_ms, self.expire_producers, now_ms)
+        duties.add("dropping old segments", upkeep.retention_check_ms, self.retain, now_ms)
+        duties.add("compacting logs", upkeep.cleaner_backoff_ms, self.compact, now_ms)
+
+    def expire_producers(self, now_ms: int) -> None:
+        """Forget producers that wrote nothing for long, but none with an open transaction (BRK-08, KAFKA-9144).
+
+        A transaction that is open much longer than any timeout allows hangs: nobody will end it by himself (BRK-10).
+        """
+        late_ms = now_ms - self._settings.transactions.max_timeout_ms - _GRACE_MS
+        for log in self._logs():
+            log.expire_producers(now_ms - self._settings.upkeep.producer_expiration_ms)
+            for late in log.late_transactions(late_ms):
+                _LOG.warning("%s: the transaction of producer %s hangs", log.where, late.producer.producer_id)
+
+    def retain(self, now_ms: int) -> None:
+        """Drop old segments."""
+        for log in self._logs():
+            retain(log, now_ms)
+
+    def compact(self, now_ms: int) -> None:
+        """Clean the logs that keep the latest record of each key only."""
+        for log in self._logs():
+            if log.config.compacted:
+                compact(log, now_ms)
+
+    def _logs(self) -> Iterator[PartitionLog]:
+        return (log for log in self._topics.logs().values() if log.shelf.failed is None)

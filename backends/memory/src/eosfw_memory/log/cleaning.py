@@ -1,0 +1,127 @@
+"""Decide what of a compacted log stays: the latest record of each key, nothing aborted (BRK-09).
+
+A marker stays as long as a batch of its transaction does, then for another `delete.retention.ms`, so that nobody who
+read the data misses how they ended. Whoever asks walks over the whole log from its start, in order, with one `Cleaner`:
+a transaction may span segments, and what of it was seen must not be forgotten between them (KAFKA-8351, 13727). Keys of
+markers are never compared with those of records (KAFKA-14055).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from eosfw_memory.log.aborted import AbortEntry
+from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, header_at
+from eosfw_memory.log.codec import RecordColumns, decode_records
+from eosfw_memory.log.producer_state import ProducerState
+from eosfw_memory.log.rewriting import rewritten
+
+
+class AbortedBatches:
+    """Tells of each batch, in order, whether its transaction was aborted."""
+
+    def __init__(self, entries: Iterable[AbortEntry]) -> None:
+        self._spans: defaultdict[int, deque[tuple[int, int]]] = defaultdict(deque)
+        for entry in entries:
+            self._spans[entry.producer_id].append((entry.first_offset, entry.marker_offset))
+
+    def holds(self, header: BatchHeader) -> bool:
+        """Whether a data batch lies in an aborted transaction."""
+        spans = self._spans.get(header.producer_id) if header.transactional else None
+        while spans and spans[0][1] < header.base_offset:
+            spans.popleft()
+        return bool(spans) and spans[0][0] <= header.base_offset  # type: ignore[index]
+
+
+def latest_offsets(batches: Iterable[bytes], aborted: AbortedBatches) -> dict[bytes, int]:
+    """Where the latest record of each key is that counts."""
+    latest: dict[bytes, int] = {}
+    for batch in batches:
+        header = header_at(batch, 0)
+        if header.control or aborted.holds(header):
+            continue
+        columns = decode_records(batch, header)
+        latest.update(
+            (key, offset) for key, offset in zip(columns.keys, columns.offsets, strict=True) if key is not None
+        )
+    return latest
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What decides about a batch besides its own bytes."""
+
+    latest: Mapping[bytes, int]
+    """Of the keys in the part of the log that is cleaned for the first time."""
+    producers: Mapping[int, ProducerState]
+    """Those that may write again."""
+    now_ms: int
+    delete_retention_ms: int
+
+
+class Cleaner:
+    """Cleans the batches of one log, first to last."""
+
+    def __init__(self, facts: Facts, aborted: AbortedBatches) -> None:
+        self._facts = facts
+        self._aborted = aborted
+        self._with_data: set[int] = set()
+        """The producers of whose current transaction a batch was seen."""
+        self.gone_markers: set[int] = set()
+
+    def clean(self, batch: bytes, *, last: bool) -> bytes | None:
+        """What stays of a batch, None for nothing; of the `last` one of a segment its place stays in any case."""
+        header = header_at(batch, 0)
+        if header.control:
+            return self._marker(header, batch, last=last)
+        if header.transactional:
+            self._with_data.add(header.producer_id)
+        columns = decode_records(batch, header)
+        kept = [] if self._aborted.holds(header) else self._kept(header, columns)
+        if not kept and not last and not self._last_of_producer(header):
+            return None
+        horizon = self._horizon(header, columns, kept)
+        if len(kept) == len(columns) and horizon == header.horizon_ms:
+            return batch
+        return rewritten(header, columns, kept, horizon)
+
+    def _kept(self, header: BatchHeader, columns: RecordColumns) -> list[int]:
+        latest, expired = self._facts.latest, self._expired(header)
+        return [
+            at
+            for at, (key, offset) in enumerate(zip(columns.keys, columns.offsets, strict=True))
+            if key is not None and latest.get(key, -1) <= offset and not (expired and columns.values[at] is None)
+        ]
+
+    def _horizon(self, header: BatchHeader, columns: RecordColumns, kept: list[int]) -> int | None:
+        if header.horizon_ms is not None or all(columns.values[at] is not None for at in kept):
+            return header.horizon_ms
+        return self._facts.now_ms + self._facts.delete_retention_ms
+
+    def _expired(self, header: BatchHeader) -> bool:
+        return header.horizon_ms is not None and header.horizon_ms < self._facts.now_ms
+
+    def _last_of_producer(self, header: BatchHeader) -> bool:
+        """Whether only this batch says which sequence number its producer goes on with."""
+        state = self._facts.producers.get(header.producer_id) if header.producer_id != NO_PRODUCER_ID else None
+        if state is None:
+            return False
+        if header.control:
+            return not state.batches and header.producer_epoch == state.epoch
+        return bool(state.batches) and state.batches[-1].last_offset == header.last_offset
+
+    def _marker(self, header: BatchHeader, batch: bytes, *, last: bool) -> bytes | None:
+        needed = header.producer_id in self._with_data
+        self._with_data.discard(header.producer_id)
+        if needed:
+            return batch
+        if header.horizon_ms is None:
+            columns = decode_records(batch, header)
+            horizon = self._facts.now_ms + self._facts.delete_retention_ms
+            return rewritten(header, columns, range(len(columns)), horizon)
+        if self._expired(header) and not last and not self._last_of_producer(header):
+            self.gone_markers.add(header.base_offset)
+            return None
+        return batch
