@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "silent": (bool,),
 }
 """What is no text."""
-_LEAST: Final = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0}
+_LEAST: Final[Mapping[str, int]] = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0}
 
 
 def made(what: Rule | str, given: Mapping[str, object]) -> Rule:
@@ -65,7 +65,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}{meant} There are: {', '.join(known)}"
 
 
-_NAMES: Final = {
+_NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "request": points.requests,
     "at": points.points,
     "code": lambda: [code.name for code in Code],

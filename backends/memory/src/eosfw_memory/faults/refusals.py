@@ -43,7 +43,7 @@ def _each(topics: Iterable[Any], parts: str, answer: Callable[[Any], Answer], **
     ]
 
 
-def _produce(request: Any, code: Code) -> Answer | None:
+def _produce(request: Any, code: Code) -> Answer:
     def one(data: Any) -> Answer:
         missing = dict.fromkeys(("base_offset", "log_append_time", "log_start_offset"), _NONE)
         return {"index": data.index, "error_code": code, **missing, "record_errors": (), "error_message": None}

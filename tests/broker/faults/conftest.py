@@ -1,0 +1,59 @@
+"""Give each test a broker of its own, reached by direct calls, then over a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Faults
+from pytest_eos.contracts.laboratory import Lab
+
+SHORT = "300"
+
+
+@pytest.fixture
+def runtime() -> Runtime:
+    return ThreadRuntime()
+
+
+@pytest.fixture
+def cluster(runtime: Runtime) -> Iterator[EmbeddedCluster]:
+    cluster = EmbeddedCluster.start({}, runtime)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def faults(cluster: EmbeddedCluster) -> Faults:
+    return cluster.faults
+
+
+@pytest.fixture(params=["direct", "socket"])
+def backend(request: pytest.FixtureRequest, cluster: EmbeddedCluster, runtime: Runtime) -> MemoryBackend:
+    said = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": request.param}
+    return MemoryBackend.connect(said, runtime)
+
+
+@pytest.fixture
+def lab(backend: MemoryBackend, runtime: Runtime) -> Iterator[Lab]:
+    lab = Lab(backend, runtime)
+    yield lab
+    lab.close()
+
+
+@pytest.fixture
+def hasty(cluster: EmbeddedCluster, backend: MemoryBackend, runtime: Runtime) -> Iterator[Lab]:
+    """A laboratory whose client waits for no answer longer than a moment."""
+    waits = {"request.timeout.ms": SHORT, "default.api.timeout.ms": SHORT, "max.block.ms": SHORT}
+    known = {"bootstrap.servers": cluster.bootstrap_servers}
+    lab = Lab(MemoryBackend.connect({**known, **waits, "eosfw.transport": transport(backend)}, runtime), runtime)
+    yield lab
+    lab.close()
+
+
+def transport(backend: MemoryBackend) -> str:
+    return backend._properties["eosfw.transport"]

@@ -1,0 +1,262 @@
+"""Each kind of fault does what its name says, once, to whom it is meant for, over both transports."""
+
+from __future__ import annotations
+
+import pytest
+from kio.index import load_request_schema
+
+from eosfw.errors import ConfigError, IndefiniteOutcomeError, ProducerFencedError
+from eosfw_memory.client.apis import METADATA, Fields
+from eosfw_memory.client.channel import NoAnswerError
+from eosfw_memory.faults import Delay, Drop, Fail, Jump, Lose, Refuse, Repeat, Restart
+from eosfw_memory.faults.points import requests
+from eosfw_memory.wire.routes import ROUTES
+from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, record
+
+ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
+
+
+def commit(lab, topic, value, producer=None):
+    producer = producer or lab.producer()
+    producer.begin_transaction()
+    producer.send(record(topic, value))
+    producer.commit_transaction(WAIT)
+    return producer
+
+
+def ask(lab, seconds=WAIT):
+    """Ask once, as no client would that tries again."""
+    deadline = lab.runtime.now() + seconds
+    channel = network(lab).any(deadline)
+    return channel.call(METADATA, ALL_TOPICS, deadline)
+
+
+def network(lab):
+    return lab.admin._routes.network
+
+
+def test_a_dropped_request_has_no_effect_and_its_sender_tries_again(lab, faults):
+    topic, producer = lab.topic(), lab.producer()
+    dropped = faults.add(Drop("Produce"))
+
+    commit(lab, topic, b"v", producer)
+
+    assert dropped.fired
+    assert lab.rows(topic) == [(0, 0, None, b"v")]
+
+
+def test_a_lost_answer_leaves_the_effect(lab, faults):
+    """F9: whoever asked cannot know."""
+    topic, producer = lab.topic(), lab.producer()
+    lost = faults.add(Lose("EndTxn"))
+
+    with pytest.raises(IndefiniteOutcomeError, match="EndTxn"):
+        commit(lab, topic, b"v", producer)
+
+    assert lost.fired
+    assert lab.values(topic) == [b"v"]
+
+
+@pytest.mark.parametrize("kind", [Drop, Lose])
+def test_in_silence_the_connection_stays_open_and_the_client_runs_into_its_own_timeout(hasty, faults, kind):
+    """F27."""
+    hasty.topic()
+    silent = faults.add(kind("Metadata", silent=True))
+
+    with pytest.raises(NoAnswerError):
+        ask(hasty, 0.2)
+
+    assert silent.fired
+    assert ask(hasty)["topics"]
+
+
+def test_a_repeated_request_is_served_as_often_and_its_sender_gets_one_answer(lab, faults):
+    """F8."""
+    topic, producer = lab.topic(), lab.producer()
+    repeated = faults.add(Repeat("Produce", copies=5))
+
+    commit(lab, topic, b"v", producer)
+
+    assert len(repeated.answers) == 5
+    assert lab.rows(topic, UNCOMMITTED) == [(0, 0, None, b"v")]
+
+
+def test_a_failed_request_is_answered_with_the_code_and_has_no_effect(lab, faults):
+    topic, producer = lab.topic(), lab.producer()
+    failed = faults.add(Fail("EndTxn", code="INVALID_PRODUCER_EPOCH"))
+
+    with pytest.raises(ProducerFencedError):
+        commit(lab, topic, b"v", producer)
+
+    assert failed.fired
+    assert lab.end(topic, COMMITTED) == 0
+
+
+def test_a_delayed_request_takes_effect_when_it_is_released_even_if_nobody_waits_for_it(hasty, faults):
+    """F6, F7: what arrives late."""
+    topic, producer = hasty.topic(), hasty.producer()
+    delayed = faults.add(Delay("EndTxn"))
+
+    with pytest.raises(IndefiniteOutcomeError):
+        commit_within(hasty, topic, producer, 0.2)
+    assert hasty.end(topic, COMMITTED) == 0
+    delayed.release()
+
+    assert hasty.values(topic) == [b"v"]
+
+
+def commit_within(lab, topic, producer, seconds):
+    producer.begin_transaction()
+    producer.send(record(topic, b"v"))
+    producer.commit_transaction(seconds)
+
+
+def test_a_delay_of_some_seconds_ends_by_itself(lab, faults):
+    topic, producer = lab.topic(), lab.producer()
+    delayed = faults.add(Delay("EndTxn", seconds=0.01))
+
+    commit(lab, topic, b"v", producer)
+
+    assert delayed.fired
+    assert lab.values(topic) == [b"v"]
+
+
+def test_a_long_poll_that_arrives_late_still_waits_for_what_it_asks(lab, faults):
+    """An answer that is put off twice comes once."""
+    topic = lab.topic()
+    held = faults.add(Delay("Fetch"))
+    seen = []
+    reading = lab.runtime.spawn("reader", lambda: seen.extend(lab.values(topic)))
+    assert reading.join(WAIT)  # nothing there, so nothing asked
+    lab.write(topic, b"v")
+    reading = lab.runtime.spawn("reader", lambda: seen.extend(lab.values(topic)))
+    held.await_fired(WAIT)
+
+    held.release()
+
+    assert reading.join(WAIT)
+    assert seen == [b"v"]
+
+
+def test_a_refused_write_is_answered_as_a_full_disk_would_be_and_changes_nothing(lab, cluster, faults):
+    """F19: an epoch is not lost with a write that failed."""
+    lab.producer("refused")
+    refused = faults.add(Refuse("before-empty", code="NOT_ENOUGH_REPLICAS", times=3))
+
+    lab.producer("refused")
+
+    assert len(refused.firings) == 3
+    assert cluster.broker.coordinator.describe("refused").epoch == 1
+
+
+def test_after_a_jump_of_the_clock_what_ran_out_has_run_out(lab, faults):
+    """F15, COR-15."""
+    topic, producer = lab.topic(), lab.producer(timeout=60.0)
+    faults.add(Jump("before-EndTxn", seconds=61.0))
+
+    with pytest.raises(ProducerFencedError):
+        commit(lab, topic, b"v", producer)
+
+    assert lab.values(topic) == []
+
+
+def test_a_broker_that_restarts_drops_every_connection_and_goes_on_from_its_log(lab, faults):
+    """F11."""
+    topic, producer = lab.topic(), lab.producer()
+    restarted = faults.add(Restart("after-prepare"))
+
+    with pytest.raises(IndefiniteOutcomeError):
+        commit(lab, topic, b"v", producer)
+
+    assert restarted.fired
+    assert lab.values(topic) == [b"v"]
+
+
+def test_while_the_broker_is_away_nobody_gets_in_then_the_same_calls_succeed(lab, faults):
+    topic = lab.topic()
+    faults.add(Restart("before-Metadata", down=0.05))
+
+    assert topic in lab.admin.partitions()
+
+
+def test_only_whom_it_is_meant_for_meets_a_fault_at_the_nth_time(lab, faults):
+    topic, other = lab.topic(), lab.topic()
+    victim, neighbour = lab.producer("victim"), lab.producer("neighbour")
+    lost = faults.add(Lose("EndTxn", transactional_id="victim", nth=2))
+    elsewhere = faults.add(Drop("Produce", topic="never-written"))
+
+    for _ in range(2):
+        commit(lab, other, b"n", neighbour)
+    commit(lab, topic, b"1", victim)
+    with pytest.raises(IndefiniteOutcomeError):
+        commit(lab, topic, b"2", victim)
+
+    assert lost.firings[0].scene.transactional_ids == ("victim",)
+    assert not elsewhere.fired
+    assert faults.unfired() == [elsewhere]
+
+
+def test_every_fault_reports_whether_it_fired_when_and_to_whom(lab, faults):
+    faults.add("lose", request="EndTxn", transactional_id="orders-0", nth=2)
+    faults.add(Repeat("Metadata"))
+    ask(lab)
+
+    never, fired = faults.report()
+
+    assert never == "fault lose EndTxn, 2nd, transactional_id=orders-0: never fired: nothing of the kind came by"
+    assert fired.startswith("fault repeat Metadata, 1st: fired at ")
+
+
+def test_a_fault_that_is_removed_strikes_no_more_and_lets_go_of_what_it_holds(lab, faults):
+    topic = lab.topic()
+    held = faults.add(Delay("Produce"))
+    writing = lab.runtime.spawn("writer", lambda: lab.write(topic, b"v"))
+    held.await_fired(WAIT)
+
+    faults.remove(held)
+
+    assert writing.join(WAIT)
+    assert not faults.armed
+    assert lab.values(topic) == [b"v"]
+
+
+@pytest.mark.parametrize(
+    ("what", "fields", "said"),
+    [
+        ("loose", {}, "no fault 'loose'; did you mean 'lose'"),
+        ("lose", {"request": "EndTx"}, "no request 'EndTx'; did you mean 'EndTxn'"),
+        ("lose", {"request": "end_txn"}, "did you mean 'EndTxn'"),
+        ("lose", {"request": "EndTxn", "nht": 2}, "'nht'; did you mean 'nth'"),
+        ("lose", {"request": "EndTxn", "nth": 0}, "nth: 0 is less than 1"),
+        ("lose", {"request": "EndTxn", "nth": "2"}, "nth: '2' is no int"),
+        ("lose", {"request": "EndTxn", "nth": True}, "nth: True is no int"),
+        ("lose", {}, "request: lose does not say which"),
+        ("fail", {"request": "EndTxn", "code": "NOT_CORDINATOR"}, "did you mean 'NOT_COORDINATOR'"),
+        ("restart", {"at": "after-markr"}, "did you mean 'after-marker'"),
+        ("restart", {"at": "after-marker", "down": -1}, "down: -1 is less than 0"),
+        ("kill", {"at": "after-marker"}, "no process of its own"),
+    ],
+)
+def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(faults, what, fields, said):
+    """Hostile row 39."""
+    with pytest.raises(ConfigError) as refused:
+        faults.add(what, **fields)
+
+    assert said in str(refused.value)
+    assert not faults.armed
+
+
+def test_a_broker_without_faults_asks_nobody(lab, cluster, monkeypatch):
+    """Zero cost when there is none."""
+    asked = []
+    monkeypatch.setattr(type(cluster.faults), "reach", lambda *_, **__: asked.append("point"))
+    monkeypatch.setattr(type(cluster.faults), "around", lambda *_: asked.append("request"))
+
+    commit(lab, lab.topic(), b"v")
+
+    assert asked == []
+
+
+def test_names_of_requests_are_those_of_the_protocol():
+    for name, key in requests().items():
+        assert load_request_schema(key, ROUTES[key].max_version).__name__ == f"{name}Request"
