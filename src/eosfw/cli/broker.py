@@ -47,6 +47,14 @@ def command(
             "process, not a loss of power. With fsync it means on the disk; writers share each wait for it.",
         ),
     ] = Flush.OS,
+    faults: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A TOML file that says what shall go wrong, for tests: requests dropped, answers lost, restarts. Each "
+            "fault that strikes is reported on stderr, at the end each that did not.",
+        ),
+    ] = None,
     properties: Annotated[
         list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="A broker property; may be repeated.")
     ] = None,
@@ -62,6 +70,8 @@ def command(
         settings["advertised.listeners"] = f"PLAINTEXT://{listener('--advertised', advertised)}"
     if data_dir is not None:
         settings["log.dirs"] = str(data_dir)
+    if faults is not None:
+        settings["eosfw.faults"] = str(faults)
     if flush is Flush.FSYNC:
         _need_directory(settings)
         settings["log.flush.interval.messages"] = "1"

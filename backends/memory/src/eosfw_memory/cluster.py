@@ -106,10 +106,13 @@ def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> Broker:
     """A broker with what its directory holds; the directory stays free when that cannot be read."""
     storage = _storage(settings)
     try:
-        return Broker(settings, endpoint, runtime, storage)
+        broker = Broker(settings, endpoint, runtime, storage)
+        if settings.faults is not None:
+            broker.faults.load(settings.faults)
     except BaseException:
         storage.release()
         raise
+    return broker
 
 
 def _storage(settings: Settings) -> Storage:

@@ -45,6 +45,10 @@ BROKER = ConfigDef(
     Int("log.retention.check.interval.ms", default=300_000, at_least=1, doc="how often old segments are looked for"),
     Int("log.cleaner.backoff.ms", default=15_000, at_least=1, doc="how often topics to be compacted are looked for"),
     Int("socket.request.max.bytes", default=104_857_600, at_least=1, doc="largest request"),
+    Int("connections.max.idle.ms", default=600_000, at_least=1,
+        doc="a connection on which nothing comes or goes for so long is closed"),
+    Int("max.connections", default=2**31 - 1, at_least=1, doc="most connections at once; more are closed at once"),
+    String("eosfw.faults", default=None, doc="a TOML file that says what shall go wrong, for tests"),
 )  # fmt: skip
 """Everything `start` of the embedded cluster accepts."""
 
@@ -90,6 +94,9 @@ class Settings:
     offsets_topic_partitions: int
     groups: GroupSettings
     request_max_bytes: int
+    max_idle_ms: int
+    max_connections: int
+    faults: Path | None
 
     @classmethod
     def parse(cls, properties: Mapping[str, str]) -> Self:
@@ -127,6 +134,9 @@ class Settings:
                 offset_metadata_max_bytes=config["offset.metadata.max.bytes"],
             ),
             request_max_bytes=config["socket.request.max.bytes"],
+            max_idle_ms=config["connections.max.idle.ms"],
+            max_connections=config["max.connections"],
+            faults=None if config["eosfw.faults"] is None else Path(config["eosfw.faults"]),
         )
 
     def described(self) -> dict[str, str]:
@@ -153,6 +163,8 @@ class Settings:
             "group.max.size": str(self.groups.max_size),
             "group.initial.rebalance.delay.ms": str(self.groups.initial_rebalance_delay_ms),
             "socket.request.max.bytes": str(self.request_max_bytes),
+            "connections.max.idle.ms": str(self.max_idle_ms),
+            "max.connections": str(self.max_connections),
         }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eosfw.errors import ConfigError, Problem
@@ -19,7 +20,8 @@ from eosfw_memory.deferred import Answer, Deferred, SeveredError
 from eosfw_memory.faults import points
 from eosfw_memory.faults.acting import Run, act
 from eosfw_memory.faults.checking import made
-from eosfw_memory.faults.describing import described, told
+from eosfw_memory.faults.describing import described, fired, told
+from eosfw_memory.faults.files import read
 from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
 from eosfw_memory.faults.scenes import Scene
 
@@ -94,7 +96,7 @@ class Fault:
         """Take note that it happens now."""
         self.firings.append(Firing(now_ms, scene))
         self._struck.set()
-        _LOG.info("%s", self)
+        _LOG.warning("fault %s: %s", described(self.rule), fired(self.firings[-1]))
 
     def __str__(self) -> str:
         return f"fault {described(self.rule)}: {told(self)}"
@@ -134,6 +136,12 @@ class Faults:
             self.armed = True
         return fault
 
+    def load(self, path: Path) -> None:
+        """Add the faults of a file, for a broker with a process of its own; ConfigError names file and key."""
+        self.may_kill = True
+        for rule in read(path):
+            self.add(rule)
+
     def remove(self, fault: Fault) -> None:
         """Let a fault strike no more; what it holds up goes on."""
         with self._lock:
@@ -150,8 +158,10 @@ class Faults:
         return [str(fault) for fault in self._faults]
 
     def close(self) -> None:
-        """Wait for nothing any more; what is under way never arrives."""
+        """Wait for nothing any more: what is under way never arrives, what did not strike will not."""
         self._closed.set()
+        for fault in self.unfired():
+            _LOG.warning("%s", fault)
 
     # --- for the broker
 

@@ -24,15 +24,16 @@ def described(rule: Rule) -> str:
 def told(fault: Fault) -> str:
     """Whether it happened, when, to whom; if it did not, how near it came."""
     if fault.firings:
-        return f"fired {'; '.join(map(_firing, fault.firings))}"
+        return "; ".join(map(fired, fault.firings))
     if fault.seen:
         return f"never fired: only {fault.seen} of the {fault.rule.nth} it waits for came by"
     return "never fired: nothing of the kind came by"
 
 
-def _firing(firing: Firing) -> str:
+def fired(firing: Firing) -> str:
+    """When it struck, whom."""
     when = datetime.fromtimestamp(firing.at_ms / 1000, UTC)
-    return f"at {when:%H:%M:%S}.{firing.at_ms % 1000:03} ({_scene(firing.scene)})"
+    return f"fired at {when:%H:%M:%S}.{firing.at_ms % 1000:03} ({_scene(firing.scene)})"
 
 
 def _scene(scene: Scene) -> str:
