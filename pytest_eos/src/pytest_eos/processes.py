@@ -20,6 +20,7 @@ from eosfw.observe.lines import event_from_line
 from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
 from pytest_eos.group import as_texts
+from pytest_eos.searching import module_path
 from pytest_eos.tally import Tally
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class WorkerProcess:
             as_texts({"eosfw.identity": "headers", **properties}),
             step.value,
             nth,
-            tuple(entry for entry in sys.path if entry),
+            module_path(),
             lab.place.patience,
         )
         command = [sys.executable, "-m", "pytest_eos.process_worker"]

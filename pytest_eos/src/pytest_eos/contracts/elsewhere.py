@@ -19,6 +19,7 @@ from eosfw.connectors import SourceConnector
 from eosfw.records import SourceRecord
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver
+from pytest_eos.searching import module_path
 
 _PATIENCE = 60.0
 
@@ -30,12 +31,11 @@ def fingerprint(record: SourceRecord) -> str:
 
 def fingerprint_elsewhere(connector: type[SourceConnector], properties: Mapping[str, str], most: int) -> list[str]:
     """The fingerprints of a source's records, replayed by a fresh interpreter with another seed of `hash`."""
-    path = [entry for entry in sys.path if entry]
     job = [connector.__module__, connector.__qualname__, dict(properties), most]
     ran = subprocess.run(
         [sys.executable, "-m", __name__],
         input=json.dumps(job),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "12345"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(module_path()), "PYTHONHASHSEED": "12345"},
         capture_output=True,
         text=True,
         check=False,
