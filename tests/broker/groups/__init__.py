@@ -1,0 +1,1 @@
+"""Groups of clients on the embedded broker, beside a real Kafka."""

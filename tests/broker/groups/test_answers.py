@@ -1,0 +1,261 @@
+"""Each request in each state of a group is answered as a real Kafka answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from broker.groups.raw import (
+    COMMIT,
+    DELETE,
+    DELETE_OFFSETS,
+    DESCRIBE,
+    JOIN,
+    LEAVE,
+    PROTOCOL,
+    Member,
+    code_of,
+    members,
+    offsets,
+)
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.codes import Code
+
+IDENTITIES: dict[str, dict[str, Any]] = {
+    "right": {},
+    "old-generation": {"generation_id": 0},
+    "unknown-id": {"member_id": "nobody"},
+    "no-id": {"member_id": ""},
+    "anybody": {"member_id": "", "generation_id": -1},
+    "instance": {"group_instance_id": "nobody"},
+}
+WORDS = {
+    "ok": Code.NONE,
+    "member": Code.UNKNOWN_MEMBER_ID,
+    "generation": Code.ILLEGAL_GENERATION,
+    "rebalance": Code.REBALANCE_IN_PROGRESS,
+    "protocol": Code.INCONSISTENT_GROUP_PROTOCOL,
+    "id": Code.MEMBER_ID_REQUIRED,
+    "group": Code.GROUP_ID_NOT_FOUND,
+    "busy": Code.NON_EMPTY_GROUP,
+}
+MEMBERS_ALONE = "generation member member member member"
+TABLE = {
+    # Six answers, one for each identity; where the identity does not matter, one.
+    "heartbeat": {
+        "Dead": "member member member member member member",
+        "Empty": "member member member member member member",
+        "PreparingRebalance": f"rebalance {MEMBERS_ALONE}",
+        "CompletingRebalance": f"ok {MEMBERS_ALONE}",
+        "Stable": f"ok {MEMBERS_ALONE}",
+    },
+    "sync": {
+        "Dead": "member member member member member member",
+        "Empty": "member member member member member member",
+        "PreparingRebalance": f"rebalance {MEMBERS_ALONE}",
+        "CompletingRebalance": f"ok {MEMBERS_ALONE}",
+        "Stable": f"ok {MEMBERS_ALONE}",
+    },
+    "sync without protocol": dict.fromkeys(
+        ("Dead", "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"),
+        "protocol protocol protocol protocol protocol protocol",
+    ),
+    "sync of another protocol": {
+        "Dead": "member",
+        "Empty": "member",
+        "PreparingRebalance": "protocol",
+        "CompletingRebalance": "protocol",
+        "Stable": "protocol",
+    },
+    "sync of another type": {
+        "Dead": "member",
+        "Empty": "member",
+        "PreparingRebalance": "protocol",
+        "CompletingRebalance": "protocol",
+        "Stable": "protocol",
+    },
+    "commit v8": {
+        "Dead": "generation generation generation generation ok generation",
+        "Empty": "member member member member ok member",
+        "PreparingRebalance": f"ok {MEMBERS_ALONE}",
+        "CompletingRebalance": f"rebalance {MEMBERS_ALONE}",
+        "Stable": f"ok {MEMBERS_ALONE}",
+    },
+    "commit v9": {
+        "Dead": "group group group group ok group",
+        "Empty": "member member member member ok member",
+        "PreparingRebalance": f"ok {MEMBERS_ALONE}",
+        "CompletingRebalance": f"rebalance {MEMBERS_ALONE}",
+        "Stable": f"ok {MEMBERS_ALONE}",
+    },
+    "leave": {
+        "Dead": "member member member member member member",
+        "Empty": "member member member member member member",
+        "PreparingRebalance": "ok ok member member member member",
+        "CompletingRebalance": "ok ok member member member member",
+        "Stable": "ok ok member member member member",
+    },
+    "join": {
+        "Dead": "member member member id id member",
+        "Empty": "member member member id id member",
+        "PreparingRebalance": "ok ok member id id member",
+        "CompletingRebalance": "ok ok member id id member",
+        "Stable": "ok ok member id id member",
+    },
+    "join with another protocol": {
+        "Dead": "member member member id id member",
+        "Empty": "member member member id id member",
+        "PreparingRebalance": "protocol protocol protocol protocol protocol protocol",
+        "CompletingRebalance": "protocol protocol protocol protocol protocol protocol",
+        "Stable": "protocol protocol protocol protocol protocol protocol",
+    },
+    "join with another type": {
+        "Dead": "member member member id id member",
+        "Empty": "member member member id id member",
+        "PreparingRebalance": "protocol protocol protocol protocol protocol protocol",
+        "CompletingRebalance": "protocol protocol protocol protocol protocol protocol",
+        "Stable": "protocol protocol protocol protocol protocol protocol",
+    },
+    "delete": {
+        "Dead": "group",
+        "Empty": "ok",
+        "PreparingRebalance": "busy",
+        "CompletingRebalance": "busy",
+        "Stable": "busy",
+    },
+    "delete offsets": {
+        "Dead": "group",
+        "Empty": "ok",
+        "PreparingRebalance": "ok",
+        "CompletingRebalance": "ok",
+        "Stable": "ok",
+    },
+}
+"""What Kafka 4.1.1 answered, and answers again in every run that has one."""
+
+# --- states
+
+
+def dead(make: Callable[[], Member]) -> Member:
+    member = make()
+    member.member_id, member.generation = "somebody", 1
+    return member
+
+
+def completing(make: Callable[[], Member]) -> Member:
+    member = make()
+    member.join()
+    return member
+
+
+def stable(make: Callable[[], Member]) -> Member:
+    member = completing(make)
+    assert member.sync({member.member_id: b"all"})["assignment"] == b"all"
+    return member
+
+
+def empty(make: Callable[[], Member]) -> Member:
+    member = stable(make)
+    assert member.leave() == 0
+    return member
+
+
+def preparing(make: Callable[[], Member]) -> Member:
+    member, other = stable(make), make()
+    other.send_join()
+    while state_of(member) != "PreparingRebalance":
+        """The other one's request travels on a connection of its own."""
+    return member
+
+
+def state_of(member: Member) -> str:
+    answer = member.raw.ask(DESCRIBE, 5, groups=[member.group], include_authorized_operations=False)
+    return answer["groups"][0]["group_state"]
+
+
+STATES = {
+    "Dead": dead,
+    "Empty": empty,
+    "PreparingRebalance": preparing,
+    "CompletingRebalance": completing,
+    "Stable": stable,
+}
+
+# --- requests
+
+
+def commit(version: int) -> Callable[..., int]:
+    def ask(member: Member, topic: str, **identity: Any) -> int:
+        who = member.who(**identity)
+        who["generation_id_or_member_epoch"] = who.pop("generation_id")
+        return code_of(member.raw.ask(COMMIT, version, topics=offsets(topic, p0=5), **who))
+
+    return ask
+
+
+def leave(member: Member, topic: str, **identity: Any) -> int:
+    who = member.who(**identity)
+    leaver = Fields(member_id=who["member_id"], group_instance_id=who["group_instance_id"], reason=None)
+    answer = member.raw.ask(LEAVE, 5, group_id=member.group, members=[leaver])
+    return int(answer["members"][0]["error_code"])
+
+
+def join(**changes: Any) -> Callable[..., int]:
+    def ask(member: Member, topic: str, generation_id: int = 0, **identity: Any) -> int:
+        member.raw.send(JOIN, 9, **member.joining(**changes, **identity))
+        return int(member.raw.receive()["error_code"])
+
+    return ask
+
+
+def delete(member: Member, topic: str) -> int:
+    return int(member.raw.ask(DELETE, 2, groups_names=[member.group])["results"][0]["error_code"])
+
+
+def delete_offsets(member: Member, topic: str) -> int:
+    topics = [Fields(name=topic, partitions=[Fields(partition_index=0)])]
+    answer = member.raw.ask(DELETE_OFFSETS, 0, group_id=member.group, topics=topics)
+    return int(answer["error_code"]) or code_of(answer)
+
+
+def sync(**changes: Any) -> Callable[..., int]:
+    def ask(member: Member, _: str, **identity: Any) -> int:
+        return int(member.sync({member.member_id: b"more"}, **changes, **identity)["error_code"])
+
+    return ask
+
+
+REQUESTS: dict[str, Callable[..., int]] = {
+    "heartbeat": lambda member, _, **identity: member.heartbeat(**identity),
+    "sync": sync(),
+    "sync without protocol": sync(protocol_name=None),
+    "sync of another protocol": sync(protocol_name="other"),
+    "sync of another type": sync(protocol_type="connect"),
+    "commit v8": commit(8),
+    "commit v9": commit(9),
+    "leave": leave,
+    "join": join(),
+    "join with another protocol": join(protocols=[("other", b"")]),
+    "join with another type": join(protocol_type="connect", protocols=[PROTOCOL]),
+    "delete": delete,
+    "delete offsets": delete_offsets,
+}
+CELLS = [
+    pytest.param(request, state, identity, WORDS[word], id=f"{request}-{state}-{identity}")
+    for request, states in TABLE.items()
+    for state, words in states.items()
+    for identity, word in zip(IDENTITIES, words.split(), strict=False)
+]
+
+
+@pytest.mark.parametrize(("request_name", "state", "identity", "expected"), CELLS)
+def test_it_is_answered_as_the_table_says(cluster, topic, request_name, state, identity, expected):
+    """GRP-02: who may do what in which state, on the embedded broker as on a real Kafka."""
+    with members(cluster.bootstrap_servers) as make:
+        member = STATES[state](make)
+
+        answered = REQUESTS[request_name](member, topic, **IDENTITIES[identity])
+
+    assert Code(answered) is expected

@@ -1,0 +1,265 @@
+"""Members of a group find each other, are replaced, leave: on the embedded broker as on a real Kafka."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.groups.raw import (
+    COMMIT,
+    DESCRIBE,
+    HEARTBEAT,
+    JOIN,
+    LEAVE,
+    LIST,
+    OTHER_PROTOCOL,
+    PROTOCOL,
+    SYNC,
+    code_of,
+    members,
+    offsets,
+)
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.codes import Code
+
+
+@pytest.fixture
+def make(cluster, admin):
+    with members(cluster.bootstrap_servers) as make:
+        yield make
+
+
+def gathered(*ones):
+    """Bring members into one generation, whose assignments are not there yet; give what each was told."""
+    first = ones[0]
+    first.join()
+    first.sync()
+    for one in ones[1:]:
+        one.send_join()
+    while len(described(first)["members"]) < len(ones):
+        """Each request travels on a connection of its own."""
+    first.send_join()
+    return [one.joined() for one in ones]
+
+
+def together(*ones):
+    """Bring members into one generation, in which everybody's work is its own name."""
+    answers = gathered(*ones)
+    leader = answers[0]["leader"]
+    for one in ones:
+        work = {each.member_id: each.member_id.encode() for each in ones} if one.member_id == leader else {}
+        one.raw.send(SYNC, 5, **one.syncing(work))
+    return answers, [one.raw.receive() for one in ones]
+
+
+def described(one):
+    return one.raw.ask(DESCRIBE, 5, groups=[one.group], include_authorized_operations=False)["groups"][0]
+
+
+def test_a_new_generation_begins_when_everybody_has_joined(make):
+    """GRP-02: the leader hears who is in, everybody gets what the leader gave them."""
+    a, b = make(), make()
+
+    joined, synced = together(a, b)
+
+    assert [answer["error_code"] for answer in joined] == [0, 0]
+    assert {answer["generation_id"] for answer in joined} == {a.generation}
+    leader = joined[0]["leader"]
+    heard = {answer["member_id"]: {each["member_id"] for each in answer["members"]} for answer in joined}
+    assert heard.pop(leader) == {a.member_id, b.member_id}
+    assert set().union(*heard.values()) == set()
+    assert [answer["assignment"] for answer in synced] == [a.member_id.encode(), b.member_id.encode()]
+
+
+def test_the_protocol_most_members_like_best_is_chosen_among_those_all_speak(make):
+    """KIP-98's clients and Connect's workers alike: the broker does not know the protocols."""
+    a, b, c = make(), make(), make()
+    a.protocols = [PROTOCOL, OTHER_PROTOCOL]
+    b.protocols = c.protocols = [("mine", b""), OTHER_PROTOCOL, PROTOCOL]
+
+    answers = gathered(a, b, c)
+
+    assert {answer["protocol_name"] for answer in answers} == {OTHER_PROTOCOL[0]}
+
+
+def test_who_does_not_join_again_in_time_is_no_member_any_more(make):
+    """GRP-02: the rebalance timeout is that of the members."""
+    a, b = make(), make()
+    a.get_id()
+    a.raw.send(JOIN, 9, **a.joining(rebalance_timeout=300))
+    a.joined()
+    a.sync({a.member_id: b""})
+    b.get_id()
+    b.raw.send(JOIN, 9, **b.joining(rebalance_timeout=300))
+
+    answer = b.joined()
+
+    assert (answer["error_code"], answer["leader"]) == (0, b.member_id)
+    assert Code(a.heartbeat()) is Code.UNKNOWN_MEMBER_ID
+
+
+def test_a_static_member_that_comes_back_keeps_its_work_and_fences_who_it_was(make):
+    """KIP-345: no rebalance, the same generation; the old id is shut out everywhere."""
+    a, b = make("a"), make("b")
+    together(a, b)
+    old_id, generation = a.member_id, a.generation
+    back = make("a")
+
+    answer = back.join()
+
+    assert (answer["error_code"], answer["generation_id"]) == (0, generation)
+    assert back.member_id != old_id
+    assert back.sync()["assignment"] == old_id.encode()
+    assert [Code(one.heartbeat()) for one in (a, b, back)] == [Code.FENCED_INSTANCE_ID, Code.NONE, Code.NONE]
+    assert Code(a.sync()["error_code"]) is Code.FENCED_INSTANCE_ID
+    assert Code(a.joined_again()["error_code"]) is Code.FENCED_INSTANCE_ID
+    assert Code(a.leave()) is Code.FENCED_INSTANCE_ID
+
+
+@pytest.mark.parametrize("version", [5, 8, 9])
+def test_a_static_leader_that_comes_back_learns_whether_to_assign_anew(make, version):
+    """KIP-814: from version 9 on it hears that it leads and may skip it; before, it hears of the leader it was."""
+    a, b = make("a"), make("b")
+    together(a, b)
+    back = make("a")
+
+    answer = back.join(version)
+
+    if version < 9:
+        assert (answer["leader"], len(answer["members"])) == (a.member_id, 0)
+    else:
+        assert (answer["leader"], len(answer["members"])) == (back.member_id, 2)
+        assert answer["skip_assignment"]
+
+
+def test_a_static_member_that_speaks_otherwise_makes_the_group_rebalance(make):
+    """KIP-345: the chosen protocol would change."""
+    a, back = make("a"), make("a")
+    a.protocols, back.protocols = [PROTOCOL, OTHER_PROTOCOL], [OTHER_PROTOCOL]
+    together(a)
+
+    answer = back.join()
+
+    assert (answer["generation_id"], answer["protocol_name"]) == (a.generation + 1, OTHER_PROTOCOL[0])
+
+
+def test_members_leave_together_by_name_or_by_instance(make):
+    """LeaveGroup 3 and later: each has an answer of its own."""
+    a, b, c = make("a"), make(), make()
+    together(a, b, c)
+    leavers = [("", "a"), (b.member_id, None), ("nobody", None), ("", "nobody"), (c.member_id, "a")]
+
+    answer = c.raw.ask(
+        LEAVE,
+        5,
+        group_id=c.group,
+        members=[Fields(member_id=name, group_instance_id=instance, reason="done") for name, instance in leavers],
+    )
+
+    codes = [Code(each["error_code"]) for each in answer["members"]]
+    assert codes == [Code.NONE, Code.NONE, *[Code.UNKNOWN_MEMBER_ID] * 3]
+    assert [(each["member_id"], each["group_instance_id"]) for each in answer["members"]] == leavers
+    assert Code(c.heartbeat()) is Code.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_an_old_client_leaves_alone(make, version):
+    a = make()
+    together(a)
+
+    assert a.raw.ask(LEAVE, version, group_id=a.group, member_id="nobody")["error_code"] == Code.UNKNOWN_MEMBER_ID
+    assert a.raw.ask(LEAVE, version, group_id=a.group, member_id=a.member_id)["error_code"] == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"session_timeout": 5_999}, Code.INVALID_SESSION_TIMEOUT),
+        ({"session_timeout": 1_800_001}, Code.INVALID_SESSION_TIMEOUT),
+        ({"group_id": ""}, Code.INVALID_GROUP_ID),
+        ({"protocols": []}, Code.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol_type": ""}, Code.INCONSISTENT_GROUP_PROTOCOL),
+    ],
+)
+def test_a_request_to_join_that_makes_no_sense_is_refused(make, changes, code):
+    a = make()
+
+    assert Code(a.raw.ask(JOIN, 9, **a.joining(**changes))["error_code"]) is code
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_client_of_before_member_ids_were_required_is_let_in_at_once(make, version):
+    """KIP-394: from version 4 on it comes twice."""
+    a = make()
+
+    a.raw.send(JOIN, version, **a.joining())
+    answer = a.joined()
+
+    assert (answer["error_code"], answer["generation_id"], answer["leader"]) == (0, 1, a.member_id)
+    assert answer["protocol_name"] == PROTOCOL[0]
+
+
+def test_requests_without_a_group_are_refused(make):
+    a = make()
+    who = a.who(group_id="", member_id="x", generation_id=1)
+
+    assert Code(a.raw.ask(HEARTBEAT, 4, **who)["error_code"]) is Code.INVALID_GROUP_ID
+    assert Code(a.sync(group_id="")["error_code"]) is Code.INVALID_GROUP_ID
+    leaver = Fields(member_id="x", group_instance_id=None, reason=None)
+    assert Code(a.raw.ask(LEAVE, 5, group_id="", members=[leaver])["error_code"]) is Code.INVALID_GROUP_ID
+
+
+def test_the_assignment_waits_for_the_leader(make):
+    """GRP-02: a follower that asks first is answered once the leader has spoken."""
+    a, b = make(), make()
+    leads = gathered(a, b)[0]["leader"] == a.member_id
+    leader, follower = (a, b) if leads else (b, a)
+    follower.raw.send(SYNC, 5, **follower.syncing())
+
+    leader.sync({follower.member_id: b"yours"})
+
+    assert follower.raw.receive()["assignment"] == b"yours"
+
+
+def test_who_waits_for_an_assignment_hears_of_the_next_rebalance(make):
+    a, b, c = make(), make(), make()
+    leads = gathered(a, b)[0]["leader"] == a.member_id
+    follower = b if leads else a
+    follower.raw.send(SYNC, 5, **follower.syncing())
+    c.send_join()
+
+    assert Code(follower.raw.receive()["error_code"]) is Code.REBALANCE_IN_PROGRESS
+
+
+def test_groups_are_listed_and_described(make):
+    """The state, the type, who is in it with what they said."""
+    a = make("a")
+    together(a)
+
+    said = described(a)
+    listed = a.raw.ask(LIST, 5, states_filter=["stable"], types_filter=["Classic"])["groups"]
+    others = a.raw.ask(LIST, 5, states_filter=["Empty"], types_filter=[])["groups"]
+
+    assert (said["group_state"], said["protocol_type"], said["protocol_data"]) == (
+        "Stable",
+        "consumer",
+        PROTOCOL[0],
+    )
+    (member,) = said["members"]
+    assert (member["member_id"], member["group_instance_id"], member["client_id"]) == (a.member_id, "a", "raw")
+    assert member["client_host"] == "/127.0.0.1"
+    assert (member["member_metadata"], member["member_assignment"]) == (PROTOCOL[1], a.member_id.encode())
+    mine = next(each for each in listed if each["group_id"] == a.group)
+    assert (mine["group_state"], mine["group_type"], mine["protocol_type"]) == ("Stable", "classic", "consumer")
+    assert a.group not in {each["group_id"] for each in others}
+
+
+def test_a_group_of_workers_is_no_group_of_consumers(make, topic):
+    """Kafka Connect's type: its offsets cannot be deleted while it has members."""
+    a = make()
+    a.protocol_type, a.protocols = "connect", [("sessioned", b"any bytes")]
+    together(a)
+    who = a.who(generation_id_or_member_epoch=a.generation)
+
+    assert code_of(a.raw.ask(COMMIT, 9, topics=offsets(topic, p0=1), **who)) == 0
+    deleted = a.raw.ask(47, 0, group_id=a.group, topics=[Fields(name=topic, partitions=[Fields(partition_index=0)])])
+    assert Code(deleted["error_code"]) is Code.NON_EMPTY_GROUP
