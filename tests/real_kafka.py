@@ -79,18 +79,23 @@ class RealKafka:
 
     @classmethod
     def start(
-        cls, folder: Path | None = None, properties: Mapping[str, str] | None = None, runtime: Runtime | None = None
+        cls,
+        folder: Path | None = None,
+        properties: Mapping[str, str] | None = None,
+        runtime: Runtime | None = None,
+        features: Mapping[str, int] | None = None,
     ) -> Self:
         """Serve a fresh node and return once it answers; raise RealKafkaUnavailableError with the reason if it cannot.
 
-        `folder` (made when missing, deleted by `stop`) holds its data; `properties` are added to the broker's own.
+        `folder` (made when missing, deleted by `stop`) holds its data; `properties` are added to the broker's own;
+        `features` are levels other than those of its release, such as {"transaction.version": 1}.
         """
         command = java_command()
         root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="eosfw-kafka-"))
         root.mkdir(parents=True, exist_ok=True)
         try:
             place = _write_properties(root, properties or {})
-            _format_storage(command, place)
+            _format_storage(command, place, features or {})
             node = cls(place, _launch(command, place))
         except BaseException:
             shutil.rmtree(root, ignore_errors=True)
@@ -161,11 +166,13 @@ def _free_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
-def _format_storage(command: list[str], place: _Place) -> None:
+def _format_storage(command: list[str], place: _Place, features: Mapping[str, int]) -> None:
     cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
     # An identifier that starts with a dash would be read as an option.
     cluster_id = "A" + cluster_id[1:]
     tool = [*command, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(place.properties_file)]
+    for name, level in features.items():
+        tool += ["--feature", f"{name}={level}"]
     done = subprocess.run(tool, capture_output=True, text=True, timeout=READY_WITHIN, check=False)
     if done.returncode:
         raise RealKafkaUnavailableError(f"Kafka could not format its storage: {(done.stderr or done.stdout)[-1500:]}")

@@ -122,18 +122,39 @@ def test_a_new_producer_id_survives_a_coordinator_that_dies_before_the_markers()
     assert heir.end_bumping(last) == promised
 
 
-@pytest.mark.parametrize("epoch", [5, LAST_CLIENT_EPOCH - 1, LAST_CLIENT_EPOCH])
-def test_fencing_an_open_transaction_never_runs_over_the_last_epoch(epoch):
-    """COR-03, COR-04: raised to fence, raised again by the abort, but not beyond 32767 (KAFKA-19367)."""
+@pytest.mark.parametrize(
+    ("epoch", "next_one"),
+    [
+        (5, after(7)),
+        (LAST_CLIENT_EPOCH - 1, ProducerIdAndEpoch(1000, 0)),
+        (LAST_CLIENT_EPOCH, ProducerIdAndEpoch(1000, 0)),
+    ],
+)
+def test_fencing_an_open_transaction_never_runs_over_the_last_epoch(epoch, next_one):
+    """COR-03, COR-04: raised once, to fence and to abort at the same time (KAFKA-19367)."""
     desk = at("Empty", epoch)
     desk.add(after(epoch))
 
     assert desk.init() is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 
-    assert desk.markers == [(FLIGHTS_0, after(min(epoch + 2, LAST_EPOCH)), ABORT)]
-    given = desk.init()
-    assert given == (after(epoch + 3) if epoch == 5 else ProducerIdAndEpoch(1000, 0))
+    assert desk.markers == [(FLIGHTS_0, after(epoch + 1), ABORT)]
+    assert desk.init() == next_one
+
+
+def test_a_holder_whose_transaction_timed_out_learns_it_from_a_commit_and_may_go_on_after_an_abort(desk):
+    """COR-15, F15 (KAFKA-20785): the commit changed nothing, and what the holder is given fences nobody else."""
+    producer = desk.init(timeout_ms=1000)
+    desk.add(producer)
+    desk.now_ms += 1001
+    assert desk.coordinator.sweep(desk.now_ms) == ["t"]
+    assert desk.end_bumping(producer, COMMIT) is STATE
+    desk.finish()
+
+    assert desk.end_bumping(producer, COMMIT) is STATE
+    assert desk.add(producer) is FENCED
+    assert desk.end_bumping(producer, ABORT) == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
+    assert [outcome for _, _, outcome in desk.markers] == [ABORT]
 
 
 def test_a_client_of_older_requests_keeps_its_epoch_on_a_broker_of_version_2(desk):

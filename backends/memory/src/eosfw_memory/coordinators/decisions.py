@@ -85,7 +85,7 @@ def initialise(
     if known.state in _PREPARING:
         return Code.CONCURRENT_TRANSACTIONS
     if known.state is _S.ONGOING:
-        return fenced(known)
+        return known.moved(_S.PREPARE_EPOCH_FENCE)
     if known.exhausted and (expected is None or expected.epoch == known.epoch):
         return _rotated(known, fresh_producer_id(), timeout_ms, now_ms, recall=expected is not None)
     return _bumped(known, expected, timeout_ms, now_ms)
@@ -128,11 +128,6 @@ def _rotated(
 ) -> TransactionMetadata:
     last = known.epoch if recall else NO_EPOCH
     return _emptied(known.renamed(producer_id), 0, last, timeout_ms, now_ms)
-
-
-def fenced(known: TransactionMetadata) -> TransactionMetadata:
-    """Raise the epoch of an ongoing transaction above its holder's; nobody is ever given this epoch."""
-    return known.moved(_S.PREPARE_EPOCH_FENCE, epoch=known.epoch + 1, last_epoch=NO_EPOCH)
 
 
 def add_partitions(
@@ -225,15 +220,17 @@ def completed(prepared: TransactionMetadata, now_ms: int) -> TransactionMetadata
 
 
 def shut_out(known: TransactionMetadata, now_ms: int, version: int) -> TransactionMetadata:
-    """Abort an ongoing transaction with a raised epoch, so that its holder can neither write nor commit (COR-15)."""
-    return aborted(fenced(known), now_ms, version)
+    """Abort an ongoing transaction with a raised epoch, so that its holder can neither write nor commit (COR-15).
 
-
-def aborted(shut: TransactionMetadata, now_ms: int, version: int) -> TransactionMetadata:
-    """Abort a transaction whose epoch was raised; as with every end, version 2 raises it once more."""
+    In version 1 nobody is ever given that epoch. In version 2 it is the one that the holder's own abort would have led
+    to, so a holder that asks for just that may go on.
+    """
+    fencing = known if known.state is _S.PREPARE_EPOCH_FENCE else known.moved(_S.PREPARE_EPOCH_FENCE)
     if version >= BUMPING_CLIENT:
-        return _prepared_bumping(shut, _S.PREPARE_ABORT, now_ms)
-    return shut.moved(_S.PREPARE_ABORT, updated_ms=now_ms, client_version=OLD_CLIENT)
+        return _prepared_bumping(fencing, _S.PREPARE_ABORT, now_ms)
+    return fencing.moved(
+        _S.PREPARE_ABORT, epoch=known.epoch + 1, last_epoch=NO_EPOCH, updated_ms=now_ms, client_version=OLD_CLIENT
+    )
 
 
 def verify(

@@ -89,7 +89,7 @@ class TransactionCoordinator:
             known = decisions.created(transactional_id, self.fresh_producer_id(), timeout_ms)
         decided = decisions.initialise(known, expected, timeout_ms, now_ms, self.fresh_producer_id)
         if isinstance(decided, TransactionMetadata) and decided.state is TransactionState.PREPARE_EPOCH_FENCE:
-            self._apply(transactional_id, decisions.aborted(decided, now_ms, self._config.version), now_ms)
+            self._apply(transactional_id, decisions.shut_out(decided, now_ms, self._config.version), now_ms)
             raise KafkaError(Code.CONCURRENT_TRANSACTIONS)
         return self._apply(transactional_id, decided, now_ms).producer
 

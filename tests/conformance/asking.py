@@ -1,0 +1,99 @@
+"""Ask a broker cell by cell, and put what it says into words that do not depend on the run."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+
+from .calls import NOBODY, Caller, Told
+from .cells import REQUESTS, Cell, bearer
+from .states import DRIVERS, STRANGER, TIMED, Place
+
+_ANOTHER = "another"
+_COORDINATORS = 30
+"""Ids enough to meet each of a few coordinator partitions."""
+_CHUNK = 100
+"""Cells made ready together: so those of timeouts wait once, yet none times out on its way."""
+
+
+def answers(caller: Caller, wanted: Sequence[Cell]) -> Iterator[tuple[Cell, str]]:
+    """What the broker says to each cell."""
+    topic = f"warm-up-{uuid.uuid4().hex[:8]}"
+    caller.create(topic, 1)
+    for number in range(_COORDINATORS):
+        caller.warm_up(f"{topic}-{number}", TopicPartition(topic, 0))
+    for _, some in groupby(wanted, key=lambda cell: cell.state):
+        yield from _of_one_state(caller, list(some))
+
+
+def _of_one_state(caller: Caller, wanted: Sequence[Cell]) -> Iterator[tuple[Cell, str]]:
+    for first in range(0, len(wanted), _CHUNK):
+        chunk = wanted[first : first + _CHUNK]
+        topic = f"golden-{uuid.uuid4().hex[:8]}"
+        others = [number for number, cell in enumerate(chunk) if _ANOTHER in cell.request]
+        caller.create(topic, len(chunk) + len(others) + 1)
+        places = [_place(topic, number, len(chunk), others) for number in range(len(chunk))]
+        ready = [(cell, place, DRIVERS[cell.state](caller, place)) for cell, place in zip(chunk, places, strict=True)]
+        for cell, place, held in ready:
+            yield cell, _asked(caller, cell, place, held)
+
+
+def _place(topic: str, number: int, cells: int, others: Sequence[int]) -> Place:
+    other = others.index(number) if number in others else len(others)  # the last one nobody writes to
+    return Place(
+        f"{topic}-{number}",
+        f"group-{topic}-{number}",
+        TopicPartition(topic, number),
+        TopicPartition(topic, cells + other),
+    )
+
+
+def _asked(caller: Caller, cell: Cell, place: Place, held: ProducerIdAndEpoch) -> str:
+    _, current = caller.settled(place.name, unless="Ongoing") if cell.state in TIMED else caller.settled(place.name)
+    _, current = caller.settled(place.name)
+    if current == NOBODY:
+        current = STRANGER
+    who = bearer(cell.relation, current, held)
+    told = REQUESTS[cell.request](caller, place, who)
+    state, after = caller.settled(place.name)
+    return "; ".join((_said(told, current), _holds(state, after, current), *_wrote(caller, place, current)))
+
+
+def _said(told: Told, current: ProducerIdAndEpoch) -> str:
+    words = [told.code._name_]
+    if told.producer != NOBODY:
+        words.append(_relative(told.producer, current))
+    if told.offset >= 0:
+        words.append(f"offset {told.offset}")
+    return " ".join(words)
+
+
+def _holds(state: str, after: ProducerIdAndEpoch, current: ProducerIdAndEpoch) -> str:
+    return f"then {state} {_relative(after, current)}" if state else "then unknown"
+
+
+def _wrote(caller: Caller, place: Place, current: ProducerIdAndEpoch) -> Iterator[str]:
+    for where, name in ((place.touched, "here"), (place.other, "there")):
+        for each in sorted(caller.writers(where), key=lambda one: one["producer_id"] != current.producer_id):
+            who = _relative(ProducerIdAndEpoch(each["producer_id"], each["producer_epoch"]), current)
+            yield f"{name} {who} sequence {each['last_sequence']} open {each['current_txn_start_offset']}"
+
+
+def _relative(producer: ProducerIdAndEpoch, current: ProducerIdAndEpoch) -> str:
+    if producer.producer_id == current.producer_id:
+        return f"same{producer.epoch - current.epoch:+d}"
+    if producer.producer_id == STRANGER.producer_id:
+        return f"stranger {producer.epoch}"
+    return f"new {producer.epoch}"
+
+
+def nested(found: Mapping[Cell, str]) -> dict[str, dict[str, dict[str, str]]]:
+    """The table as it is kept: by broker and state, by request, by relation."""
+    table: dict[str, dict[str, dict[str, str]]] = {}
+    for cell, answer in found.items():
+        broker = f"transaction.version {cell.version}, {cell.state}"
+        table.setdefault(broker, {}).setdefault(cell.request, {})[cell.relation] = answer
+    return table

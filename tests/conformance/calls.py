@@ -1,0 +1,233 @@
+"""Make single requests of Kafka's protocol, each in a version of one's own choice, and tell what came back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.apis import Api, Fields, milliseconds
+from eosfw_memory.client.sockets import SocketNetwork
+from eosfw_memory.codes import Code
+from eosfw_memory.log.codec import encode_batch
+
+WAIT = 30.0
+_GROUP, _TRANSACTION = 0, 1
+_NOT_YET = (Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE, Code.NOT_COORDINATOR)
+NOBODY = ProducerIdAndEpoch(-1, -1)
+_PRODUCE, _FIND_COORDINATOR, _CREATE_TOPICS = 0, 10, 19
+_INIT, _ADD_PARTITIONS, _ADD_OFFSETS, _END, _MARKERS, _COMMIT_OFFSETS = 22, 24, 25, 26, 27, 28
+_DESCRIBE_PRODUCERS, _DESCRIBE_TRANSACTIONS = 61, 65
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer: a code, and where it has them the producer that is meant now, or an offset."""
+
+    code: Code
+    producer: ProducerIdAndEpoch = NOBODY
+    offset: int = -1
+
+
+class Caller:
+    """One connection to one broker."""
+
+    def __init__(self, servers: str) -> None:
+        self.runtime = ThreadRuntime()
+        self._network = SocketNetwork(servers, "conformance", WAIT, self.runtime)
+
+    def close(self) -> None:
+        self._network.close()
+
+    def ask(self, key: int, version: int, **fields: object) -> Any:
+        deadline = self.runtime.now() + WAIT
+        return self._network.any(deadline).call(
+            Api(key, f"request {key}", version, version), Fields(**fields), deadline
+        )
+
+    # --- requests of transactions
+
+    def init(self, name: str, expected: ProducerIdAndEpoch = NOBODY, version: int = 5, timeout: float = 60.0) -> Told:
+        answer = self.ask(
+            _INIT,
+            version,
+            transactional_id=name,
+            transaction_timeout=milliseconds(timeout),
+            producer_id=expected.producer_id,
+            producer_epoch=expected.epoch,
+        )
+        return Told(_code(answer), ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]))
+
+    def add(self, name: str, producer: ProducerIdAndEpoch, where: TopicPartition, version: int = 3) -> Told:
+        answer = self.ask(
+            _ADD_PARTITIONS,
+            version,
+            v3_and_below_transactional_id=name,
+            v3_and_below_producer_id=producer.producer_id,
+            v3_and_below_producer_epoch=producer.epoch,
+            v3_and_below_topics=[Fields(name=where.topic, partitions=[where.partition])],
+        )
+        [topic] = answer["results_by_topic_v3_and_below"]
+        return Told(Code(topic["results_by_partition"][0]["partition_error_code"]))
+
+    def add_batched(
+        self, name: str, producer: ProducerIdAndEpoch, where: TopicPartition, version: int = 5, *, verify: bool = False
+    ) -> Told:
+        transaction = Fields(
+            transactional_id=name,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            verify_only=verify,
+            topics=[Fields(name=where.topic, partitions=[where.partition])],
+        )
+        answer = self.ask(_ADD_PARTITIONS, version, transactions=[transaction])
+        [result] = answer["results_by_transaction"]
+        return Told(Code(result["topic_results"][0]["results_by_partition"][0]["partition_error_code"]))
+
+    def add_offsets(self, name: str, producer: ProducerIdAndEpoch, group: str, version: int = 4) -> Told:
+        return Told(
+            _code(
+                self.ask(
+                    _ADD_OFFSETS,
+                    version,
+                    transactional_id=name,
+                    producer_id=producer.producer_id,
+                    producer_epoch=producer.epoch,
+                    group_id=group,
+                )
+            )
+        )
+
+    def commit_offsets(
+        self, name: str, producer: ProducerIdAndEpoch, group: str, where: TopicPartition, version: int = 5
+    ) -> Told:
+        offset = Fields(
+            partition_index=where.partition, committed_offset=1, committed_leader_epoch=-1, committed_metadata=""
+        )
+        answer = self.ask(
+            _COMMIT_OFFSETS,
+            version,
+            transactional_id=name,
+            group_id=group,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            generation_id=-1,
+            member_id="",
+            group_instance_id=None,
+            topics=[Fields(name=where.topic, partitions=[offset])],
+        )
+        return Told(Code(answer["topics"][0]["partitions"][0]["error_code"]))
+
+    def end(self, name: str, producer: ProducerIdAndEpoch, version: int = 5, *, commit: bool = True) -> Told:
+        answer = self.ask(
+            _END,
+            version,
+            transactional_id=name,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            committed=commit,
+        )
+        after = ProducerIdAndEpoch(answer.get("producer_id", -1), answer.get("producer_epoch", -1))
+        return Told(_code(answer), after)
+
+    def produce(
+        self,
+        name: str | None,
+        producer: ProducerIdAndEpoch,
+        where: TopicPartition,
+        sequence: int,
+        version: int = 12,
+        value: bytes = b"v",
+    ) -> Told:
+        now_ms = int(self.runtime.wall() * 1000)
+        batch = encode_batch(
+            None, [value], now_ms, producer=producer, base_sequence=sequence, transactional=name is not None
+        )
+        data = Fields(index=where.partition, records=batch)
+        answer = self.ask(
+            _PRODUCE,
+            version,
+            transactional_id=name,
+            acks=-1,
+            timeout=milliseconds(WAIT),
+            topic_data=[Fields(name=where.topic, partition_data=[data])],
+        )
+        told = answer["responses"][0]["partition_responses"][0]
+        return Told(_code(told), offset=told["base_offset"])
+
+    def mark(
+        self, producer: ProducerIdAndEpoch, where: TopicPartition, coordinator_epoch: int, *, commit: bool = False
+    ) -> Told:
+        marker = Fields(
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            transaction_result=commit,
+            topics=[Fields(name=where.topic, partition_indexes=[where.partition])],
+            coordinator_epoch=coordinator_epoch,
+        )
+        answer = self.ask(_MARKERS, 1, markers=[marker])
+        return Told(Code(answer["markers"][0]["topics"][0]["partitions"][0]["error_code"]))
+
+    # --- looking in
+
+    def describe(self, name: str) -> tuple[str, ProducerIdAndEpoch]:
+        """The state of a transactional id, with its holder."""
+        [found] = self.ask(_DESCRIBE_TRANSACTIONS, 0, transactional_ids=[name])["transaction_states"]
+        return found["transaction_state"], ProducerIdAndEpoch(found["producer_id"], found["producer_epoch"])
+
+    def settled(self, name: str, *, unless: str = "Prepare") -> tuple[str, ProducerIdAndEpoch]:
+        """The same, once no marker is under way."""
+        deadline = self.runtime.now() + WAIT
+        while True:
+            state, producer = self.describe(name)
+            if not state.startswith(unless):
+                return state, producer
+            if self.runtime.now() > deadline:
+                raise TimeoutError(f"{name} stays in {state}")
+            self.runtime.sleep(0.005)
+
+    def writers(self, where: TopicPartition) -> list[Any]:
+        """Who has written to a partition."""
+        wanted = Fields(name=where.topic, partition_indexes=[where.partition])
+        answer = self.ask(_DESCRIBE_PRODUCERS, 0, topics=[wanted])
+        writers: list[Any] = answer["topics"][0]["partitions"][0]["active_producers"]
+        return writers
+
+    # --- getting ready
+
+    def create(self, topic: str, partitions: int) -> None:
+        """Make a topic and wait until its leader serves every partition."""
+        wanted = Fields(name=topic, num_partitions=partitions, replication_factor=1, assignments=(), configs=())
+        answer = self.ask(_CREATE_TOPICS, 5, topics=[wanted], timeout=milliseconds(WAIT), validate_only=False)
+        assert answer["topics"][0]["error_code"] == Code.NONE, answer
+        self._until(lambda: self._served(topic, partitions))
+
+    def warm_up(self, name: str, where: TopicPartition) -> None:
+        """Wait until the coordinators of an id and of a group of this name do their work."""
+        for kind in (_GROUP, _TRANSACTION):
+            self._until(lambda kind=kind: self._found(name, kind))  # type: ignore[misc]
+        self._until(lambda: self.init(name).code not in _NOT_YET)
+        producer = self.init(name).producer
+        self._until(lambda: self.commit_offsets(name, producer, name, where).code not in _NOT_YET)
+        self.end(name, producer, commit=False)
+
+    def _found(self, name: str, kind: int) -> bool:
+        [found] = self.ask(_FIND_COORDINATOR, 4, key_type=kind, coordinator_keys=[name])["coordinators"]
+        return bool(found["error_code"] == Code.NONE)
+
+    def _served(self, topic: str, partitions: int) -> bool:
+        wanted = Fields(name=topic, partition_indexes=list(range(partitions)))
+        [found] = self.ask(_DESCRIBE_PRODUCERS, 0, topics=[wanted])["topics"]
+        return all(each["error_code"] == Code.NONE for each in found["partitions"])
+
+    def _until(self, holds: Any) -> None:
+        deadline = self.runtime.now() + WAIT
+        while not holds():
+            if self.runtime.now() > deadline:
+                raise TimeoutError("the broker did not get ready")
+            self.runtime.sleep(0.05)
+
+
+def _code(answer: Any) -> Code:
+    return Code(int(answer["error_code"]))

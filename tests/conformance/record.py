@@ -1,0 +1,36 @@
+"""Record the table of answers from a real Kafka: `python -m conformance.record` in `tests/`, some minutes.
+
+One node runs version 2 of transactions, a second one version 1. Every cell has a transactional id and partitions of
+its own; nothing of what is written depends on the run.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from real_kafka import KAFKA_VERSION, RealKafka
+
+from .asking import answers, nested
+from .calls import Caller
+from .cells import Cell, cells
+from .golden import store
+
+
+def main() -> int:
+    """Record every cell."""
+    found: dict[Cell, str] = {}
+    for version in (2, 1):
+        node = RealKafka.start(features={"transaction.version": version})
+        try:
+            caller = Caller(node.bootstrap_servers)
+            found |= dict(answers(caller, list(cells(version))))
+            caller.close()
+        finally:
+            node.stop()
+        sys.stderr.write(f"transaction.version {version}: {len(found)} cells so far\n")
+    store(KAFKA_VERSION, nested(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

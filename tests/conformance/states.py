@@ -1,0 +1,142 @@
+"""Bring a transactional id into a state, by the requests that lead there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.codes import Code
+
+from .calls import Caller
+
+WRITTEN = 7
+"""Batches of one record that every open transaction has in its first partition: more than are remembered."""
+SHORT = 1.0
+"""Seconds after which a transaction is to time out."""
+STRANGER = ProducerIdAndEpoch(987_654, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What one cell has for itself: an id, a group, a partition that its transaction touches, one it does not."""
+
+    name: str
+    group: str
+    touched: TopicPartition
+    other: TopicPartition
+
+
+Driver = Callable[[Caller, Place], ProducerIdAndEpoch]
+"""Leads to a state, and gives the producer that the client has in hand there."""
+
+
+def unknown(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+    return STRANGER
+
+
+def empty(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+    for _ in range(2):
+        caller.init(place.name)
+    return done(caller.init(place.name))
+
+
+def empty_again(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+    """The holder named its epoch, so the one before is remembered."""
+    return done(caller.init(place.name, empty(caller, place)))
+
+
+def ongoing_old(caller: Caller, place: Place, timeout: float = 60.0) -> ProducerIdAndEpoch:
+    """By a client of version 1, which adds each partition before it writes."""
+    empty(caller, place)
+    producer = done(caller.init(place.name, timeout=timeout))
+    done_code(caller.add(place.name, producer, place.touched).code)
+    for sequence in range(WRITTEN):
+        done_code(caller.produce(place.name, producer, place.touched, sequence, 11).code)
+    return producer
+
+
+def ongoing(caller: Caller, place: Place, timeout: float = 60.0) -> ProducerIdAndEpoch:
+    """By a client of version 2, which simply writes."""
+    empty(caller, place)
+    producer = done(caller.init(place.name, timeout=timeout))
+    for sequence in range(WRITTEN):
+        done_code(caller.produce(place.name, producer, place.touched, sequence, 12).code)
+    return producer
+
+
+def ended_old(*, commit: bool) -> Driver:
+    def drive(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+        producer = ongoing_old(caller, place)
+        done_code(caller.end(place.name, producer, 4, commit=commit).code)
+        return producer
+
+    return drive
+
+
+def ended(*, commit: bool) -> Driver:
+    def drive(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+        return done(caller.end(place.name, ongoing(caller, place), commit=commit))
+
+    return drive
+
+
+def aborted_empty(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+    """By a client of version 2 that aborts before anything was written."""
+    return done(caller.end(place.name, empty(caller, place), commit=False))
+
+
+def timed_out(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+    return ongoing(caller, place, SHORT)
+
+
+def timed_out_old(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+    return ongoing_old(caller, place, SHORT)
+
+
+def fenced(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+    """Somebody else has asked for the id, and is about to come again."""
+    held = ongoing(caller, place)
+    assert caller.init(place.name).code is Code.CONCURRENT_TRANSACTIONS
+    return held
+
+
+def replaced(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+    """Somebody else has got the id."""
+    held = fenced(caller, place)
+    caller.settled(place.name)
+    done(caller.init(place.name))
+    return held
+
+
+DRIVERS: Mapping[str, Driver] = {
+    "unknown": unknown,
+    "Empty": empty,
+    "Empty, epoch named": empty_again,
+    "Ongoing 1": ongoing_old,
+    "Ongoing 2": ongoing,
+    "CompleteCommit 1": ended_old(commit=True),
+    "CompleteCommit 2": ended(commit=True),
+    "CompleteAbort 1": ended_old(commit=False),
+    "CompleteAbort 2": ended(commit=False),
+    "CompleteAbort of nothing": aborted_empty,
+    "CompleteAbort by timeout": timed_out,
+    "CompleteAbort by timeout 1": timed_out_old,
+    "CompleteAbort by fencing": fenced,
+    "Empty after fencing": replaced,
+}
+"""States by name; 1 and 2 say by the requests of which version of transactions they were reached."""
+TIMED = frozenset({"CompleteAbort by timeout", "CompleteAbort by timeout 1"})
+OF_THE_BROKER = TIMED | {"CompleteAbort by fencing", "Empty after fencing"}
+"""States that the broker's own version of transactions makes different."""
+
+
+def done(told: object) -> ProducerIdAndEpoch:
+    """The producer of an answer that must be without error."""
+    done_code(told.code)  # type: ignore[attr-defined]
+    return told.producer  # type: ignore[attr-defined, no-any-return]
+
+
+def done_code(code: Code) -> None:
+    if code is not Code.NONE:
+        raise AssertionError(f"a step on the way to a state was refused: {code!r}")

@@ -1,0 +1,79 @@
+"""The embedded broker answers what Apache Kafka answered, cell by cell."""
+
+from __future__ import annotations
+
+import pytest
+from real_kafka import KAFKA_VERSION, SETTINGS
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+
+from .asking import answers, nested
+from .calls import Caller
+from .cells import Cell, cells
+from .golden import load
+
+EXCEPTIONS: dict[str, str] = {}
+"""Cells in which the embedded broker differs on purpose, each with its reason; none is what we want."""
+SAMPLE = 23
+"""Every so manieth cell is asked of a real Kafka again."""
+SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+
+
+def recorded(version: int) -> dict[Cell, str]:
+    """The answers in the file to every cell of a broker of this version of transactions."""
+    table = load()["cells"]
+    found = {}
+    for cell in cells(version):
+        broker = f"transaction.version {cell.version}, {cell.state}"
+        found[cell] = table[broker][cell.request][cell.relation]
+    return found
+
+
+def differences(expected: dict[Cell, str], found: dict[Cell, str]) -> dict[str, tuple[str, str]]:
+    """What Kafka said beside what was said now."""
+    return {cell.key: (expected[cell], answer) for cell, answer in found.items() if answer != expected[cell]}
+
+
+@pytest.fixture(params=[2, 1], ids=["transaction.version 2", "transaction.version 1"])
+def version(request):
+    return request.param
+
+
+@pytest.fixture
+def asked(version):
+    """What the embedded broker says to every cell."""
+    properties = {**{name: SETTINGS[name] for name in SETTINGS if name == SWEEP}, "transaction.version": str(version)}
+    cluster = EmbeddedCluster.start(properties, ThreadRuntime())
+    caller = Caller(cluster.bootstrap_servers)
+    yield dict(answers(caller, list(cells(version))))
+    caller.close()
+    cluster.close()
+
+
+def test_every_answer_is_kafkas(version, asked):
+    """PRD, COR: at least 250 cells, all of them equal but for named exceptions."""
+    found = differences(recorded(version), asked)
+
+    assert len(asked) >= 250
+    assert {key: said for key, said in found.items() if key not in EXCEPTIONS} == {}
+    assert [key for key in EXCEPTIONS if key.startswith(f"{version} ") and key not in found] == []
+
+
+def test_the_table_holds_every_cell_and_no_other():
+    every = {cell: "" for version in (1, 2) for cell in cells(version)}
+    kept = load()
+
+    assert nested(every).keys() == kept["cells"].keys()
+    assert (kept["count"], kept["kafka"]) == (len(every), KAFKA_VERSION)
+
+
+@pytest.mark.kafka
+def test_a_real_kafka_still_says_what_is_written_down(real_kafka):
+    """A sample of the cells of version 2, which is the version of a fresh Kafka."""
+    wanted = list(cells(2))[::SAMPLE]
+    caller = Caller(real_kafka)
+    found = dict(answers(caller, wanted))
+    caller.close()
+
+    assert differences(recorded(2), found) == {}
