@@ -1,0 +1,306 @@
+"""Offsets of a group commit with a transaction or not at all: on the embedded broker as on a real Kafka."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from broker.groups.raw import (
+    ADD_OFFSETS,
+    COMMIT,
+    DELETE,
+    END,
+    FETCH,
+    INIT,
+    TXN_COMMIT,
+    Member,
+    Raw,
+    code_of,
+    find,
+    members,
+    offsets,
+)
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.codes import Code
+
+BUSY = (Code.CONCURRENT_TRANSACTIONS, Code.COORDINATOR_LOAD_IN_PROGRESS)
+UNDECIDED = Code.UNSTABLE_OFFSET_COMMIT
+
+
+class Producer:
+    """A transactional producer, request by request, in version 1 or 2 of transactions."""
+
+    def __init__(self, servers: str, name: str | None = None) -> None:
+        self.raw = Raw(servers)
+        self.name = name or f"x-{uuid.uuid4().hex[:8]}"
+        find(self.raw, self.name, 1)
+        self.producer_id, self.epoch = self._init()
+
+    def _init(self) -> tuple[int, int]:
+        while True:
+            answer = self.raw.ask(
+                INIT,
+                4,
+                transactional_id=self.name,
+                transaction_timeout=60_000,
+                producer_id=-1,
+                producer_epoch=-1,
+            )
+            if answer["error_code"] not in BUSY:
+                return answer["producer_id"], answer["producer_epoch"]
+
+    @property
+    def holder(self):
+        return {"transactional_id": self.name, "producer_id": self.producer_id, "producer_epoch": self.epoch}
+
+    def add(self, group: str) -> Code:
+        while True:
+            code = Code(self.raw.ask(ADD_OFFSETS, 3, group_id=group, **self.holder)["error_code"])
+            if code not in BUSY:
+                return code
+
+    def commit_offsets(self, group: str, topics: list[Fields], version: int = 3, **who: object) -> Code:
+        anybody = {"generation_id": -1, "member_id": "", "group_instance_id": None}
+        while True:
+            answer = self.raw.ask(
+                TXN_COMMIT, version, topics=topics, **self.holder, **(anybody | {"group_id": group} | who)
+            )
+            if Code(code_of(answer)) not in (Code.COORDINATOR_NOT_AVAILABLE, *BUSY):
+                return Code(code_of(answer))
+
+    def end(self, *, commit: bool, version: int = 4) -> Code:
+        while True:
+            answer = self.raw.ask(END, version, committed=commit, **self.holder)
+            if answer["error_code"] not in BUSY:
+                break
+        if version > 4 and not answer["error_code"]:
+            self.producer_id, self.epoch = answer["producer_id"], answer["producer_epoch"]
+        return Code(answer["error_code"])
+
+
+@pytest.fixture
+def producer(cluster, admin):
+    made = []
+
+    def make(name=None):
+        made.append(Producer(cluster.bootstrap_servers, name))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.raw.close()
+
+
+@pytest.fixture
+def make(cluster, admin):
+    with members(cluster.bootstrap_servers) as make:
+        yield make
+
+
+@pytest.fixture
+def group(make):
+    return make()
+
+
+def committed(member: Member, topic: str, partition: int = 0, *, stable: bool = True) -> int | Code:
+    """The group's offset, or why it is not told."""
+    asked = [Fields(name=topic, partition_indexes=(partition,))]
+    groups = [Fields(group_id=member.group, member_id=None, member_epoch=-1, topics=asked)]
+    answer = member.raw.ask(FETCH, 9, groups=groups, require_stable=stable)["groups"][0]["topics"][0]["partitions"][0]
+    return Code(answer["error_code"]) if answer["error_code"] else answer["committed_offset"]
+
+
+def settled(member: Member, topic: str, partition: int = 0) -> int:
+    """The group's offset, once the markers are written."""
+    while (found := committed(member, topic, partition)) is UNDECIDED:
+        """The markers follow the answer to EndTxn."""
+    return found
+
+
+def plainly(member: Member, topic: str, offset: int) -> int:
+    """Commit outside any transaction."""
+    who = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
+    return code_of(member.raw.ask(COMMIT, 9, group_id=member.group, topics=offsets(topic, p0=offset), **who))
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_nobody_sees_offsets_before_their_transaction_is_committed(producer, group, topic, commit):
+    """GRP-01, GRP-03, COR-07: until then the offset of before, and with require_stable none."""
+    p = producer()
+    plainly(group, topic, 1)
+    assert p.add(group.group) is Code.NONE
+    assert p.commit_offsets(group.group, offsets(topic, p0=7)) is Code.NONE
+
+    assert (committed(group, topic), committed(group, topic, stable=False)) == (UNDECIDED, 1)
+    assert p.end(commit=commit) is Code.NONE
+    assert settled(group, topic) == (7 if commit else 1)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_version_2_of_transactions_needs_no_request_before(producer, group, topic, commit):
+    """KIP-890: TxnOffsetCommit itself makes the group part of the transaction; each end raises the epoch."""
+    p = producer()
+    for offset in (7, 8):
+        assert p.commit_offsets(group.group, offsets(topic, p0=offset), 5) is Code.NONE
+        assert committed(group, topic) is UNDECIDED
+        assert p.end(commit=commit, version=5) is Code.NONE
+
+        assert settled(group, topic) == (offset if commit else -1)
+
+
+def test_each_transaction_decides_its_own_offsets_alone(producer, make, new_topic):
+    """GRP-01: several producers, several groups, one partition each."""
+    topic, group, other = new_topic(2), make(), make()
+    other.group = f"{group.group}-other"
+    p, q = producer(), producer()
+    for each, name, partition in ((p, group.group, "p0"), (q, group.group, "p1"), (q, other.group, "p0")):
+        assert each.add(name) is Code.NONE
+        assert each.commit_offsets(name, offsets(topic, **{partition: 5})) is Code.NONE
+
+    p.end(commit=True)
+
+    assert settled(group, topic, 0) == 5
+    assert [committed(group, topic, 1), committed(other, topic)] == [UNDECIDED, UNDECIDED]
+    q.end(commit=False)
+    assert [settled(group, topic, 0), settled(group, topic, 1), settled(other, topic)] == [5, -1, -1]
+
+
+@pytest.mark.parametrize("last", ["plain", "transaction"])
+def test_of_a_plain_commit_and_a_transactions_the_later_record_wins(producer, group, topic, last):
+    """GRP-01: by the order of the log, not by who was decided last."""
+    p = producer()
+    p.add(group.group)
+    if last == "transaction":
+        plainly(group, topic, 3)
+    p.commit_offsets(group.group, offsets(topic, p0=9))
+    if last == "plain":
+        plainly(group, topic, 3)
+    p.end(commit=True)
+
+    assert settled(group, topic) == (9 if last == "transaction" else 3)
+
+
+def test_the_last_offset_of_a_transaction_counts(producer, group, topic):
+    p = producer()
+    p.add(group.group)
+    for offset in (9, 4):
+        p.commit_offsets(group.group, offsets(topic, p0=offset))
+    p.end(commit=True)
+
+    assert settled(group, topic) == 4
+
+
+def test_a_group_that_is_deleted_loses_what_waited_for_a_transaction(producer, group, topic):
+    """GRP-01: the marker that comes later brings nothing back."""
+    p = producer()
+    p.add(group.group)
+    p.commit_offsets(group.group, offsets(topic, p0=9))
+
+    deleted = group.raw.ask(DELETE, 2, groups_names=[group.group])["results"][0]
+    p.end(commit=True)
+
+    assert (Code(deleted["error_code"]), settled(group, topic)) == (Code.NONE, -1)
+
+
+IMPOSTORS = {
+    "of-an-older-generation": ({"generation_id": 0}, Code.ILLEGAL_GENERATION),
+    "of-a-newer-generation": ({"generation_id": 9}, Code.ILLEGAL_GENERATION),
+    "nobody-knows": ({"member_id": "nobody"}, Code.UNKNOWN_MEMBER_ID),
+    "without-id": ({"member_id": ""}, Code.UNKNOWN_MEMBER_ID),
+    "of-an-unknown-instance": ({"group_instance_id": "nobody"}, Code.UNKNOWN_MEMBER_ID),
+    "without-generation": ({"generation_id": -1}, Code.ILLEGAL_GENERATION),
+    "anybody": ({"generation_id": -1, "member_id": "", "group_instance_id": None}, Code.NONE),
+    "right": ({}, Code.NONE),
+}
+
+
+@pytest.mark.parametrize("version", [3, 5])
+@pytest.mark.parametrize("who", IMPOSTORS)
+def test_a_member_has_to_be_one_of_the_current_generation(producer, make, topic, version, who):
+    """GRP-02 (KIP-447): generation -1 by nobody is not checked, for producers that cannot say who they are."""
+    changes, code = IMPOSTORS[who]
+    member, p = make(), producer()
+    member.join()
+    member.sync()
+    if version < 5:
+        p.add(member.group)
+
+    told = p.commit_offsets(member.group, offsets(topic, p0=1), version, **member.who(**changes))
+
+    assert told is code
+    assert committed(member, topic) == (UNDECIDED if code is Code.NONE else -1)
+
+
+def test_a_static_member_that_was_replaced_commits_nothing(producer, make, topic):
+    """GRP-02 (KIP-345): FencedInstanceId."""
+    old, back, p = make("a"), make("a"), producer()
+    old.join()
+    old.sync()
+    back.join()
+    p.add(old.group)
+
+    assert p.commit_offsets(old.group, offsets(topic, p0=1), **old.who()) is Code.FENCED_INSTANCE_ID
+    assert p.commit_offsets(old.group, offsets(topic, p0=1), **back.who()) is Code.NONE
+
+
+def test_a_member_may_commit_while_the_next_generation_is_being_prepared(producer, make, topic):
+    """GRP-02: a transaction ends in the generation it began in, so that nothing is read twice."""
+    member, other, p = make(), make(), producer()
+    member.join()
+    p.add(member.group)
+
+    assert p.commit_offsets(member.group, offsets(topic, p0=1), **member.who()) is Code.NONE
+    member.sync()
+    other.send_join()
+    while not member.heartbeat():
+        """The other one's request travels on a connection of its own."""
+    assert p.commit_offsets(member.group, offsets(topic, p0=2), **member.who()) is Code.NONE
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(0, Code.INVALID_TXN_STATE), (3, Code.INVALID_TXN_STATE), (4, Code.TRANSACTION_ABORTABLE)]
+)
+def test_offsets_outside_any_transaction_are_refused(producer, group, topic, version, code):
+    """COR-19: in words the client's version knows."""
+    assert producer().commit_offsets(group.group, offsets(topic, p0=1), version) is code
+    assert committed(group, topic) == -1
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_a_fenced_producer_commits_no_offsets(producer, group, topic, version):
+    """GRP-01: its epoch is checked."""
+    zombie = producer()
+    zombie.add(group.group)
+    producer(zombie.name)
+
+    assert zombie.commit_offsets(group.group, offsets(topic, p0=1), version) is Code.INVALID_PRODUCER_EPOCH
+    assert settled(group, topic) == -1
+    assert zombie.add(group.group) is Code.PRODUCER_FENCED
+
+
+def test_a_stranger_commits_no_offsets(producer, group, topic):
+    """GRP-01: the transactional id belongs to another producer id, or to nobody."""
+    p = producer()
+    p.producer_id += 1_000_000
+
+    assert p.add(group.group) is Code.INVALID_PRODUCER_ID_MAPPING
+    assert p.commit_offsets(group.group, offsets(topic, p0=1)) is Code.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_offsets_of_partitions_that_do_not_exist_are_refused_alone(producer, group, topic):
+    p = producer()
+    p.add(group.group)
+
+    assert p.commit_offsets(group.group, offsets("t-none", p0=1)) is Code.UNKNOWN_TOPIC_OR_PARTITION
+    assert p.commit_offsets(group.group, offsets(topic, p5=1)) is Code.UNKNOWN_TOPIC_OR_PARTITION
+    assert p.commit_offsets("", offsets(topic, p0=1)) is Code.INVALID_GROUP_ID
+
+
+def test_a_text_that_is_too_long_is_refused(group, topic):
+    """offset.metadata.max.bytes."""
+    long = offsets(topic, p0=1)
+    long[0].partitions[0].committed_metadata = "x" * 4097
+    who = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
+
+    assert code_of(group.raw.ask(COMMIT, 9, group_id=group.group, topics=long, **who)) == Code.OFFSET_METADATA_TOO_LARGE
