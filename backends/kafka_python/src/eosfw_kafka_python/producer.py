@@ -26,6 +26,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
+from eosfw.waiting import Event
 from eosfw_kafka_python import inside
 from eosfw_kafka_python.appending import Appender
 from eosfw_kafka_python.connection import Connection
@@ -36,6 +37,7 @@ _LOG = logging.getLogger(__name__)
 _SLICE = 0.2
 """Seconds one call into the library may block, so that close() soon frees whoever waits."""
 _PROBE = 0.001
+HandOver = Callable[[Appender], None]
 _TOPIC_PATIENCE = 5.0
 """Seconds in which a topic must appear before its records fail; create_topics waits for leaders."""
 
@@ -62,7 +64,9 @@ class KafkaPythonProducer:
         self._client: KafkaProducer | None = None
         self._appender: Appender | None = None
         self._lock = self._runtime.lock()
-        self._making = False
+        self._early: list[HandOver] = []
+        self._met: Event | None = None
+        self._unmet: EosfwError | None = None
         self._deliveries = Deliveries(self._runtime.lock())
         self._progress = ProducerProgress(
             transactional=settings.transactional_id is not None, lock=self._runtime.lock()
@@ -72,7 +76,8 @@ class KafkaPythonProducer:
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(Call.INIT):
             deadline = self._runtime.now() + timeout
-            client = self._made(Call.INIT, deadline)
+            client = self._client or self._make(Call.INIT, deadline)
+            self._appender = self._new_appender(client)
             self._finish(lambda: inside.initialise(client), deadline, timeout, (Call.INIT, INIT))
 
     def begin_transaction(self) -> None:
@@ -84,15 +89,13 @@ class KafkaPythonProducer:
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         self._progress.check(Call.SEND)
         size = len(record.value or b"") + len(record.key or b"")
-        (future,) = self._accept(lambda to: to.record(record), size)
-        if on_delivery is not None:
-            self._report(future, on_delivery)
+        self._accept(lambda to: self._note(to.record(record), on_delivery), size)
 
     def send_batch(self, batch: ProducerBatch) -> None:
         self._progress.check(Call.SEND)
         if len(batch):
             size = sum(map(len, filter(None, batch.values)))
-            self._accept(lambda to: to.batch(batch), size)
+            self._accept(lambda to: self._note(to.batch(batch)), size)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         with self._progress.during(Call.SEND_OFFSETS):
@@ -103,8 +106,7 @@ class KafkaPythonProducer:
 
     def flush(self, timeout: float) -> None:
         with self._progress.during(Call.FLUSH):
-            if self._client is not None:
-                self._flush(self._client, timeout, Call.FLUSH)
+            self._settle(timeout, Call.FLUSH)
 
     def commit_transaction(self, timeout: float) -> None:
         with self._progress.during(Call.COMMIT):
@@ -124,10 +126,9 @@ class KafkaPythonProducer:
 
     def close(self, timeout: float = 0.0) -> None:
         usable = self._progress.state not in (ProducerState.FATAL_ERROR, ProducerState.CLOSED)
-        client = self._client
-        if client is not None and timeout > 0 and usable:
+        if timeout > 0 and usable:
             with suppress(EosfwError):
-                self._flush(client, timeout, Call.FLUSH)
+                self._settle(timeout, Call.FLUSH)
         self._progress.close()
         with self._lock:
             client, self._client = self._client, None
@@ -137,22 +138,8 @@ class KafkaPythonProducer:
 
     # --- the library's producer
 
-    def _made(self, call: Call, deadline: float) -> KafkaProducer:
-        """The library's producer, made now if need be; its constructor talks to the cluster."""
-        with self._lock:
-            making, self._making = self._making, True
-        if making:
-            return self._made_by_another(call, deadline)
-        if self._client is not None:
-            self._making = False
-            return self._client
-        try:
-            client = self._make(call, deadline)
-        finally:
-            self._making = False
-        return client
-
     def _make(self, call: Call, deadline: float) -> KafkaProducer:
+        """Make the library's producer, whose constructor talks to the cluster."""
         what = self._what(call)
         try:
             client = inside.producer(self._config, lambda **more: self._connection.client(deadline, **more))
@@ -161,22 +148,14 @@ class KafkaPythonProducer:
         except kafka_errors.KafkaError as why:
             raise ours(why, INIT, what) from why
         with self._lock:
-            self._appender = Appender(
-                client, min(_TOPIC_PATIENCE, self._settings.max_block), self._settings.max_request
-            )
             self._client = client
         if self._progress.state is ProducerState.CLOSED:
             inside.let_go(client)
             raise FatalError(f"{what}: closed while it waited")
         return client
 
-    def _made_by_another(self, call: Call, deadline: float) -> KafkaProducer:
-        while self._making:
-            self._refuse_if_closed(call)
-            if self._runtime.now() >= deadline:
-                raise ClusterUnavailableError(f"{self._what(call)}: no broker answered; is the cluster running?")
-            self._runtime.sleep(_PROBE)
-        return self._made(call, deadline)
+    def _new_appender(self, client: KafkaProducer) -> Appender:
+        return Appender(client, min(_TOPIC_PATIENCE, self._settings.max_block), self._settings.max_request)
 
     def _held(self) -> KafkaProducer:
         if self._client is None:
@@ -185,32 +164,82 @@ class KafkaPythonProducer:
 
     # --- sending
 
-    def _accept(self, hand_over: Callable[[Appender], list[Any]], size: int) -> list[Any]:
+    def _accept(self, hand_over: HandOver, size: int) -> None:
         """Hand records over; what fails here fails the transaction, unless nothing was accepted."""
         try:
-            appender = self._appender
-            if appender is None:
-                self._made(Call.SEND, self._runtime.now() + self._settings.max_block)
-                appender = self._appender
             self._make_room(size)
-            if appender is None:
-                raise IllegalStateError(f"{self._name} is closed")
-            futures: list[Any] = self._told(lambda: hand_over(appender), (Call.SEND, SEND))
+            if self._appender is None and self._kept_for_later(hand_over):
+                return
+            self._hand_over(hand_over)
         except EosfwError as why:
             if not isinstance(why, (RetriableError, IllegalStateError)):
                 self._progress.fail(why)
             raise
+
+    def _hand_over(self, hand_over: HandOver, to: Appender | None = None) -> None:
+        appender = to or self._appender
+        if appender is None:
+            raise IllegalStateError(f"{self._name} is closed")
+        self._told(lambda: hand_over(appender), (Call.SEND, SEND))
+
+    def _note(self, futures: list[Any], on_delivery: DeliveryCallback | None = None) -> None:
         self._deliveries.add(futures)
-        return futures
+        if on_delivery is not None:
+            for future in futures:
+                self._report(future, on_delivery)
 
     def _make_room(self, size: int) -> None:
         # The library's buffer has no limit of its own.
         self._bytes += size
-        if self._bytes <= self._settings.most_waiting or self._client is None:
-            return
-        if self._deliveries.waiting:
-            self._flush(self._client, self._settings.max_block, Call.SEND)
-        self._bytes = size
+        if self._bytes > self._settings.most_waiting:
+            self._settle(self._settings.max_block, Call.SEND)
+            self._bytes = size
+
+    # --- the time before the cluster was met, which only a producer without transactional id knows
+
+    def _kept_for_later(self, hand_over: HandOver) -> bool:
+        with self._lock:
+            if self._appender is not None:
+                return False
+            self._early.append(hand_over)
+            if self._met is None:
+                self._met = self._runtime.event()
+                self._runtime.spawn("eosfw-meeting", self._meet)
+            return True
+
+    def _meet(self) -> None:
+        """Meet the cluster, hand over what was kept; a failure surfaces from the next flush."""
+        try:
+            appender = self._new_appender(
+                self._client or self._make(Call.SEND, self._runtime.now() + self._settings.max_block)
+            )
+            while self._appender is None:
+                with self._lock:
+                    kept, self._early = self._early, []
+                    if not kept:
+                        self._appender = appender
+                for each in kept:
+                    self._hand_over(each, appender)
+        except EosfwError as why:
+            self._unmet = why
+        with self._lock:
+            self._early = []
+            met, self._met = self._met, None
+        if met is not None:
+            met.set()
+
+    def _settle(self, timeout: float, call: Call) -> None:
+        """Wait until all that was sent is written."""
+        deadline, met = self._runtime.now() + timeout, self._met
+        while met is not None and not met.wait(min(_SLICE, max(_PROBE, deadline - self._runtime.now()))):
+            self._refuse_if_closed(call)
+            if self._runtime.now() >= deadline:
+                raise ClusterUnavailableError(f"{self._what(call)}: no broker answered; is the cluster running?")
+        unmet, self._unmet = self._unmet, None
+        if unmet is not None:
+            raise unmet
+        if self._client is not None:
+            self._flush(self._client, max(0.0, deadline - self._runtime.now()), call)
 
     def _report(self, future: Any, on_delivery: DeliveryCallback) -> None:
         def tell(place: RecordMetadata | None, failed: EosfwError | None) -> None:
