@@ -41,7 +41,8 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         # asyncio does so only for sockets made with an explicit protocol number; without, answers wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._host = f"/{transport.get_extra_info('peername')[0]}"
+        peer = transport.get_extra_info("peername")  # None for somebody who is gone already
+        self._host = f"/{peer[0]}" if peer else ""
         self._connections.add(self)
         if self._broker.faults.down:
             self.abort()
