@@ -24,7 +24,7 @@ def claim(root: Path, *, waits: bool) -> int:
         root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as why:
-        raise refused(root, _explained(why)) from why
+        raise refused(root, _explained(root, why)) from why
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if waits:
@@ -48,11 +48,11 @@ def refused(root: Path, why: str) -> ConfigError:
     return ConfigError(Problem(_KEY, f"{root} {why}"))
 
 
-def _explained(why: OSError) -> str:
+def _explained(root: Path, why: OSError) -> str:
+    if why.errno == errno.ELOOP or (isinstance(why, FileExistsError) and root.is_symlink()):
+        return "is a symbolic link that leads nowhere or in a circle; take another path"
     if isinstance(why, (FileExistsError, NotADirectoryError)):
         return "is not a directory; take another path"
-    if why.errno == errno.ELOOP:
-        return "is a loop of symbolic links; take another path"
     if isinstance(why, PermissionError) or why.errno == errno.EROFS:
         return f"cannot be written to by this user ({os.strerror(why.errno or 0)}); change its rights or take another"
     return f"cannot be used: {why.strerror or why}"

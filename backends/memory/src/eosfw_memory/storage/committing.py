@@ -45,6 +45,8 @@ class GroupCommit:
         wanted = self._disk.written
         if not isinstance(answer, Mapping) or wanted == self._flushed:
             return answer
+        if self._disk.failed is not None:  # maybe since the answer was made
+            return again()
         told = answer
 
         def attempt(expired: bool) -> Answer | None:  # noqa: FBT001

@@ -113,8 +113,7 @@ class Search:
                 break
         else:
             count, state = 0, self._first_state(segments[0])
-        believed_in_vain = segments[count : len(entries)]
-        segments[count : len(entries)] = [self._fresh(segment.base_offset) for segment in believed_in_vain]
+        segments[count:] = [self._fresh(segment.base_offset) for segment in segments[count:]]
         return state, count
 
     def _indexed(self, segment: FileSegment) -> list[AbortEntry] | None:

@@ -1,0 +1,1 @@
+"""The data directory of the embedded broker: what survives, what is refused."""

@@ -1,0 +1,76 @@
+"""A data directory with one topic, to be opened, crashed, damaged."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.topics import Topics
+
+NODE = 1
+TOPIC = "flights"
+SMALL = {"segment.bytes": "400"}
+"""So that a log of a few batches has several segments."""
+
+
+class House:
+    """One run on a directory: from its opening to a stop or a crash."""
+
+    def __init__(self, root: Path, *, waits: bool = False, system=None, **config: str) -> None:
+        self.root = root
+        self.storage = DataDirectory.open(root, waits=waits, node_id=NODE, system=system)
+        self.topics = Topics(self.storage)
+        if self.topics.by_name(TOPIC) is None:
+            self.topics.create(TOPIC, 1, config)
+
+    @property
+    def log(self) -> PartitionLog:
+        return self.topics.by_name(TOPIC).partitions[0].log
+
+    def stop(self) -> None:
+        """End as SIGTERM ends it."""
+        self.storage.close(self.topics.logs())
+
+    def crash(self) -> None:
+        """End as kill -9 does: nothing more is written, the system closes the files."""
+        for segment in [*self.log.sealed_segments(), self.log._active]:
+            segment.file.close()
+        self.storage.release()
+
+
+def files(root: Path) -> dict[str, str]:
+    """A digest of every file, by its name."""
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def data_file(root: Path, number: int = 0) -> Path:
+    """A segment of the topic, by its place in the row; negative numbers count from the end."""
+    return sorted((root / f"{TOPIC}-0").glob("*.log"))[number]
+
+
+def told(log: PartitionLog) -> dict[str, object]:
+    """All that a log says of itself besides its records."""
+    state = log.state
+    return {
+        "producers": {
+            pid: (
+                each.epoch,
+                each.next_sequence,
+                each.coordinator_epoch,
+                each.last_timestamp,
+                each.first_offset,
+                list(each.batches),
+            )
+            for pid, each in state.producers.known().items()
+        },
+        "open": list(state.open),
+        "aborted": state.aborted.ended_in(0, 1 << 62),
+        "ends": (log.log_start_offset, log.last_stable_offset, log.high_watermark, log.size),
+        "batches": list(log.batches()),
+    }

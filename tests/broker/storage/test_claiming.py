@@ -1,0 +1,140 @@
+"""What a data directory must be to be used, and who may use it (row 27, F37): else exit code 3 or 4, with the path."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eosfw.errors import ConfigError, DamagedDataError
+from eosfw_memory.storage import claiming
+from eosfw_memory.storage.directory import DataDirectory
+
+from .kit import NODE, House, files
+
+
+def opened(root, **options):
+    return DataDirectory.open(root, waits=options.get("waits", False), node_id=NODE)
+
+
+def a_file(root):
+    root.write_text("not a directory")
+
+
+def a_loop(root):
+    root.symlink_to(root)
+
+
+def foreign(root):
+    root.mkdir()
+    (root / "holiday.jpg").write_bytes(b"x")
+
+
+def kafkas_own(root):
+    root.mkdir()
+    (root / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=1\n")
+
+
+def newer(root):
+    House(root).stop()
+    path = root / "meta.properties"
+    path.write_text(path.read_text().replace("eosfw.format=1", "eosfw.format=2"))
+
+
+def locked(root):
+    global held  # noqa: PLW0603 (until the end of the test)
+    held = opened(root)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (a_file, "is not a directory; take another path"),
+        (a_loop, "leads nowhere or in a circle"),
+        (foreign, "has no meta.properties but holds holiday.jpg; take an empty directory"),
+        (kafkas_own, "belongs to another broker"),
+        (newer, "has format 2, this version reads up to 1: update"),
+        (locked, "is in use by another broker; stop that one or take another directory"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_path_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, made, said):
+    """Row 27: exit code 3, the path, what to do."""
+    made(tmp_path / "data")
+    with pytest.raises(ConfigError, match=said) as refused:
+        opened(tmp_path / "data")
+    assert str(refused.value).startswith(f"log.dirs: {tmp_path / 'data'} ")
+    assert refused.value.exit_code == 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_without_the_right_to_write_is_refused(tmp_path):
+    """Row 27."""
+    tmp_path.chmod(0o500)
+    with pytest.raises(ConfigError, match="cannot be written to by this user"):
+        opened(tmp_path)
+
+
+def test_what_a_refused_right_is_called(tmp_path):
+    """Row 27: the same for root, who is refused nothing."""
+    for number in (13, 30):
+        assert "cannot be written to by this user" in claiming._explained(
+            tmp_path, OSError(number, os.strerror(number))
+        )
+
+
+def test_memory_is_no_place_for_what_must_be_on_the_disk(tmp_path):
+    """Row 27: `--flush=fsync` on tmpfs would promise what it cannot keep."""
+    if "tmpfs /dev/shm" not in Path("/proc/mounts").read_text() or not os.access("/dev/shm", os.W_OK):
+        pytest.skip("no tmpfs here")
+    root = Path("/dev/shm") / f"eosfw-{os.getpid()}"
+    try:
+        with pytest.raises(ConfigError, match="lies on tmpfs"):
+            opened(root, waits=True)
+    finally:
+        (root / claiming.LOCK).unlink()
+        root.rmdir()
+
+
+@pytest.mark.parametrize("harm", ["cluster.id=", "nothing at all"])
+def test_a_damaged_identity_is_refused(tmp_path, harm):
+    """Row 27: exit code 3 or 4, nothing changed."""
+    House(tmp_path).stop()
+    path = tmp_path / "meta.properties"
+    path.write_text(path.read_text().replace("cluster.id", "x") if "=" in harm else "")
+    before = files(tmp_path)
+    with pytest.raises((DamagedDataError, ConfigError), match=str(tmp_path)):
+        opened(tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_the_lock_ends_with_its_process(tmp_path):
+    """F37, row 42: no process id is compared, so none that is used again can confuse anybody."""
+    code = (
+        "import sys; from pathlib import Path; from eosfw_memory.storage.claiming import claim;"
+        "claim(Path(sys.argv[1]), waits=False); print('held', flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with process:
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(ConfigError, match="in use"):
+            opened(tmp_path)
+        process.send_signal(signal.SIGKILL)
+    opened(tmp_path).release()
+
+
+def test_a_directory_is_the_same_cluster_whenever_it_is_opened(tmp_path):
+    """Clients see one cluster id; producer ids are never given twice, after a crash neither."""
+    first = opened(tmp_path)
+    ids = [next(first.producer_ids) for _ in range(3)]
+    first.release()
+    second = opened(tmp_path)
+    assert second.cluster_id == first.cluster_id
+    assert next(second.producer_ids) > max(ids)
+    second.release()

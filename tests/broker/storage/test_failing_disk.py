@@ -1,0 +1,126 @@
+"""A disk that fails: what was acknowledged stays, nothing more is acknowledged, reads go on (F28, F29)."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from eosfw.errors import DamagedDataError
+from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.storage.disk import OperatingSystem
+
+from ..log.shelf import NOW, UNCOMMITTED, Consumer, Writer, plain
+from .kit import SMALL, House, data_file, told
+
+
+class FailingSystem(OperatingSystem):
+    """Fails from a given call on, or only at it, as a disk that is full or broken does."""
+
+    def __init__(self, code: int, *, at: int = 1 << 30, at_sync: int = 1 << 30, takes: int = 0) -> None:
+        self.code, self.at, self.at_sync, self.takes = code, at, at_sync, takes
+        self.writes = self.syncs = 0
+        self.once = False
+
+    def write(self, descriptor, pieces, at):
+        self.writes += 1
+        if self.writes == self.at and self.takes:
+            return super().write(descriptor, [b"".join(pieces)[: self.takes]], at)
+        if self.writes == self.at or (self.writes > self.at and not self.once):
+            raise OSError(self.code, os.strerror(self.code))
+        return super().write(descriptor, pieces, at)
+
+    def sync(self, descriptor):
+        self.syncs += 1
+        if self.syncs == self.at_sync:
+            raise OSError(self.code, os.strerror(self.code))
+        super().sync(descriptor)
+
+
+def writes_of_a_run(root) -> int:
+    """How often a run of the same work writes."""
+    system = FailingSystem(errno.ENOSPC)
+    house = House(root, system=system, **SMALL)
+    before = system.writes
+    work(house)
+    house.crash()
+    return system.writes - before
+
+
+def work(house):
+    """Append until it is refused; give the values that were acknowledged, who wrote, and the refusal."""
+    writer, acknowledged = Writer(house.log, 5), []
+    for number in range(12):
+        try:
+            writer.send(b"%d" % number, transactional=False)
+        except KafkaStorageError as why:
+            return acknowledged, writer, why
+        acknowledged.append(b"%d" % number)
+    return acknowledged, writer, None
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize("takes", [0, 30], ids=["nothing written", "written in part"])
+@pytest.mark.parametrize("recovers", [True, False], ids=["works again", "stays full"])
+def test_a_write_that_fails_is_the_last_one_whatever_the_disk_does_later(tmp_path, code, takes, recovers):
+    """F28, KAFKA-10778, mutant 20: at each write of a run, those of a roll among them."""
+    for at in range(1, writes_of_a_run(tmp_path / "count") + 1):
+        system = FailingSystem(code, takes=takes)
+        house = House(tmp_path / str(at), system=system, **SMALL)
+        system.at, system.once = system.writes + at, recovers
+        acknowledged, writer, why = work(house)
+        assert os.strerror(code) in str(why) or takes
+        if why is None:  # the disk took the rest at the second attempt
+            house.crash()
+            continue
+        with pytest.raises(KafkaStorageError, match="read-only until the cause is gone"):
+            writer.send(b"more", transactional=False)
+        with pytest.raises(KafkaStorageError):
+            house.log.append(plain(b"x"), NOW)
+        with pytest.raises(KafkaStorageError):
+            house.topics.create("another", 1, {})
+        assert [value for _, value in Consumer(house.log, UNCOMMITTED).drain()] == acknowledged
+        live = told(house.log)
+        house.crash()
+        house = House(tmp_path / str(at))
+        after = told(house.log)
+        assert after["batches"][: len(acknowledged)] == live["batches"]
+        assert len(after["batches"]) <= len(acknowledged) + 1
+        Writer(house.log, 6).send(b"goes on")
+        house.stop()
+
+
+def test_a_repetition_is_not_acknowledged_by_a_failed_disk(tmp_path):
+    """F29: the first attempt may be the one whose bytes are lost."""
+    system = FailingSystem(errno.EIO)
+    house = House(tmp_path, system=system)
+    writer = Writer(house.log, 5)
+    writer.send(b"one", transactional=False)
+    house.storage.disk.fail(data_file(tmp_path), OSError(errno.EIO, os.strerror(errno.EIO)))
+    with pytest.raises(KafkaStorageError):
+        writer.send(b"one", transactional=False, sequence=0)
+    house.crash()
+
+
+def test_a_start_that_is_interrupted_anywhere_changes_nothing_of_what_the_next_one_finds(tmp_path):
+    """F33: a crash while recovering, at each write of the recovery."""
+    house = House(tmp_path, **SMALL)
+    work(house)
+    before = told(house.log)
+    house.crash()
+    for path in [path for path in tmp_path.rglob("*") if path.suffix in (".index", ".snapshot")]:
+        path.unlink()
+    with data_file(tmp_path, -1).open("ab") as file:
+        file.write(b"torn")
+    failing = 0
+    for at in range(1, 20):
+        system = FailingSystem(errno.EIO, at=at)
+        try:
+            House(tmp_path, system=system).crash()
+        except DamagedDataError:
+            failing += 1
+    assert failing
+    house = House(tmp_path)
+    assert told(house.log) == before
+    house.stop()

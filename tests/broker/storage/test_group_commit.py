@@ -1,0 +1,178 @@
+"""Nothing is acknowledged before it is on the disk, and writers share the wait for it (ruling 29, F29, F32)."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from eosfw.ids import TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.deferred import Deferred
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.disk import OperatingSystem
+
+from ..log.shelf import COMMITTED, Consumer
+from .kit import NODE
+
+WAIT = 20.0
+FEW = {"transaction.state.log.num.partitions": "2"}
+
+
+class SlowDisk(OperatingSystem):
+    """Waits for the disk only when it is let; counts how often, remembers what was written when."""
+
+    def __init__(self, runtime: ThreadRuntime) -> None:
+        self.runtime = runtime
+        self.gate = runtime.event()
+        self.entered = runtime.queue()
+        self.syncs = 0
+        self.held = False
+        self.fails = False
+
+    def sync(self, descriptor):
+        if self.held:
+            self.entered.put(descriptor)
+            assert self.gate.wait(WAIT)
+        self.syncs += 1
+        if self.fails:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        super().sync(descriptor)
+
+    def hold(self):
+        self.gate, self.held = self.runtime.event(), True
+
+    def let(self):
+        self.held = False
+        self.gate.set()
+
+
+class Served:
+    """A broker on a directory whose answers wait for the disk."""
+
+    def __init__(self, root):
+        self.runtime = ThreadRuntime()
+        self.disk = SlowDisk(self.runtime)
+        storage = DataDirectory.open(root, waits=True, node_id=NODE, system=self.disk)
+        self.broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), self.runtime, storage)
+        if self.broker.topics.by_name("t") is None:
+            self.broker.topics.create("t", 1, {})
+
+    @property
+    def log(self):
+        return self.broker.topics.partition("t", 0).log
+
+    def append(self, value: bytes):
+        """Ask for an append; give the answer, which may be put off."""
+
+        def handler(broker, request, context):
+            try:
+                return {"offset": self.log.append(request, broker.now_ms()).base_offset}
+            except KafkaError as refused:
+                return {"code": refused.code}
+
+        batch = encode_batch(None, [value], self.broker.now_ms())
+        return self.broker.serve(handler, batch, Context(1))
+
+    def tried(self, answer: Deferred):
+        return self.broker.attempt(answer, expired=False)
+
+    def awaited(self, answer: Deferred):
+        done = self.runtime.event()
+        self.broker.await_answer(answer, done.set)
+        found = self.tried(answer)
+        while found is None:
+            assert done.wait(WAIT)
+            found = self.tried(answer)
+        self.broker.give_up(answer)
+        return found
+
+
+@pytest.fixture
+def served(tmp_path):
+    made = Served(tmp_path)
+    yield made
+    made.disk.let()
+    made.broker.close()
+
+
+def test_an_answer_waits_until_its_bytes_are_on_the_disk(served):
+    """F32, mutant: group commit acks before fsync."""
+    served.disk.hold()
+    answer = served.append(b"one")
+    assert isinstance(answer, Deferred)
+    served.disk.entered.get(WAIT)
+    assert served.tried(answer) is None
+    served.disk.let()
+    assert served.awaited(answer) == {"offset": 0}
+
+
+def test_writers_that_come_while_one_waits_share_the_next_wait(served):
+    """Group commit: ten writers, two waits."""
+    served.disk.hold()
+    first = served.append(b"first")
+    served.disk.entered.get(WAIT)
+    before = served.disk.syncs
+    others = [served.append(b"%d" % number) for number in range(9)]
+    served.disk.let()
+    assert [served.awaited(each) for each in (first, *others)] == [{"offset": number} for number in range(10)]
+    assert served.disk.syncs - before == 2
+
+
+def test_a_wait_that_fails_is_never_followed_by_an_acknowledgement(served):
+    """F29: EIO on fsync; those who wait are refused, later ones at once; reads go on."""
+    served.disk.fails = True
+    assert served.awaited(served.append(b"lost?")) == {"code": Code.KAFKA_STORAGE_ERROR}
+    served.disk.fails = False
+    assert served.append(b"later") == {"code": Code.KAFKA_STORAGE_ERROR}
+    assert [value for _, value in Consumer(served.log, COMMITTED).drain()] == [b"lost?"]
+
+
+def test_no_marker_is_written_before_its_decision_is_on_the_disk(served):
+    """Mutant 9: a marker on the disk without Prepare could end one transaction both ways."""
+    broker, now = served.broker, served.broker.now_ms()
+    producer = broker.coordinator.initialise("id", 1000, None, now)
+    broker.coordinator.add_partitions("id", producer, [TopicPartition("t", 0)], now)
+    served.log.append(encode_batch(None, [b"v"], now, producer=producer, base_sequence=0, transactional=True), now)
+    served.disk.hold()
+
+    def end(broker, request, context):
+        broker.coordinator.end("id", producer, Outcome.COMMIT, broker.now_ms())
+        return {"done": True}
+
+    answer = broker.serve(end, None, Context(1))
+    broker.settle()
+    served.disk.entered.get(WAIT)
+    assert broker.coordinator.describe("id").state is TransactionState.PREPARE_COMMIT
+    assert served.log.last_stable_offset == 0
+    served.disk.let()
+    served.awaited(answer)
+    assert served.broker._group_commit.flush()
+    assert served.log.last_stable_offset == 2
+    assert broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
+
+
+def test_a_decided_transaction_is_completed_by_the_next_start(tmp_path):
+    """COR-14, mutant 8: Prepare on the disk, no marker; the commit stands."""
+    served = Served(tmp_path)
+    broker, now = served.broker, served.broker.now_ms()
+    producer = broker.coordinator.initialise("id", 1000, None, now)
+    broker.coordinator.add_partitions("id", producer, [TopicPartition("t", 0)], now)
+    batch = encode_batch(None, [b"v"], now, producer=producer, base_sequence=0, transactional=True)
+    served.log.append(batch, now)
+    broker.coordinator.end("id", producer, Outcome.COMMIT, now)
+    broker._group_commit._stopping = True
+    broker._group_commit.ask()
+    broker._group_commit._thread.join(WAIT)
+    broker._storage.release()
+    again = Served(tmp_path)
+    assert again.broker._group_commit.flush()
+    assert [value for _, value in Consumer(again.log, COMMITTED).drain()] == [b"v"]
+    assert again.broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
+    again.broker.close()

@@ -1,0 +1,233 @@
+"""What a start finds after a crash: every acknowledged batch, nothing half-written (F28-F34, rows 28 and 29)."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from eosfw.errors import DamagedDataError
+from eosfw_memory.log.errors import CorruptMessageError
+
+from ..log.shelf import COMMITTED, NOW, UNCOMMITTED, Consumer, Writer, plain
+from .kit import SMALL, TOPIC, House, data_file, files, told
+
+
+def filled(root, *, clean=False, batches=6, **config):
+    """A directory after a run with two producers, one of them in an open transaction; give what its log told."""
+    house = House(root, **config)
+    first, second = Writer(house.log, 1), Writer(house.log, 2)
+    for number in range(batches):
+        first.send(b"a%d" % number)
+        if number % 2:
+            first.abort() if number % 4 == 1 else first.commit()
+    second.send(b"open")
+    house.log.append(plain(b"last"), NOW)
+    before = told(house.log)
+    house.stop() if clean else house.crash()
+    return before
+
+
+def start_of_last_batch(root):
+    house = House(root)
+    last = list(house.log.batches())[-1]
+    house.crash()
+    return data_file(root, -1).stat().st_size - len(last)
+
+
+@pytest.mark.parametrize("config", [{}, SMALL], ids=["one segment", "several"])
+@pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
+def test_a_restart_gives_the_state_that_was_live(tmp_path, config, clean):
+    """BRK-08, A26: producers with their five batches, open and aborted transactions, offsets, bytes."""
+    before = filled(tmp_path, clean=clean, **config)
+    for _ in range(2):
+        house = House(tmp_path)
+        assert told(house.log) == before
+        house.crash()
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
+def test_a_repetition_is_known_after_a_restart(tmp_path, clean):
+    """BRK-02, mutant 17: each of the latest five batches, not only the last."""
+    house = House(tmp_path)
+    writer = Writer(house.log, 7)
+    offsets = [writer.send(b"%d" % number, transactional=False).base_offset for number in range(7)]
+    house.stop() if clean else house.crash()
+    house = House(tmp_path)
+    again = Writer(house.log, 7)
+    for number in range(2, 7):
+        repeated = again.send(b"%d" % number, transactional=False, sequence=number)
+        assert (repeated.duplicate, repeated.base_offset) == (True, offsets[number])
+    assert house.log.high_watermark == 7
+    house.stop()
+
+
+def test_a_last_write_torn_at_any_byte_is_cut_off_and_told(tmp_path, caplog):
+    """F30: what is whole stays; how many bytes went is said; a second start finds nothing more to do."""
+    filled(tmp_path / "whole")
+    begins = start_of_last_batch(tmp_path / "whole")
+    size = data_file(tmp_path / "whole", -1).stat().st_size
+    for at in range(begins + 1, size):
+        shutil.copytree(tmp_path / "whole", root := tmp_path / str(at))
+        with data_file(root, -1).open("r+b") as file:
+            file.truncate(at)
+        caplog.clear()
+        house = House(root)
+        assert f"{at - begins} bytes" in caplog.text
+        assert list(house.log.batches())[-1].endswith(b"open\x00")
+        after = told(house.log)
+        house.crash()
+        caplog.clear()
+        house = House(root)
+        assert (told(house.log), caplog.text) == (after, "")
+        house.crash()
+
+
+@pytest.mark.parametrize("tail", [b"\x00" * 500, b"garbage" * 40, b"\x00" * 12 + b"\x00\x00\x00\x00\x02" * 30])
+def test_a_tail_that_is_no_batch_is_cut_off(tmp_path, tail):
+    """F30: garbage, zeros as a power cut leaves them, bytes that look like the head of a batch."""
+    before = filled(tmp_path)
+    with data_file(tmp_path, -1).open("ab") as file:
+        file.write(tail)
+    house = House(tmp_path)
+    assert told(house.log) == before
+    house.log.append(plain(b"goes on"), NOW)
+    house.crash()
+
+
+def test_a_flipped_bit_in_the_middle_is_named_by_file_and_position_while_nothing_is_changed(tmp_path):
+    """F31: every byte of a batch that others follow; exit code 4."""
+    filled(tmp_path / "whole")
+    house = House(tmp_path / "whole")
+    sizes = [len(batch) for batch in house.log.batches()]
+    house.crash()
+    for at in range(sizes[0], sizes[0] + sizes[1]):
+        shutil.copytree(tmp_path / "whole", root := tmp_path / str(at))
+        path = data_file(root)
+        changed = bytearray(path.read_bytes())
+        changed[at] ^= 0x10
+        path.write_bytes(changed)
+        before = files(root)
+        with pytest.raises(DamagedDataError) as refused:
+            House(root)
+        assert f"{path}: damaged at byte {sizes[0]} (offset 1)" in str(refused.value)
+        assert refused.value.exit_code == 4
+        assert files(root) == before
+
+
+def test_damage_that_the_start_did_not_look_for_is_never_given_to_a_reader(tmp_path):
+    """F31: after a clean stop no batch is read at the start, so each is checked when it is read."""
+    filled(tmp_path, clean=True, **SMALL)
+    path = data_file(tmp_path)
+    changed = bytearray(path.read_bytes())
+    changed[65] ^= 1
+    path.write_bytes(changed)
+    house = House(tmp_path)
+    with pytest.raises(CorruptMessageError, match=f"{path}: the batch at byte 0"):
+        house.log.fetch(0, 1000, UNCOMMITTED)
+    assert house.log.fetch(5, 1000, UNCOMMITTED).records
+    house.crash()
+
+
+@pytest.mark.parametrize("suffix", [".index", ".snapshot"])
+@pytest.mark.parametrize("harm", ["missing", "empty", "flipped", "older", "newer", "foreign"])
+def test_files_beside_the_log_are_made_again(tmp_path, suffix, harm):
+    """F34: whatever became of them, the log alone gives the same state."""
+    before = filled(tmp_path / "ours", clean=True, **SMALL)
+    filled(tmp_path / "theirs", clean=True, batches=6, **SMALL)
+    filled(tmp_path / "old", clean=True, batches=4, **SMALL)
+    ours, theirs, old = (tmp_path / name / f"{TOPIC}-0" for name in ("ours", "theirs", "old"))
+    for path in sorted(ours.glob(f"*{suffix}")):
+        if harm == "missing":
+            path.unlink()
+        elif harm == "empty":
+            path.write_bytes(b"")
+        elif harm == "flipped":
+            content = bytearray(path.read_bytes())
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+        elif harm == "foreign":
+            path.write_bytes((theirs / path.name).read_bytes())
+        elif harm == "older" and (old / path.name).exists():
+            path.write_bytes((old / path.name).read_bytes())
+    if harm == "newer":
+        last = max(ours.glob(f"*{suffix}"))
+        shutil.copy(last, ours / f"{10**6:020d}{suffix}")
+    house = House(tmp_path / "ours")
+    assert told(house.log) == before
+    house.stop()
+    assert not (ours / f"{10**6:020d}{suffix}").exists()
+
+
+def test_a_snapshot_newer_than_the_log_is_not_believed(tmp_path):
+    """F34, mutant: the log was cut back behind the broker's back after its snapshot was taken."""
+    house = House(tmp_path)
+    writer = Writer(house.log, 3)
+    writer.send(b"one", transactional=False)
+    size = data_file(tmp_path).stat().st_size
+    one = told(house.log)
+    writer.send(b"two", transactional=False)
+    house.stop()
+    with data_file(tmp_path).open("r+b") as file:
+        file.truncate(size)
+    house = House(tmp_path)
+    assert told(house.log) == one
+    house.stop()
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda d: (d / "abc.log").write_bytes(b""), "a segment's name is an offset"),
+        (lambda d: (d / "1.log").write_bytes(b"x"), "a segment's name is an offset"),
+        (lambda d: sorted(d.glob("*.log"))[1].unlink(), "leaves a gap before"),
+        (lambda d: shutil.copy(min(d.glob("*.log")), d / f"{1:020d}.log"), "overlaps"),
+        (lambda d: sorted(d.glob("*.log"))[1].write_bytes(b""), "leaves a gap before"),
+        (lambda d: d.rename(d.with_name("flights-7")), "is missing"),
+        (lambda d: shutil.copytree(d, d.with_name("flights-7")), "belongs to no topic"),
+        (lambda d: (d.parent / "topics.json").write_text("{"), "topics.json: cannot be read"),
+    ],
+    ids=["no number", "short number", "gap", "overlap", "emptied", "directory gone", "stray directory", "topic list"],
+)
+def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, said):
+    """Row 28: never a guess; exit code 4, everything as it was."""
+    filled(tmp_path, **SMALL)
+    harm(tmp_path / f"{TOPIC}-0")
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match=said):
+        House(tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_a_strange_file_is_left_alone_and_told(tmp_path, caplog):
+    """Row 28."""
+    before = filled(tmp_path)
+    (strange := tmp_path / f"{TOPIC}-0" / ".00000000000000000000.log.swp").write_bytes(b"x")
+    house = House(tmp_path)
+    assert told(house.log) == before
+    assert strange.name in caplog.text
+    assert strange.exists()
+    house.stop()
+
+
+def test_after_the_machine_went_down_every_batch_is_looked_at(tmp_path):
+    """F32: an index on the disk says nothing of the bytes it was made from if the system never wrote those."""
+    filled(tmp_path, **SMALL)
+    path = data_file(tmp_path)
+    changed = bytearray(path.read_bytes())
+    changed[65] ^= 1
+    path.write_bytes(changed)
+    house = House(tmp_path)  # within one run of the machine, what the process wrote is there
+    house.crash()
+    (tmp_path / ".running").write_bytes(b"another run of the machine")
+    with pytest.raises(DamagedDataError, match="damaged at byte 0"):
+        House(tmp_path)
+
+
+def test_readers_of_both_levels_see_the_same_after_a_restart(tmp_path):
+    """CON-01, CON-02."""
+    filled(tmp_path, **SMALL)
+    house = House(tmp_path)
+    seen = [[value for _, value in Consumer(house.log, level).drain()] for level in (COMMITTED, UNCOMMITTED)]
+    assert seen == [[b"a2", b"a3"], [b"a0", b"a1", b"a2", b"a3", b"a4", b"a5", b"open", b"last"]]
+    house.stop()

@@ -1,0 +1,48 @@
+"""Replay of the files is the live state, under every order of events (A26)."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+
+from ..log.test_log_machine import PartitionMachine
+from .kit import SMALL, House, told
+
+
+class StoredPartitionMachine(PartitionMachine):
+    """The machine of the log in memory, on files of a few batches each, with restarts at any time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp(prefix="eosfw-"))
+        self.house = House(self.root, **SMALL)
+        self.log = self.reader.log = self.house.log
+
+    @rule(clean=st.booleans(), without=st.sets(st.sampled_from([".index", ".snapshot"])))
+    def restart(self, clean, without):
+        before = told(self.log)
+        self.house.stop() if clean else self.house.crash()
+        for path in [path for path in self.root.rglob("*") if path.suffix in without]:
+            path.unlink()
+        self.house = House(self.root)
+        self.log = self.reader.log = self.house.log
+        assert told(self.log) == before
+
+    @invariant()
+    def segments_follow_each_other(self):
+        sealed = self.log.sealed_segments()
+        assert all(one.end_offset == other.base_offset for one, other in itertools.pairwise(sealed))
+
+    def teardown(self):
+        self.house.crash()
+        shutil.rmtree(self.root)
+
+
+StoredPartitionMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestStoredPartitionMachine = StoredPartitionMachine.TestCase
