@@ -1,0 +1,190 @@
+"""Offer `eosfw txn`: look at the transactions of a cluster, shut a zombie out, end what hangs (KIP-664)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eosfw.cli.groups import SuggestingGroup
+from eosfw.cli.stdout import reserved
+from eosfw.cli.txn.reaching import Target, reached
+from eosfw.errors import ExitCode
+
+_Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Transactional ids.")]
+_File = Annotated[Path | None, typer.Option("--pipeline", metavar="FILE", help="Take the cluster of a pipeline file.")]
+_Servers = Annotated[str | None, typer.Option("--bootstrap-servers", metavar="HOST:PORT", help="The cluster.")]
+_Backend = Annotated[str | None, typer.Option("--backend", help="The client to use; by default one that can do this.")]
+_Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+_Dry = Annotated[bool, typer.Option("--dry-run", help="Only tell what would be ended.")]
+_Age = Annotated[str | None, typer.Option("--older-than", metavar="TIME", help="Such as 90s, 5m, 2h.")]
+_Topics = Annotated[list[str] | None, typer.Option("--topic", help="Look here only; may be repeated.")]
+
+
+def group() -> typer.Typer:
+    """The command with what can be done to transactions."""
+    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
+    app.callback()(_transactions)
+    app.command("list", short_help="List transactional ids.")(list_)
+    app.command("describe", short_help="Tell all that is known of ids.")(describe)
+    app.command("hanging", short_help="Find transactions that nobody will end.")(hanging)
+    app.command("fence", short_help="Shut the holders of ids out; what they left open is aborted.")(fence)
+    app.command("abort", short_help="End a hanging transaction in one partition.")(abort)
+    return app
+
+
+def _transactions() -> None:
+    """Look at the transactions of a cluster, shut a zombie out, end what hangs."""
+
+
+def list_(
+    *,
+    states: Annotated[
+        list[str] | None, typer.Option("--state", help="Ongoing, CompleteCommit, ...; may be repeated.")
+    ] = None,
+    older_than: _Age = None,
+    producer_ids: Annotated[list[int] | None, typer.Option("--producer-id", help="May be repeated.")] = None,
+    pipeline: _File = None,
+    servers: _Servers = None,
+    backend: _Backend = None,
+    json_: _Json = False,
+) -> None:
+    """List the transactional ids that pass every filter."""
+    from eosfw.cli.txn.looking import listed
+    from eosfw.cli.txn.reading import duration, state
+    from eosfw.transactions import TransactionFilters
+
+    filters = TransactionFilters([state(name) for name in states or ()], producer_ids or (), duration(older_than))
+    target = Target(pipeline, servers, backend)
+    _look(target, lambda session: listed(session, filters), json_=json_)
+
+
+def describe(
+    ids: _Ids,
+    *,
+    pipeline: _File = None,
+    servers: _Servers = None,
+    backend: _Backend = None,
+    json_: _Json = False,
+) -> None:
+    """Tell state, holder, age, and since which offset each partition of the open transaction is held."""
+    from eosfw.cli.txn.looking import described
+
+    target = Target(pipeline, servers, backend)
+    _look(target, lambda session: described(session, ids), json_=json_, paragraphs=True)
+
+
+def hanging(
+    *,
+    topics: _Topics = None,
+    older_than: _Age = None,
+    pipeline: _File = None,
+    servers: _Servers = None,
+    backend: _Backend = None,
+    json_: _Json = False,
+) -> None:
+    """Find what is open in a partition though its coordinator will write no marker there; exit code 1 if any is.
+
+    By default only what nobody wrote to for the longest transaction timeout and five minutes.
+    """
+    from eosfw.cli.txn.looking import hanging as found
+    from eosfw.cli.txn.reading import duration
+
+    age, target = duration(older_than), Target(pipeline, servers, backend)
+    rows = _look(target, lambda session: found(session, topics, age), json_=json_)
+    for row in rows:
+        _tell("to end it: eosfw txn abort {partition} {start_offset}".format(**row))
+    raise typer.Exit(ExitCode.VERDICT_FAILED if rows else ExitCode.OK)
+
+
+def fence(
+    ids: _Ids,
+    *,
+    dry_run: _Dry = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds this may take.")] = 60.0,
+    pipeline: _File = None,
+    servers: _Servers = None,
+    backend: _Backend = None,
+    json_: _Json = False,
+) -> None:
+    """Shut every holder of these ids out, wait until nothing of theirs holds a reader back.
+
+    Their next call fails as fenced, what they left open is aborted; what was committed stays. An id that nobody knows
+    is refused: fencing it would help nobody.
+    """
+    from eosfw.cli.txn import ending
+
+    target = Target(pipeline, servers, backend)
+    with reserved() as write, _session(target, backend, "transactions", "describe_transactions") as session:
+        rows = ending.plan(session, ids)
+        if not dry_run:
+            rows = ending.fence(session, list(dict.fromkeys(ids)), timeout)
+        write(_shown(rows, json_=json_))
+    _tell("nothing was done (--dry-run)" if dry_run else "a fenced producer hears of it with its next call")
+
+
+def abort(
+    where: Annotated[str, typer.Argument(metavar="PARTITION", help="Where it hangs, such as orders-0.")],
+    start_offset: Annotated[int, typer.Argument(min=0, help="The offset since which it is open.")],
+    *,
+    dry_run: _Dry = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Even if its coordinator will end it: that splits a transaction.")
+    ] = False,
+    pipeline: _File = None,
+    servers: _Servers = None,
+    backend: _Backend = None,
+    json_: _Json = False,
+) -> None:
+    """End a hanging transaction in one partition, so that its last stable offset moves."""
+    from eosfw.cli.txn import ending
+    from eosfw.cli.txn.reading import partition
+
+    one = partition(where)
+    target = Target(pipeline, servers, backend)
+    with reserved() as write, _session(target, backend, "describe_transactions", "abort_transactions") as session:
+        row = ending.suspect(session, one, start_offset, force=force)
+        if not dry_run:
+            row = ending.abort(session, one, start_offset)
+        write(_shown([row], json_=json_))
+    if dry_run:
+        _tell("nothing was done (--dry-run)")
+
+
+# --- what they share
+
+
+def _session(target: Target, asked: str | None, *needed: str) -> Any:
+    # Whoever names a client gets it for what it can do; fencing needs no more than transactions.
+    return reached(target, *(needed[:1] if asked and needed[0] == "transactions" else needed))
+
+
+def _look(
+    target: Target,
+    look: Callable[[Any], Sequence[Mapping[str, Any]]],
+    *,
+    json_: bool,
+    paragraphs: bool = False,
+) -> Sequence[Mapping[str, Any]]:
+    with reserved() as write, reached(target, "describe_transactions") as session:
+        rows = look(session)
+        if rows or json_:
+            write(_shown(rows, json_=json_, paragraphs=paragraphs))
+        else:
+            _tell("none")
+    return rows
+
+
+def _shown(rows: Sequence[Mapping[str, Any]], *, json_: bool, paragraphs: bool = False) -> str:
+    from eosfw.cli.txn import showing
+
+    if json_:
+        return showing.as_json(rows)
+    return showing.as_paragraphs(rows) if paragraphs else showing.as_table(rows)
+
+
+def _tell(text: str) -> None:
+    print(f"eosfw: {text}", file=sys.stderr)

@@ -1,0 +1,125 @@
+"""Shut producers out, end what hangs; see that the last stable offset moved."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eosfw.cli.txn.looking import descriptions, every_partition, hanging_row
+from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
+from eosfw.fenced import FenceProducersOptions
+from eosfw.ids import TopicPartition
+
+if TYPE_CHECKING:
+    from eosfw.cli.txn.looking import Row
+    from eosfw.cli.txn.reaching import Session
+
+_PAUSE = 0.05
+
+
+def plan(session: Session, names: Sequence[str]) -> list[Row]:
+    """What fencing these ids would abort, as far as this client can tell."""
+    if not session.can("describe_transactions"):
+        return [{"transactional_id": name} for name in names]
+    return [
+        {
+            "transactional_id": one.transactional_id,
+            "state": one.state.value,
+            "aborts": [str(each) for each in sorted(one.partitions)],
+        }
+        for one in descriptions(session.admin, names)
+    ]
+
+
+def fence(session: Session, names: Sequence[str], timeout: float) -> list[Row]:
+    """Fence ids, then wait until nothing of theirs holds a partition any more; raise the first failure."""
+    held = _held_by(session, names)
+    before = _stable(session, held)
+    result = session.admin.fence_producers(names, FenceProducersOptions(timeout))
+    result.all().result()
+    _await_free(session, names, held, timeout)
+    after = _stable(session, held)
+    return [
+        {
+            "transactional_id": name,
+            "producer_id": result.producer_id(name).result(),
+            "producer_epoch": result.epoch(name).result(),
+            "last_stable_offsets": [
+                {"partition": str(each), "before": before[each], "after": after[each]} for each in held[name]
+            ],
+        }
+        for name in names
+    ]
+
+
+def suspect(session: Session, where: TopicPartition, start_offset: int, *, force: bool) -> Row:
+    """The hanging transaction that is to be aborted; one that its coordinator ends is refused, unless forced."""
+    from eosfw.errors import TransactionNotFoundError
+    from eosfw.hanging import HangingTransaction, find_hanging
+
+    if where not in every_partition(session.admin, [where.topic]):
+        raise ConfigError(Problem("PARTITION", f"topic {where.topic!r} has no partition {where.partition}"))
+    now = session.runtime.wall()
+    states = session.admin.describe_producers([where])[where]
+    found = next((each for each in states if each.open_since == start_offset), None)
+    if found is None:
+        known = ", ".join(str(each.open_since) for each in states if each.open_since is not None) or "none"
+        raise TransactionNotFoundError(f"{where}: nothing is open since offset {start_offset}; open since: {known}")
+    hangs = {one.start_offset: one for one in find_hanging(session.admin, [where], now, older_than=0.0)}
+    if start_offset not in hangs and not force:
+        holders = session.admin.open_transactions([where])
+        name = next((one.transactional_id for one in holders if one.first_offset == start_offset), "its id")
+        why = f"the coordinator of {name!r} will end it itself: `eosfw txn fence {name}`, or --force to split it"
+        raise ConfigError(Problem(f"{where}, offset {start_offset}", why))
+    return hanging_row(hangs.get(start_offset) or HangingTransaction(where, found, None), now)
+
+
+def abort(session: Session, where: TopicPartition, start_offset: int) -> Row:
+    """End one transaction in one partition; tell how its last stable offset moved."""
+    before = _stable(session, {"": [where]})[where]
+    whose = session.admin.abort_transaction(where, start_offset)
+    after = _stable(session, {"": [where]})[where]
+    return {
+        "partition": str(where),
+        "start_offset": start_offset,
+        "producer_id": whose.producer.producer_id,
+        "last_stable_offset_before": before,
+        "last_stable_offset_after": after,
+    }
+
+
+def _held_by(session: Session, names: Collection[str]) -> Mapping[str, list[TopicPartition]]:
+    if not session.can("describe_transactions"):
+        return {name: [] for name in names}
+    found = descriptions(session.admin, names)
+    return {one.transactional_id: sorted(_readable(one.partitions)) for one in found}
+
+
+def _readable(partitions: Collection[TopicPartition]) -> list[TopicPartition]:
+    # Offsets of consumer groups are part of transactions, too, in a topic that few may read.
+    return [one for one in partitions if one.topic != "__consumer_offsets"]
+
+
+def _stable(session: Session, held: Mapping[str, Sequence[TopicPartition]]) -> Mapping[TopicPartition, int]:
+    from eosfw.protocols import IsolationLevel
+
+    partitions = sorted({each for every in held.values() for each in every})
+    return session.admin.end_offsets(partitions, IsolationLevel.READ_COMMITTED) if partitions else {}
+
+
+def _await_free(
+    session: Session, names: Collection[str], held: Mapping[str, Sequence[TopicPartition]], timeout: float
+) -> None:
+    partitions = sorted({each for every in held.values() for each in every})
+    deadline = session.runtime.now() + timeout
+    while left := _holding(session, names, partitions):
+        if session.runtime.now() >= deadline:
+            raise ClusterUnavailableError(f"fenced, but markers are still missing in {', '.join(map(str, left))}")
+        session.runtime.sleep(_PAUSE)
+
+
+def _holding(session: Session, names: Collection[str], partitions: Sequence[TopicPartition]) -> list[Any]:
+    if not partitions:
+        return []
+    holders = session.admin.open_transactions(partitions)
+    return [one.partition for one in holders if one.transactional_id in names]

@@ -1,0 +1,107 @@
+"""Ask a cluster about its transactions, in rows that people and programs can read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eosfw.config.definition import nearest
+from eosfw.errors import EosfwError, TransactionalIdNotFoundError
+from eosfw.ids import TopicPartition
+
+if TYPE_CHECKING:
+    from eosfw.cli.txn.reaching import Session
+    from eosfw.hanging import HangingTransaction
+    from eosfw.protocols import Admin
+    from eosfw.transactions import TransactionDescription, TransactionFilters
+
+Row = Mapping[str, Any]
+
+
+def listed(session: Session, filters: TransactionFilters) -> list[Row]:
+    """One row per transactional id, by name."""
+    found = sorted(session.admin.list_transactions(filters), key=lambda one: one.transactional_id)
+    return [
+        {"transactional_id": one.transactional_id, "producer_id": one.producer_id, "state": one.state.value}
+        for one in found
+    ]
+
+
+def descriptions(admin: Admin, names: Collection[str]) -> list[TransactionDescription]:
+    """What is known of each id; an id that nobody knows is refused with the nearest one."""
+    told = admin.describe_transactions(names)
+    for name, one in told.items():
+        if isinstance(one, TransactionalIdNotFoundError):
+            near = nearest(name, [each.transactional_id for each in admin.list_transactions()])
+            raise TransactionalIdNotFoundError(f"{one}; did you mean {near!r}?" if near else str(one)) from one
+        if isinstance(one, EosfwError):
+            raise one
+    return [one for one in told.values() if not isinstance(one, EosfwError)]
+
+
+def described(session: Session, names: Sequence[str]) -> list[Row]:
+    """One row per id, with each partition of its transaction and the offset since which it is open there."""
+    found = descriptions(session.admin, names)
+    since = _open_since(session.admin, found)
+    now = session.runtime.wall()
+    return [
+        {
+            "transactional_id": one.transactional_id,
+            "state": one.state.value,
+            "coordinator": one.coordinator,
+            "producer_id": one.producer.producer_id,
+            "producer_epoch": one.producer.epoch,
+            "timeout_seconds": one.timeout,
+            "open_seconds": None if one.started is None else round(max(0.0, now - one.started / 1000), 3),
+            "partitions": [
+                {"partition": str(each), "start_offset": since.get((each, one.producer.producer_id))}
+                for each in sorted(one.partitions)
+            ],
+        }
+        for one in found
+    ]
+
+
+def hanging(session: Session, topics: Collection[str] | None, older_than: float | None) -> list[Row]:
+    """One row per transaction that hangs, in some topics or in all."""
+    from eosfw.hanging import find_hanging
+
+    partitions = every_partition(session.admin, topics)
+    found = find_hanging(session.admin, partitions, session.runtime.wall(), older_than)
+    return [hanging_row(one, session.runtime.wall()) for one in found]
+
+
+def hanging_row(one: HangingTransaction, now: float) -> Row:
+    """A hanging transaction, with what names it to `eosfw txn abort`."""
+    return {
+        "partition": str(one.partition),
+        "start_offset": one.start_offset,
+        "producer_id": one.state.producer.producer_id,
+        "producer_epoch": one.state.producer.epoch,
+        "idle_seconds": round(max(0.0, now - one.state.last_timestamp / 1000), 3),
+        "transactional_id": one.transactional_id,
+    }
+
+
+def every_partition(admin: Admin, topics: Collection[str] | None) -> list[TopicPartition]:
+    """The partitions of some topics or of all; a topic that does not exist is refused with the nearest one."""
+    counts = admin.partitions(topics or None)
+    for topic in topics or ():
+        if topic not in counts:
+            from eosfw.errors import UnknownTopicOrPartitionError
+
+            near = nearest(topic, admin.partitions())
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic!r}{hint}")
+    return [TopicPartition(topic, number) for topic, count in sorted(counts.items()) for number in range(count)]
+
+
+def _open_since(admin: Admin, found: Collection[TransactionDescription]) -> Mapping[tuple[TopicPartition, int], int]:
+    partitions = sorted({where for one in found for where in one.partitions})
+    states = admin.describe_producers(partitions) if partitions else {}
+    return {
+        (where, each.producer.producer_id): each.open_since
+        for where, producers in states.items()
+        for each in producers
+        if each.open_since is not None
+    }

@@ -1,0 +1,44 @@
+"""Read what the command line says of states and durations."""
+
+from __future__ import annotations
+
+import re
+
+import typer
+
+from eosfw.config.definition import nearest
+from eosfw.ids import TopicPartition
+from eosfw.transactions import TransactionState
+
+_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)?")
+_SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def state(text: str) -> TransactionState:
+    """A state by Kafka's name, in any case; a misspelt one is refused with the nearest."""
+    known = {one.value.lower(): one for one in TransactionState if one is not TransactionState.UNKNOWN}
+    found = known.get(text.lower())
+    if found is None:
+        near = nearest(text.lower(), known)
+        names = ", ".join(one.value for one in known.values())
+        hint = f"did you mean {known[near].value}?" if near else f"there are: {names}"
+        raise typer.BadParameter(f"no state {text!r}; {hint}", param_hint="--state")
+    return found
+
+
+def duration(text: str | None) -> float | None:
+    """Seconds in a text such as `90s`, `5m`, `2h`; a bare number is seconds."""
+    if text is None:
+        return None
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no time; write it like 90s, 5m or 2h", param_hint="--older-than")
+    return float(found["number"]) * _SECONDS[found["unit"]]
+
+
+def partition(text: str) -> TopicPartition:
+    """A partition written as everywhere else: topic, dash, number."""
+    topic, dash, number = text.rpartition("-")
+    if not dash or not topic or not number.isdecimal():
+        raise typer.BadParameter(f"{text!r} is no partition; write it like orders-0", param_hint="PARTITION")
+    return TopicPartition(topic, int(number))

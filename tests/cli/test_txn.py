@@ -1,0 +1,191 @@
+"""`eosfw txn` leads from a reader that stands still to the producer that holds it, and lets it go on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from eosfw.errors import ExitCode, ProducerFencedError
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.log.codec import encode_batch
+from kip98.lab import COMMITTED, WAIT, Lab
+
+RUNTIME = ThreadRuntime()
+Ended = subprocess.CompletedProcess[str]
+Txn = Callable[..., Ended]
+LOST = ProducerIdAndEpoch(4242, 0)
+
+
+def ran(*words: str) -> Ended:
+    """`eosfw txn WORDS` as a process."""
+    command = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", "txn", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def rows(ended: Ended) -> list[dict[str, object]]:
+    """The rows of `--json`; stdout holds nothing else."""
+    assert ended.returncode in (ExitCode.OK, ExitCode.VERDICT_FAILED), ended.stderr
+    found: list[dict[str, object]] = json.loads(ended.stdout)["transactions"]
+    return found
+
+
+@pytest.fixture
+def cluster() -> Iterator[EmbeddedCluster]:
+    cluster = EmbeddedCluster.start({}, RUNTIME)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def lab(cluster: EmbeddedCluster) -> Iterator[Lab]:
+    lab = Lab(MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, RUNTIME), RUNTIME)
+    yield lab
+    lab.close()
+
+
+@pytest.fixture
+def txn(cluster: EmbeddedCluster) -> Txn:
+    """The command, through the memory client."""
+    return lambda *words: ran(*words, "--bootstrap-servers", cluster.bootstrap_servers, "--backend", "memory")
+
+
+def test_a_zombie_that_holds_readers_back_is_found_and_fenced(lab: Lab, txn: Txn) -> None:
+    """The operator's story: who holds the topic, what would be aborted, fence, the last stable offset moved."""
+    topic = lab.topic()
+    lab.write(topic, b"before")
+    zombie = lab.open_transaction(topic, b"half")
+    lab.producer()  # an innocent one
+    lab.write(topic, b"behind")
+    own = str(zombie.transactional_id)
+
+    assert [row["transactional_id"] for row in rows(txn("list", "--state", "ongoing", "--json"))] == [own]
+    (described,) = rows(txn("describe", own, "--json"))
+    assert described["partitions"] == [{"partition": f"{topic}-0", "start_offset": 1}]
+    (planned,) = rows(txn("fence", own, "--dry-run", "--json"))
+    assert planned["aborts"] == [f"{topic}-0"]
+    assert lab.end(topic, COMMITTED) == 1, "--dry-run must change nothing"
+
+    (fenced,) = rows(txn("fence", own, "--json"))
+
+    assert fenced["last_stable_offsets"] == [{"partition": f"{topic}-0", "before": 1, "after": 4}]
+    assert lab.values(topic) == [b"before", b"behind"]
+    with pytest.raises(ProducerFencedError):
+        zombie.commit_transaction(WAIT)
+
+
+def test_a_table_is_for_people(lab: Lab, txn: Txn) -> None:
+    """Headings, a line per id; nothing on stdout where there is none."""
+    zombie = lab.open_transaction(lab.topic(), b"half")
+
+    shown = txn("list").stdout.splitlines()
+    none = txn("list", "--older-than", "2h")
+
+    assert shown[0].split() == ["TRANSACTIONAL", "ID", "PRODUCER", "ID", "STATE"]
+    assert shown[1].split()[0] == zombie.transactional_id
+    assert "start offset 0" in txn("describe", str(zombie.transactional_id)).stdout
+    assert (none.stdout, none.stderr, none.returncode) == ("", "eosfw: none\n", 0)
+
+
+def test_a_hanging_transaction_is_found_and_aborted(cluster: EmbeddedCluster, lab: Lab, txn: Txn) -> None:
+    """COR-18: exit code 1 while anything hangs; the command that ends it is told."""
+    topic = lab.topic()
+    partition = cluster.broker.topics.partition(topic, 0)
+    assert partition is not None
+    partition.log.append(encode_batch(None, [b"x"], 1, producer=LOST, base_sequence=0, transactional=True), 1)
+
+    found = txn("hanging", "--topic", topic)
+    assert found.returncode == ExitCode.VERDICT_FAILED
+    assert f"eosfw txn abort {topic}-0 0" in found.stderr
+    (planned,) = rows(txn("abort", f"{topic}-0", "0", "--dry-run", "--json"))
+    assert (planned["producer_id"], lab.end(topic, COMMITTED)) == (LOST.producer_id, 0)
+
+    (aborted,) = rows(txn("abort", f"{topic}-0", "0", "--json"))
+
+    assert (aborted["last_stable_offset_before"], aborted["last_stable_offset_after"]) == (0, 2)
+    assert txn("hanging").returncode == ExitCode.OK
+
+
+def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: Lab, txn: Txn) -> None:
+    """KIP-664: that would split a transaction; the way out is named, for those who mean it, too."""
+    topic = lab.topic()
+    holder = lab.open_transaction(topic, b"half")
+
+    refused = txn("abort", f"{topic}-0", "0")
+    assert refused.returncode == ExitCode.CONFIGURATION
+    assert f"eosfw txn fence {holder.transactional_id}" in refused.stderr
+    assert lab.end(topic, COMMITTED) == 0
+
+    assert txn("abort", f"{topic}-0", "0", "--force").returncode == ExitCode.OK
+    assert lab.end(topic, COMMITTED) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["describe", "orders-2-1x"], ExitCode.CONFIGURATION, "did you mean 'orders-2-1'?"),
+        (["fence", "orders-2-1x"], ExitCode.CONFIGURATION, "did you mean 'orders-2-1'?"),
+        (["list", "--state", "ongong"], ExitCode.USAGE, "did you mean Ongoing?"),
+        (["list", "--older-than", "5 minutes"], ExitCode.USAGE, "write it like"),
+        (["hanging", "--topic", "no-such-topic"], ExitCode.CONFIGURATION, "no topic 'no-such-topic'"),
+        (["abort", "orders", "0"], ExitCode.USAGE, "write it like orders-0"),
+        (["abort", "no-such-topic-0", "0"], ExitCode.CONFIGURATION, "no topic 'no-such-topic'"),
+        (["lst"], ExitCode.USAGE, "did you mean 'list'?"),
+    ],
+)
+def test_a_mistake_is_told_with_the_way_out(lab: Lab, txn: Txn, words: list[str], code: int, said: str) -> None:
+    """Ruling on exit codes; nothing on stdout, one line on stderr."""
+    lab.producer("orders-2-1")
+
+    ended = txn(*words)
+
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert said in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_client_that_cannot_do_this_is_told_with_those_that_can(cluster: EmbeddedCluster) -> None:
+    """Capabilities: another client may reach the same cluster."""
+    pytest.importorskip("eosfw_confluent")
+
+    ended = ran("list", "--bootstrap-servers", cluster.bootstrap_servers, "--backend", "confluent")
+
+    assert (ended.returncode, ended.stdout) == (ExitCode.CONFIGURATION, "")
+    assert "memory" in ended.stderr.partition("those that can")[2]
+
+
+def test_a_client_that_can_only_fence_fences(cluster: EmbeddedCluster, lab: Lab) -> None:
+    """Who is asked for by name does what it can."""
+    pytest.importorskip("eosfw_confluent")
+    topic = lab.topic()
+    zombie = lab.open_transaction(topic, b"half")
+    where = ["--bootstrap-servers", cluster.bootstrap_servers, "--backend", "confluent"]
+
+    (fenced,) = rows(ran("fence", str(zombie.transactional_id), "--json", *where))
+
+    assert (fenced["producer_id"], fenced["last_stable_offsets"]) == (None, [])
+    with pytest.raises(ProducerFencedError):
+        zombie.commit_transaction(WAIT)
+    assert lab.values(topic) == []
+
+
+def test_a_cluster_is_taken_from_a_pipeline_file(cluster: EmbeddedCluster, lab: Lab, tmp_path: Path) -> None:
+    """Its client is used if it can do this, else one that can; an embedded cluster cannot be looked at afterwards."""
+    zombie = lab.open_transaction(lab.topic(), b"half")
+    file = tmp_path / "p.toml"
+
+    file.write_text(f'[cluster]\nbackend = "confluent"\n"bootstrap.servers" = "{cluster.bootstrap_servers}"\n')
+    found = ran("list", "--json", "--pipeline", str(file))
+    file.write_text('[cluster]\nbackend = "memory"\n')
+    none = ran("list", "--json", "--pipeline", str(file))
+
+    assert [row["transactional_id"] for row in rows(found)] == [zombie.transactional_id]
+    assert none.returncode == ExitCode.CONFIGURATION
+    assert "--bootstrap-servers" in none.stderr
