@@ -81,10 +81,6 @@ class Offsets:
         """Where an open transaction may change a group's offset (GRP-03); not to be changed."""
         return self._writers.get(group_id, {}).keys()
 
-    def groups(self) -> set[str]:
-        """Every group that has, or may come to have, an offset."""
-        return {*self._committed, *self._writers}
-
     def keys(self, group_id: str) -> list[OffsetKey]:
         """What has to be forgotten when a group is deleted."""
         return [OffsetKey(group_id, where) for where in sorted({*self.of(group_id), *self.undecided(group_id)})]

@@ -134,19 +134,18 @@ class GroupStore:
             if isinstance(each, Ending):
                 self.offsets.end((each.partition, each.producer_id), each.outcome)
             else:
-                self._apply(each)
-        for group_id in self.offsets.groups():
-            self.made(group_id, now_ms)
+                self._apply(each, now_ms)
         for group in self._groups.values():
             _resume(group, now_ms)
 
-    def _apply(self, change: Change) -> None:
+    def _apply(self, change: Change, now_ms: int) -> None:
         key = read_key(change.key)
         if isinstance(key, GroupKey):
             self._apply_group(key.group_id, change.value)
         elif key is not None and change.value is None:
             self.offsets.forget(key)
         elif key is not None and change.value is not None:
+            self.made(key.group_id, now_ms)  # one that never had members has no record of its own
             stated = Stated(read_offset(key, change.value), change.position)
             if change.producer_id is None:
                 self.offsets.state(key, stated)
