@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from eosfw.capabilities import Capabilities
 from eosfw.errors import ConfigError, DamagedDataError, Problem, TaskFailedError
 from eosfw.records import Headers, SourceOffset, SourcePartition, SourceRecord
+from eosfw.wording import many
 
 CONNECTOR: Final = "eosfw.connector"
 SOURCE_PARTITION: Final = "eosfw.source.partition"
 SOURCE_OFFSET: Final = "eosfw.source.offset"
 HEADER_NAMES: Final = (CONNECTOR, SOURCE_PARTITION, SOURCE_OFFSET)
 _FIELD: Final = "field:"
+STRANGERS_NAMED: Final = 5
 KINDS: Final = "`value`, `headers` or `field:NAME`"
 NONE: Final = "none"
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -88,6 +91,30 @@ def identity_of(value: bytes | None, headers: Headers | None, kind: str) -> byte
         return _from_headers(headers or ())
     check_kind(kind)
     return _from_field(value, kind.removeprefix(_FIELD))
+
+
+@dataclass(slots=True)
+class Strangers:
+    """Records on a topic that carry no identity of the kind asked for: somebody else wrote them."""
+
+    kind: str
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+
+    def add(self, place: str) -> None:
+        """One more, at TOPIC-PARTITION@OFFSET."""
+        self.count += 1
+        if len(self.places) < STRANGERS_NAMED:
+            self.places.append(place)
+
+    def refuse(self) -> None:
+        """DamagedDataError if there is any: neither a duplicate nor verified."""
+        if self.count:
+            where = ", ".join(self.places) + (", ..." if self.count > len(self.places) else "")
+            raise DamagedDataError(
+                f"{many(self.count, 'foreign record')} without identity ({self.kind}), at {where}: give the "
+                f'connector topics of its own, or set "eosfw.identity" to what every record there has'
+            )
 
 
 def _from_headers(headers: Headers) -> bytes:

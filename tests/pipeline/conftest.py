@@ -13,6 +13,7 @@ from eosfw import (
     ConnectorTransactionBoundaries,
     ExactlyOnceSupport,
     Int,
+    SourceBatch,
     SourceConnector,
     SourceRecord,
     SourceTask,
@@ -28,6 +29,7 @@ class NumbersTask(SourceTask):
     """The numbers up to `records`, three a poll."""
 
     def start(self, config: Any, context: Any) -> None:
+        self.columns = config["columns"] == "yes"
         self.topic, self.records = config["topic"], int(config["records"])
         self.partition = {"from": "one"}
         self.next = (context.offset(self.partition) or {"next": 0})["next"]
@@ -35,6 +37,8 @@ class NumbersTask(SourceTask):
     def poll(self) -> Any:
         upto = min(self.next + 3, self.records)
         numbers, self.next = range(self.next + 1, upto + 1), upto
+        if self.columns and numbers:
+            return SourceBatch(self.topic, [b'{"n":%d}' % n for n in numbers], self.partition, {"next": upto})
         return [
             SourceRecord(self.topic, b'{"n":%d}' % n, source_partition=self.partition, source_offset={"next": n})
             for n in numbers
@@ -49,14 +53,18 @@ class Numbers(SourceConnector):
 
     name, task = "numbers", NumbersTask
     config = ConfigDef(
-        String("topic"), Int("records", default=10), String("support", default="yes"), String("bounds", default="no")
+        String("topic"),
+        Int("records", default=10),
+        String("support", default="yes"),
+        String("bounds", default="no"),
+        String("columns", default="no"),
     )
 
     def problems(self, config: Any) -> Sequence[Problem]:
         return [Problem("topic", "is cursed")] if config["topic"] == "cursed" else []
 
     def task_configs(self, config: Any, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [{"topic": config["topic"], "records": str(config["records"])}]
+        return [{name: str(config[name]) for name in ("topic", "records", "columns")}]
 
     def exactly_once_support(self, config: Any) -> ExactlyOnceSupport | None:
         return _answer(config["support"], ExactlyOnceSupport)

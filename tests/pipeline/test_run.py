@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from eosfw.errors import ReadStalledError
+from eosfw.errors import ReadStalledError, TaskFailedError
 from eosfw.ids import TopicPartition
 from eosfw.pipeline import Control, LocalRun, Options, Pipeline, Silent, Summary, run
-from eosfw.pipeline.verdict import count
+from eosfw.pipeline.counting import Spool, count
 from eosfw.pipeline.visible import committed_ranges
 from eosfw.protocols import NewTopic, Verdict
 from eosfw.records import ProducerRecord
@@ -54,7 +54,8 @@ def test_a_run_on_the_embedded_backend_is_verified_without_being_asked(pipeline:
 
     assert (clean.records, clean.duplicates, clean.missing, clean.unverified) == (10, 0, 0, [])
     assert (foreign.duplicates, foreign.missing) == (None, None)
-    assert "has no identity" in foreign.unverified[0]
+    topic = flow.connectors["c"]["topic"]
+    assert f"1 foreign record without identity (headers), at {topic}-0@" in foreign.unverified[0]
 
 
 @pytest.mark.parametrize(("backend", "identity"), [("memory", {"eosfw_identity": "none"}), ("confluent", {})])
@@ -66,6 +67,38 @@ def test_a_run_that_names_no_identity_is_not_verified(
 
     assert (summary.duplicates, summary.missing) == (None, None)
     assert summary.unverified == ['name an identity, "eosfw.identity", to have records counted']
+
+
+def test_batches_that_cannot_tell_their_records_apart_run_unverified_with_the_remedy(
+    pipeline: Make, plugins: Plugins
+) -> None:
+    """Ruling 7: headers are only the default here; null, and why."""
+    summary = done(pipeline(backend="memory", columns="yes"), plugins)
+
+    assert (summary.records, summary.duplicates, summary.missing, int(summary.exit_code)) == (10, None, None, 0)
+    (why,) = summary.unverified
+    assert "without `source_offsets`" in why
+    assert 'set "eosfw.identity" to "value" or "field:NAME"' in why
+
+
+def test_headers_that_were_asked_for_refuse_such_batches(pipeline: Make, plugins: Plugins) -> None:
+    """Ruling 7: whoever names an identity gets it, or an error."""
+    with pytest.raises(TaskFailedError, match="without `source_offsets`"):
+        done(pipeline(backend="memory", columns="yes", eosfw_identity="headers"), plugins)
+
+
+@pytest.mark.parametrize("identity", ["value", "field:n"])
+def test_such_batches_are_replayed_whole_where_their_values_differ(
+    pipeline: Make, plugins: Plugins, identity: str
+) -> None:
+    """The remedy works."""
+    flow = pipeline(columns="yes", eosfw_identity=identity)
+    clean = done(flow, plugins)
+    write(flow, plugins, b'{"n":3}')
+    doubled = done(flow, plugins)
+
+    assert (clean.records, clean.duplicates, clean.missing) == (10, 0, 0)
+    assert (doubled.duplicates, doubled.missing) == (1, 0)
 
 
 def test_a_duplicate_is_found(pipeline: Make, plugins: Plugins) -> None:
@@ -88,9 +121,31 @@ def test_a_source_that_changed_cannot_be_verified(pipeline: Make, plugins: Plugi
 
 
 def test_records_are_counted_both_ways() -> None:
-    verdict = count([b"a", b"a", b"b"], [[b"a", b"b"], [b"c"]])
+    with spooled([b"a", b"b"], [b"c"]) as expected:
+        verdict = count(lambda: [[b"a", b"a", b"b"]], expected)
 
-    assert verdict == Verdict(1, 1, ["twice: a", "missing: c"])
+    assert verdict == Verdict(1, 1, ["1 too many: a", "missing: c"])
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+def test_the_count_is_the_same_however_many_are_compared_at_once(at_once: int) -> None:
+    """Memory is bounded: more records only need more passes."""
+    identities = [b"%d" % number for number in range(300)]
+    with spooled(identities[:200], identities[200:], [b"even twice"] * 2) as expected:
+        right = count(lambda: [[b"even twice", *identities], [b"even twice"]], expected, at_once)
+        wrong = count(lambda: [identities[10:], identities[:100], [b"even twice"] * 2], expected, at_once)
+        short = count(lambda: [identities], expected, at_once)
+
+    assert right == Verdict(0, 0, [])
+    assert (wrong.duplicates, wrong.missing, len(wrong.examples)) == (90, 0, 5)
+    assert short == Verdict(0, 2, ["missing: even twice"])
+
+
+def spooled(*chunks: list[bytes]) -> Spool:
+    spool = Spool()
+    for chunk in chunks:
+        spool.add(chunk)
+    return spool
 
 
 def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugins) -> None:

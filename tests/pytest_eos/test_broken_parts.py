@@ -39,7 +39,7 @@ CASES = {
         "eos.use(isolation_reader=broken.ShowsAll)",
         "CounterConnector",
         [
-            "* duplicates, 0 missing, 0 unexpected*",
+            "* duplicate*, 0 missing, 0 unexpected*",
             "*aborted records became visible:*",
             "*@*by task counter-1 of generation 0, transaction 2*",
         ],
@@ -64,7 +64,7 @@ CASES = {
         "send-offsets",
         "eos.use(wrap_backend=broken.OwnCommits)",
         "CounterConnector",
-        ["*is not exactly once: * duplicates, 0 missing*", "*2 times*", "*by task counter-1 of generation 0*"],
+        ["*is not exactly once: * duplicate*, 0 missing*", "*2 times*", "*by task counter-1 of generation 0*"],
     ),
     "a backend that takes a fencing for a success": (
         "send-offsets",

@@ -104,7 +104,7 @@ def test_a_field_of_json_values_is_expected_as_a_plain_value(eos_spark):
 
     said = complaint(frame, ["a", 7, "ü"], key="field:id")
 
-    assert "1 duplicates, 1 missing, 1 unexpected" in said
+    assert "1 duplicate, 1 missing, 1 unexpected" in said
     assert '"a": 2 times' in said
 
 
@@ -117,7 +117,7 @@ def test_columns_of_any_frame_can_be_the_key(eos_spark, frame):
 
     said = complaint(frame, eos_spark.createDataFrame([(1,), (2,), (3,)], "id int"), key="id")
 
-    assert "1 duplicates, 1 missing, 1 unexpected" in said
+    assert "1 duplicate, 1 missing, 1 unexpected" in said
     assert "    2: 2 times" in said
 
 
@@ -127,7 +127,7 @@ def test_a_frame_is_expected_by_all_of_its_columns_where_no_key_is_said(eos_spar
 
     said = complaint(frame, eos_spark.createDataFrame([("b", 2), ("x", 1)], "name string, id int"))
 
-    assert "1 duplicates, 1 missing, 2 unexpected" in said
+    assert "1 duplicate, 1 missing, 2 unexpected" in said
 
 
 def test_a_frame_of_records_is_expected_by_value(eos, eos_spark):
@@ -142,7 +142,7 @@ def test_a_frame_of_records_is_expected_by_value(eos, eos_spark):
 
 def test_duplicates_are_found_by_several_columns(frame):
     """`assert_no_duplicates` needs no expectation."""
-    with pytest.raises(AssertionError, match="1 duplicates"):
+    with pytest.raises(AssertionError, match="1 duplicate"):
         assert_no_duplicates(frame, key=["id", "name"])
 
 
@@ -164,7 +164,7 @@ def test_keys_that_are_null_are_one_key_and_said_so(eos_spark):
 
     said = complaint(frame, [3, None], key="id")
 
-    assert "1 duplicates, 0 missing" in said
+    assert "1 duplicate, 0 missing" in said
     assert "(null): 2 times" in said
     assert "offset 1" in said
     assert "rows whose key is null cannot be told apart" in said
@@ -173,7 +173,7 @@ def test_keys_that_are_null_are_one_key_and_said_so(eos_spark):
 @pytest.mark.parametrize("expected", [[1, 1], "frame"])
 def test_expected_data_that_is_not_unique_is_refused(frame, expected):
     """Bad input: it could not tell a duplicate from what is due."""
-    with pytest.raises(ValueError, match="itself not unique: 1 identities appear more than once, for example"):
+    with pytest.raises(ValueError, match="itself not unique: 1 identity appears more than once, for example"):
         assert_exactly_once(frame, frame if expected == "frame" else expected, key="id")
 
 
@@ -226,7 +226,7 @@ def test_of_many_rows_no_more_than_examples_come_to_the_driver(eos_spark, monkey
 
     said = complaint(seen, expected)
 
-    assert "100000 duplicates, 50000 missing, 150000 unexpected" in said
+    assert "100,000 duplicates, 50,000 missing, 150,000 unexpected" in said
     assert "50000: 3 times" in said
     assert "t-0@50000" in said
     assert sum(map(len, fetched)) <= 18 + 12 * 4

@@ -94,12 +94,19 @@ def test_records_with_own_headers_go_one_by_one_where_batches_carry_none():
 
 
 def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():
-    """Bad input: before anything is sent."""
-    stage = run(scripted(batch(0)), carrying())
+    """Bad input: before anything is sent, where somebody asked for headers."""
+    stage = run(scripted(batch(0)), carrying(), eosfw_identity="headers")
 
     assert "without `source_offsets`" in failure(stage)
     assert '"eosfw.identity"' in failure(stage)
     assert stage.cluster.calls == ["init", "close"]
+
+
+def test_a_batch_that_cannot_tell_its_records_apart_goes_without_headers_that_nobody_asked_for():
+    """Ruling 7: a default refuses nothing; what offsets do tell apart keeps its headers."""
+    stage = run(scripted(batch(0), batch(2, source_offsets=[{"o": 3}, {"o": 4}])), carrying())
+
+    assert offsets(stage) == [None, None, b'{"o":3}', b'{"o":4}']
 
 
 def test_a_kind_that_was_named_beats_what_the_backend_can():

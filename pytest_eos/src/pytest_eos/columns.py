@@ -44,7 +44,11 @@ def identified(frame: DataFrame, key: Any, whose: str = "the DataFrame") -> tupl
         from eosfw_spark.verdict import seen_identities
 
         _require(frame, ["headers" if key == "headers" else "value"], key, whose)
-        return seen_identities(frame, key).withColumnRenamed("identity", "key_0_"), ["key_0_"]
+        from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+
+        # A record without identity counts as one that nobody expects: the empty identity.
+        known = seen_identities(frame, key).withColumn("identity", F.coalesce("identity", F.lit(b"")))
+        return known.withColumnRenamed("identity", "key_0_"), ["key_0_"]
     wanted = [key] if isinstance(key, str) else list(key)
     _require(frame, wanted, key, whose)
     names = [f"key_{number}_" for number in range(len(wanted))]

@@ -69,8 +69,9 @@ def repeated(due: Counter[bytes]) -> str | None:
 
 def said_repeated(count: int, example: str) -> str:
     """The sentence for it."""
+    told = "1 identity appears" if count == 1 else f"{count:,} identities appear"
     return (
-        f"the expected data is itself not unique: {count} identities appear more than once, for example {example}; "
+        f"the expected data is itself not unique: {told} more than once, for example {example}; "
         f"choose a key that tells its records apart"
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.ids import TopicPartition
 from eosfw.records import SourceRecord
+from eosfw.wording import many
 from pytest_eos import causes
 from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, readable
 from pytest_eos.provenance import Author
@@ -49,7 +50,7 @@ def _headline(found: Findings) -> str:
             f"{_name(found)}: the source is not replayable: every record has its source partition and offset, but a "
             f"replay by fresh tasks gives other values"
         )
-    counts = f"{what.duplicates} duplicates, {what.missing} missing, {what.unexpected} unexpected"
+    counts = f"{many(what.duplicates, 'duplicate')}, {what.missing:,} missing, {what.unexpected:,} unexpected"
     return f"{_name(found)} is not exactly once: {counts} (records told apart by {found.kind})"
 
 
@@ -84,10 +85,10 @@ def _section(title: str, odd: Sequence[Odd], found: Findings) -> Iterator[str]:
         if one.seen == len(one.places) == 1:
             yield f"    {readable(one.identity)}: at {one.places[0]}{_writer(one.places[0], found.lab)}"
             continue
-        yield f"    {readable(one.identity)}: {one.seen} {'times' if one.seen > 1 else 'time'}"
+        yield f"    {readable(one.identity)}: {many(one.seen, 'time')}"
         yield from (f"      {place}{_writer(place, found.lab)}" for place in one.places)
         if one.places and one.seen > len(one.places):
-            yield f"      and at {one.seen - len(one.places)} more places"
+            yield f"      and at {many(one.seen - len(one.places), 'more place')}"
 
 
 def _some(odd: Sequence[object]) -> str:

@@ -42,7 +42,9 @@ class Tally:
                 f"zombies: {self.zombies} raised, {self.fenced} fenced, {self.stopped} stopped by themselves{killed}"
             )
         if self.duplicates or self.missing:
-            lines.append(f"found: {self.duplicates} duplicates, {self.missing} missing")
+            from eosfw.wording import many
+
+            lines.append(f"found: {many(self.duplicates, 'duplicate')}, {self.missing:,} missing")
         lines += [f"skipped: {reason}" for reason in dict.fromkeys(self.skipped)]
         return lines
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from eosfw.pipeline.local import LocalRun
+from eosfw.wording import many
 
 _LIVE = 0.2
 _PLAIN = 5.0
@@ -46,7 +47,7 @@ class Progress:
             return
         self._shown = now
         rate = records / max(now - self._begun, 0.001)
-        text = f"eosfw: {records:,} records in {transactions:,} transactions committed, {rate:,.0f}/s"
+        text = f"eosfw: {many(records, 'record')} in {many(transactions, 'transaction')} committed, {rate:,.0f}/s"
         if self._live:
             print(f"\r\x1b[2K{text}", end="", file=self._stream, flush=True)
             self._open_line = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from eosfw.pipeline.local import LocalRun
 from eosfw.protocols import IsolationLevel, OffsetStore
 from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime.offsets import read_offsets
-from eosfw.runtime.polled import read_polled, records_of
+from eosfw.runtime.polled import Batches, Records, read_polled, records_of, tells_apart, whole
 from eosfw.runtime.preflight import connector_config
 from eosfw.waiting import Runtime
 
@@ -25,10 +25,11 @@ _BEYOND = 100_000
 """Polls in a row with nothing but records that were never committed, after which a source without end is left."""
 
 
-def replayed(run: LocalRun, name: str) -> Iterator[Sequence[SourceRecord]]:
+def replayed(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Sequence[SourceRecord]]:
     """Every record of a connector's source up to its committed offsets, in chunks.
 
     DamagedDataError when a committed offset is not met again: the source changed, so nothing can be expected of it.
+    Also, with `apart`, when a batch holds no offset for each record, so that offsets cannot tell records apart.
     """
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
     config = connector_config(connector, name, run.pipeline.connectors[name])
@@ -36,7 +37,7 @@ def replayed(run: LocalRun, name: str) -> Iterator[Sequence[SourceRecord]]:
     goal = _Goal(store, dict(_committed(run, name, store)))
     with ExitStack() as opened:
         tasks = [
-            opened.enter_context(_started(connector, ConnectorTaskId(name, number), share))
+            opened.enter_context(_started(connector, ConnectorTaskId(name, number), share, apart=apart))
             for number, share in enumerate(connector.task_configs(config, config["tasks.max"]))
         ]
         yield from _polled(tasks, goal, run.runtime)
@@ -67,13 +68,13 @@ class _Goal:
     left: dict[str, tuple[SourcePartition, SourceOffset]]
     _keys: dict[int, str] = field(default_factory=dict)
 
-    def upto(self, record: SourceRecord) -> bool:
-        """Whether this record was committed; forgets its source partition behind the last one that was."""
-        key = self.store.partition_key(record.source_partition)
+    def upto(self, partition: SourcePartition, offset: SourceOffset) -> bool:
+        """Whether what lies before this offset was committed; forgets the partition behind the last one that was."""
+        key = self.store.partition_key(partition)
         wanted = self.left.get(key)
         if wanted is None:
             return False
-        if dict(record.source_offset) == dict(wanted[1]):
+        if dict(offset) == dict(wanted[1]):
             del self.left[key]
         return True
 
@@ -94,11 +95,13 @@ class _Context:
 
 
 @contextmanager
-def _started(connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str]) -> Iterator[_Replay]:
+def _started(
+    connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], *, apart: bool
+) -> Iterator[_Replay]:
     task = connector.task()
     try:
         task.start(_task_config(task, share), _Context(task_id))
-        yield _Replay(task, task_id)
+        yield _Replay(task, task_id, apart=apart)
     finally:
         task.stop()
 
@@ -119,8 +122,8 @@ def _polled(tasks: Sequence[_Replay], goal: _Goal, runtime: Runtime) -> Iterator
 class _Replay:
     """A fresh task that is polled once more."""
 
-    def __init__(self, task: SourceTask, task_id: ConnectorTaskId) -> None:
-        self._task, self._id = task, task_id
+    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, *, apart: bool) -> None:
+        self._task, self._id, self._apart = task, task_id, apart
         self.busy = True
         """Whether the last poll gave anything."""
         self._idle_since: float | None = None
@@ -135,20 +138,33 @@ class _Replay:
 
     def poll(self, goal: _Goal, now: float) -> Sequence[SourceRecord]:
         """Its next records that were committed."""
-        records = _poll(self._task, self._id)
-        self.busy = bool(records)
-        self._idle_since = None if records else now if self._idle_since is None else self._idle_since
-        committed = [record for record in records if goal.upto(record)]
-        self._beyond = 0 if committed or not records else self._beyond + 1
+        polled = self._poll()
+        self.busy = any(len(one) if isinstance(one, SourceBatch) else True for one in polled)
+        self._idle_since = None if self.busy else now if self._idle_since is None else self._idle_since
+        committed = [record for one in polled for record in self._committed(one, goal)]
+        self._beyond = 0 if committed or not self.busy else self._beyond + 1
         return committed
 
+    def _poll(self) -> Batches | Records:
+        try:
+            return read_polled(self._task.poll(), self._id)
+        except RetriableError:
+            return ()
 
-def _poll(task: SourceTask, task_id: ConnectorTaskId) -> list[SourceRecord]:
-    try:
-        polled = read_polled(task.poll(), task_id)
-    except RetriableError:
-        return []
-    records: list[SourceRecord] = []
-    for one in polled:
-        records.extend(records_of(one, task_id) if isinstance(one, SourceBatch) else (one,))
-    return records
+    def _committed(self, polled: SourceBatch | SourceRecord, goal: _Goal) -> Iterable[SourceRecord]:
+        if isinstance(polled, SourceRecord):
+            return (polled,) if goal.upto(polled.source_partition, polled.source_offset) else ()
+        partition = polled.source_partition
+        if polled.source_offsets is None:
+            self._check_apart(polled)
+            return whole(polled) if goal.upto(partition, polled.source_offset) else ()
+        records = [one for one in records_of(polled, self._id) if goal.upto(partition, one.source_offset)]
+        goal.upto(partition, polled.source_offset)  # it may lie behind the last record, or there may be none
+        return records
+
+    def _check_apart(self, batch: SourceBatch) -> None:
+        if self._apart and not tells_apart(batch):
+            raise DamagedDataError(
+                f"task {self._id} returned a SourceBatch without `source_offsets`, so its records cannot be told "
+                f'apart: have the connector return them, or set "eosfw.identity" to "value" or "field:NAME"'
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eosfw.observe import History
+from eosfw.wording import many
 
 
 def described(history: History) -> str:
@@ -17,6 +18,6 @@ def described(history: History) -> str:
     if oldest is None:
         lines.append("no transaction is open")
     else:
-        held = f"{oldest.records:,} records, open for {oldest.age:.0f} s"
+        held = f"{many(oldest.records, 'record')}, open for {oldest.age:.0f} s"
         lines.append(f"oldest open transaction: {oldest.transactional_id}, {held}")
     return "\n".join(lines)

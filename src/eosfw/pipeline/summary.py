@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from eosfw.errors import ExitCode
+from eosfw.wording import many
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,9 @@ class Summary:
 
     def as_text(self) -> str:
         """The summary for people."""
-        committed = f"{_many(self.records, 'record')} committed in {_many(self.transactions, 'transaction')}"
-        lines = [f"{committed}, {_many(self.zombies_fenced, 'zombie')} fenced, {self.seconds:.1f} s"]
-        lines += [f"step {name}: {_many(one.rows, 'row')} in {one.output}" for name, one in self.steps.items()]
+        committed = f"{many(self.records, 'record')} committed in {many(self.transactions, 'transaction')}"
+        lines = [f"{committed}, {many(self.zombies_fenced, 'zombie')} fenced, {self.seconds:.1f} s"]
+        lines += [f"step {name}: {many(one.rows, 'row')} in {one.output}" for name, one in self.steps.items()]
         lines += self._verdict()
         lines += self.notices
         if not self.kept:
@@ -68,9 +69,5 @@ class Summary:
     def _verdict(self) -> list[str]:
         if self.duplicates is None or self.missing is None:
             return ["not verified" + "".join(f"; {why}" for why in self.unverified)]
-        verdict = f"verified: {_many(self.duplicates, 'duplicate')}, {self.missing:,} missing"
+        verdict = f"verified: {many(self.duplicates, 'duplicate')}, {self.missing:,} missing"
         return [verdict, *(f"  {example}" for example in self.examples)]
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}" + ("" if number == 1 else "s")

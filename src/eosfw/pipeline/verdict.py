@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import islice, repeat
 
 from eosfw.config.connector import BOUNDARY, IDENTITY
 from eosfw.errors import DamagedDataError
-from eosfw.identity import NONE, IdentityHeaders, identity_of, kind_in_force
+from eosfw.identity import NONE, IdentityHeaders, Strangers, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
+from eosfw.pipeline.counting import Spool, count
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.replay import replayed
 from eosfw.protocols import StepEngine, Verdict
-from eosfw.records import LogBatch, OffsetRange, SourceRecord
+from eosfw.records import LogBatch, OffsetRange
 from eosfw.runtime.preflight import connector_config
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 Bounds = Callable[[Collection[str]], Ranges]
 """The committed ranges of topics."""
 _STALL = 30.0
-_EXAMPLES = 5
 UNVERIFIED = Verdict(None, None)
 
 
@@ -49,19 +47,6 @@ def identity(run: LocalRun, name: str) -> str:
     return kind_in_force(config[IDENTITY], run.backend.capabilities)
 
 
-def count(found: Iterable[bytes], expected: Iterable[Sequence[bytes]]) -> Verdict:
-    """Compare identities that were found with those expected, in this process."""
-    balance: Counter[bytes] = Counter()
-    for chunk in expected:
-        balance.subtract(chunk)
-    balance.update(found)
-    extra = {one: number for one, number in balance.items() if number > 0}
-    short = {one: -number for one, number in balance.items() if number < 0}
-    examples = [f"{what}: {one.decode(errors='replace')}" for what, many in (("twice", extra), ("missing", short))
-                for one in islice(many, _EXAMPLES)]  # fmt: skip
-    return Verdict(sum(extra.values()), sum(short.values()), examples)
-
-
 def _kinds(run: LocalRun) -> tuple[dict[str, list[str]], list[str]]:
     kinds: dict[str, list[str]] = {}
     unverified = []
@@ -79,35 +64,44 @@ def _kinds(run: LocalRun) -> tuple[dict[str, list[str]], list[str]]:
 
 def _judge_kind(run: LocalRun, kind: str, names: Sequence[str], bounds: Bounds, engine: StepEngine | None) -> Verdict:
     topics: set[str] = set()
-    expected = list(_expected(run, kind, names, topics))
-    if not topics:
-        return Verdict(0, 0)
-    ranges = bounds(sorted(topics))
-    if engine is not None:
-        return engine.verdict(ranges, kind, expected)
-    return count(_found(run, kind, ranges), expected)
+    with Spool() as expected:
+        for chunk in _expected(run, kind, names, topics):
+            expected.add(chunk)
+        if not topics:
+            return Verdict(0, 0)
+        ranges = bounds(sorted(topics))
+        if engine is not None:
+            return engine.verdict(ranges, kind, expected)
+        return count(lambda: _found(run, kind, ranges), expected)
 
 
 def _expected(run: LocalRun, kind: str, names: Sequence[str], topics: set[str]) -> Iterator[list[bytes]]:
     for name in names:
-        for chunk in replayed(run, name):
+        own = IdentityHeaders(name)
+        for chunk in replayed(run, name, apart=kind == "headers"):
             topics.update(record.topic for record in chunk)
-            yield _identities(IdentityHeaders(name), chunk, kind)
+            headers = own.of_records(chunk) if kind == "headers" else [()] * len(chunk)
+            yield [identity_of(record.value, each, kind) for record, each in zip(chunk, headers, strict=True)]
 
 
-def _identities(own: IdentityHeaders, chunk: Sequence[SourceRecord], kind: str) -> list[bytes]:
-    headers = own.of_records(chunk) if kind == "headers" else repeat(None)
-    return [identity_of(record.value, each, kind) for record, each in zip(chunk, headers, strict=False)]
-
-
-def _found(run: LocalRun, kind: str, ranges: Ranges) -> Iterator[bytes]:
+def _found(run: LocalRun, kind: str, ranges: Ranges) -> Iterator[list[bytes]]:
+    """What the topics hold; DamagedDataError names the records that nobody can identify."""
+    strangers = Strangers(kind)
     wants_headers = kind == "headers"
     with closing(run.plugins.isolation_reader().over(run.backend, run.runtime, headers=wants_headers)) as reader:
         for batch in reader.read(ranges, _STALL):
             if isinstance(batch, LogBatch):
-                headers = batch.headers or [()] * len(batch)
-                for value, own in zip(batch.values, headers, strict=True):
-                    yield identity_of(value, own, kind)
+                yield list(_identities(batch, strangers))
+    strangers.refuse()
+
+
+def _identities(batch: LogBatch, strangers: Strangers) -> Iterator[bytes]:
+    headers = batch.headers or [()] * len(batch)
+    for offset, value, own in zip(batch.offsets, batch.values, headers, strict=True):
+        try:
+            yield identity_of(value, own, strangers.kind)
+        except DamagedDataError:
+            strangers.add(f"{batch.topic}-{batch.partition}@{offset}")
 
 
 def _sum(verdicts: Sequence[Verdict]) -> Verdict:

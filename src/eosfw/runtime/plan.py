@@ -53,6 +53,8 @@ class TaskPlan:
     transaction_timeout: float = 60.0
     """Also the deadline of every call that ends a transaction: later the broker has aborted it."""
     identity_headers: bool = False
+    identity_named: bool = True
+    """Whether somebody asked for those headers; if not, a batch that cannot tell its records apart goes without."""
     record_topics: tuple[int, int] = (1, -1)
     """Partitions, replication factor of topics created for records."""
     clients: ClientProperties = field(default_factory=ClientProperties)

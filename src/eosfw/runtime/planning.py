@@ -90,6 +90,7 @@ class Planner:
             transactional_id if clients.exactly_once(worker) else None,
             producer.transaction_timeout,
             kind_in_force(config[IDENTITY], self._facts.capabilities) == "headers",
+            config[IDENTITY] is not None,
             (config["topic.creation.default.partitions"], config["topic.creation.default.replication.factor"]),
             ClientProperties(producer.properties, consumer.properties, admin.properties),
         )

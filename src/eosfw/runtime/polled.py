@@ -61,7 +61,16 @@ def _check(polled: Sequence[Any], kind: type, task: object) -> None:
 
 def records_of(batch: SourceBatch, task: object) -> Iterator[SourceRecord]:
     """A batch record by record, each with its own offset."""
-    for index, (value, offset) in enumerate(zip(batch.values, offsets_of(batch, task), strict=True)):
+    return _split(batch, offsets_of(batch, task))
+
+
+def whole(batch: SourceBatch) -> Iterator[SourceRecord]:
+    """A batch record by record, each with the offset behind all of them."""
+    return _split(batch, [batch.source_offset] * len(batch))
+
+
+def _split(batch: SourceBatch, offsets: Sequence[SourceOffset]) -> Iterator[SourceRecord]:
+    for index, (value, offset) in enumerate(zip(batch.values, offsets, strict=True)):
         yield SourceRecord(
             batch.topic,
             value,
@@ -73,11 +82,16 @@ def records_of(batch: SourceBatch, task: object) -> Iterator[SourceRecord]:
         )
 
 
+def tells_apart(batch: SourceBatch) -> bool:
+    """Whether each record has an offset of its own; a batch of one may leave it to the batch's."""
+    return batch.source_offsets is not None or len(batch) <= 1
+
+
 def offsets_of(batch: SourceBatch, task: object) -> Sequence[SourceOffset]:
-    """The offset behind each record; a batch of one may leave it to the batch's own."""
+    """The offset behind each record; TaskFailedError where a batch cannot tell its records apart."""
     if batch.source_offsets is not None:
         return batch.source_offsets
-    if len(batch) > 1:
+    if not tells_apart(batch):
         raise TaskFailedError(
             f"task {task} returned a SourceBatch without `source_offsets`, though its context asks for "
             f"`record_offsets`: without them records cannot be told apart; have the connector return them, or set "

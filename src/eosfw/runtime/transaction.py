@@ -15,7 +15,7 @@ from eosfw.records import Headers, ProducerRecord, RecordMetadata, SourceBatch, 
 from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.delivery import RETRY_PAUSE, Delivery
 from eosfw.runtime.plan import TaskPlan
-from eosfw.runtime.polled import Records, columns, columns_of, offsets_of, records_of, runs
+from eosfw.runtime.polled import Records, columns, columns_of, offsets_of, records_of, runs, tells_apart
 from eosfw.runtime.topics import RecordTopics
 from eosfw.state.offsets import OffsetLedger
 from eosfw.state.steps import TaskStep
@@ -78,9 +78,7 @@ class Transaction:
             self.send_records(list(records_of(batch, self._plan.id)), batch)
             return
         if len(batch):
-            headers = None
-            if self._identity is not None:
-                headers = self._identity.column(batch.source_partition, offsets_of(batch, self._plan.id))
+            headers = self._batch_headers(batch)
             self._before_send(batch.topic, len(batch))
             self._retried(lambda: self._outlet.producer.send_batch(columns(batch, headers)))
         self._outlet.ledger.note(batch.source_partition, batch.source_offset)
@@ -131,6 +129,11 @@ class Transaction:
         for index, record in enumerate(run):
             self._send_one(record, headers[index] if headers else ())
             self._outlet.ledger.note(record.source_partition, record.source_offset)
+
+    def _batch_headers(self, batch: SourceBatch) -> list[Headers] | None:
+        if self._identity is None or not (self._plan.identity_named or tells_apart(batch)):
+            return None
+        return self._identity.column(batch.source_partition, offsets_of(batch, self._plan.id))
 
     def _headers(self, run: Records) -> list[Headers] | None:
         if self._identity is not None:

@@ -14,6 +14,7 @@ from eosfw.observe import History
 from eosfw.observe.timeline import text
 from eosfw.protocols import Verdict
 from eosfw.state.steps import TaskStep
+from eosfw.wording import many
 from eosfw_demo.scenario import FEWER, TASKS, Drama
 from eosfw_demo.stage import Wishes
 
@@ -98,7 +99,7 @@ def _story(report: Report, history: History) -> Iterator[tuple[float, str]]:
     task, (first, second) = drama.victim.task, drama.generations
     yield drama.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
     held = "in its open transaction" if on else "sent, their offsets not"
-    yield drama.freeze.since - zero, f"task {task} is [bold]frozen[/]: {drama.open_records:,} records {held}"
+    yield drama.freeze.since - zero, f"task {task} is [bold]frozen[/]: {many(drama.open_records, 'record')} {held}"
     replaced = [event.at for event in history.fold().leader if event.step is TaskStep.WRITE_TASK_CONFIGS]
     fenced = f"; the leader fences {_ids(drama.fenced_ids)}" if drama.fenced_ids else ""
     if replaced:

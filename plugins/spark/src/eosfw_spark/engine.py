@@ -10,7 +10,7 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from eosfw.errors import Problem, StepFailedError
+from eosfw.errors import DamagedDataError, Problem, StepFailedError
 from eosfw.health import Finding
 from eosfw.identity import check_kind
 from eosfw.ids import TopicPartition
@@ -102,7 +102,9 @@ class SparkStepEngine:
                 for topic in sorted({partition.topic for partition in ranges})
             ]
             seen = seen_identities(_united(frames), identity)
-            return count(seen, self._session.spark.read.parquet(str(folder / "expected.parquet")))
+            return count(seen, self._session.spark.read.parquet(str(folder / "expected.parquet")), identity)
+        except DamagedDataError:
+            raise
         except Exception as why:
             raise failed("the verdict", why) from why
         finally:

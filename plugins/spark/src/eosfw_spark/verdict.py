@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosfw.errors import DamagedDataError
-from eosfw.identity import HEADER_NAMES, identity_of
+from eosfw.identity import HEADER_NAMES, STRANGERS_NAMED, Strangers, identity_of
 from eosfw.protocols import Verdict
 
 if TYPE_CHECKING:
@@ -32,14 +32,16 @@ def write_expected(expected: Iterable[Sequence[bytes]], file: Path) -> None:
 def seen_identities(frame: DataFrame, kind: str) -> DataFrame:
     """The identity of every record of a frame with Kafka's columns, with the place where it lies, if that is there.
 
-    A record without identity counts as one that nobody expected: the empty identity, which no expected record has.
+    It is null for a record that carries none: somebody else wrote it. An empty value is an identity.
     """
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
     value = F.col("value").cast("binary")  # where a text has been made of it, its bytes again
-    found = {"value": lambda: value, "headers": _from_headers}.get(kind, lambda: _from_field(kind, value))()
+    found = {"value": lambda: F.coalesce(value, F.lit(b"")), "headers": _from_headers}.get(
+        kind, lambda: _from_field(kind, value)
+    )()
     places = [name for name in ("topic", "partition", "offset") if name in frame.columns]
-    return frame.select(F.coalesce(found, F.lit(b"")).alias("identity"), *places)
+    return frame.select(found.alias("identity"), *places)
 
 
 def _from_headers() -> Column:
@@ -68,23 +70,38 @@ def _from_field(kind: str, value: Column) -> Column:
     return F.udf(identify, BinaryType(), useArrow=False)(value)
 
 
-def count(seen: DataFrame, expected: DataFrame) -> Verdict:
-    """Compare both sides in one pass; a second pass, for examples, only when they differ."""
+def count(seen: DataFrame, expected: DataFrame, kind: str) -> Verdict:
+    """Compare both sides in one pass; a second pass, for examples, only when they differ.
+
+    DamagedDataError names the records that carry no identity of this kind.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     both = seen.select("identity", F.lit(1).alias("seen"), F.lit(0).alias("due")).unionAll(
         expected.select("identity", F.lit(0).alias("seen"), F.lit(1).alias("due"))
     )
     excess = (F.sum("seen") - F.sum("due")).alias("excess")
-    differing = both.groupBy("identity").agg(excess).where("excess <> 0")
+    differing = both.groupBy("identity").agg(excess).where("excess <> 0 or identity is null")
     total = differing.select(
+        F.coalesce(F.sum(F.expr("case when identity is null then excess end")), F.lit(0)).alias("strangers"),
         F.coalesce(F.sum(F.greatest(F.col("excess"), F.lit(0))), F.lit(0)).alias("duplicates"),
         F.coalesce(F.sum(F.greatest(-F.col("excess"), F.lit(0))), F.lit(0)).alias("missing"),
     ).first()
     if total is None or not (total["duplicates"] or total["missing"]):
         return Verdict(0, 0)
+    if total["strangers"]:
+        _strangers(seen, kind, total["strangers"]).refuse()
     wrong = differing.orderBy(F.desc("excess"), "identity").limit(EXAMPLES).collect()
     return Verdict(total["duplicates"], total["missing"], _examples(wrong, seen))
+
+
+def _strangers(seen: DataFrame, kind: str, count: int) -> Strangers:
+    nameless = seen.where("identity is null").orderBy("topic", "partition", "offset").limit(STRANGERS_NAMED)
+    return Strangers(kind, count, [_place(*row[1:]) for row in nameless.collect()])
+
+
+def _place(topic: str, partition: int, offset: int) -> str:
+    return f"{topic}-{partition}@{offset}"
 
 
 def _examples(wrong: Sequence[Row], seen: DataFrame) -> tuple[str, ...]:
@@ -97,10 +114,7 @@ def _examples(wrong: Sequence[Row], seen: DataFrame) -> tuple[str, ...]:
         .agg(F.slice(F.sort_array(F.collect_list(F.struct("topic", "partition", "offset"))), 1, PLACES).alias("at"))
         .collect()
     )
-    places = {
-        bytes(row["identity"]): [f"{topic}-{partition}@{offset}" for topic, partition, offset in row["at"]]
-        for row in found
-    }
+    places = {bytes(row["identity"]): [_place(*at) for at in row["at"]] for row in found}
     return tuple(
         example(identity, row["excess"], places.get(identity, []))
         for identity, row in zip(identities, wrong, strict=True)
@@ -110,6 +124,6 @@ def _examples(wrong: Sequence[Row], seen: DataFrame) -> tuple[str, ...]:
 def example(identity: bytes, excess: int, places: Sequence[str]) -> str:
     """Say of one identity how it differs, with some of the places where it lies."""
     text = identity.replace(b"\0", b" ").decode(errors="backslashreplace")
-    shown = repr(text[:_SHOWN] + ("..." if len(text) > _SHOWN else "")) if identity else "a record without identity"
+    shown = repr(text[:_SHOWN] + ("..." if len(text) > _SHOWN else ""))
     where = f", seen at {', '.join(places)}" if places else ""
     return f"{shown} {f'{excess} too many' if excess > 0 else f'{-excess} missing'}{where}"

@@ -1,0 +1,115 @@
+"""Count identities that were found against those expected, however many there are."""
+
+from __future__ import annotations
+
+import marshal
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Self
+
+from eosfw.protocols import Verdict
+
+_IN_MEMORY = 16 << 20
+"""Bytes of a spool that stay in memory."""
+_AT_ONCE = 500_000
+"""Identities compared in one pass: some 50 MB."""
+_EXAMPLES = 5
+
+
+class Spool:
+    """Chunks of values to be read again, any number of times: in memory while they are few, else in a temporary file.
+
+    A context manager that leaves nothing behind.
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="eosfw-verdict-")  # noqa: SIM115 (closed by `__exit__`)
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, chunk: Sequence[Any]) -> None:
+        """Keep one chunk more; not while somebody reads."""
+        packed = marshal.dumps(list(chunk))
+        self._file.write(len(packed).to_bytes(8) + packed)
+        self._count += len(chunk)
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        self._file.seek(0)
+        while size := int.from_bytes(self._file.read(8)):
+            yield marshal.loads(self._file.read(size))  # noqa: S302 (nobody but `add` wrote it)
+
+
+def count(found: Callable[[], Iterable[Sequence[bytes]]], expected: Spool, at_once: int = _AT_ONCE) -> Verdict:
+    """Compare identities that were found with those expected, in this process.
+
+    `found` reads them anew at each call; only a verdict that needs examples calls it twice. More than `at_once` are
+    compared in several passes, so memory is bounded whatever their number.
+    """
+    with Spool() as seen:
+        for chunk in found():
+            seen.add(list(map(hash, chunk)))
+        wrong = _Wrong()
+        passes = 1 + max(len(seen), len(expected)) // at_once
+        for number in range(passes):
+            wrong.add(_balance(seen, expected, number, passes))
+    return wrong.verdict(found, expected)
+
+
+def _balance(seen: Spool, expected: Spool, number: int, passes: int) -> Counter[int]:
+    """How much too often each fingerprint of one pass appears.
+
+    64 bits are enough: two identities of one fingerprint deceive nobody unless one is missing, the other repeated.
+    """
+    balance = Counter(one for chunk in seen for one in chunk if one % passes == number)
+    balance.subtract(one for chunk in expected for one in map(hash, chunk) if one % passes == number)
+    return balance
+
+
+class _Wrong:
+    """What is too much, what is too little, with the fingerprints of a few of each."""
+
+    def __init__(self) -> None:
+        self._extra: dict[int, int] = {}
+        self._short: dict[int, int] = {}
+        self._duplicates = self._missing = 0
+
+    def add(self, balance: Counter[int]) -> None:
+        """Take in the result of one pass."""
+        for fingerprint, number in balance.items():
+            if number > 0:
+                self._duplicates += number
+                _keep(self._extra, fingerprint, number)
+            elif number < 0:
+                self._missing -= number
+                _keep(self._short, fingerprint, -number)
+
+    def verdict(self, found: Callable[[], Iterable[Sequence[bytes]]], expected: Iterable[Sequence[bytes]]) -> Verdict:
+        """The numbers, with examples spelt out."""
+        extra = [f"{number} too many: {one}" for one, number in _spelt(self._extra, found)]
+        short = [f"missing: {one}" for one, _ in _spelt(self._short, lambda: expected)]
+        return Verdict(self._duplicates, self._missing, [*extra, *short])
+
+
+def _keep(few: dict[int, int], fingerprint: int, number: int) -> None:
+    if len(few) < _EXAMPLES:
+        few[fingerprint] = number
+
+
+def _spelt(wanted: dict[int, int], chunks: Callable[[], Iterable[Sequence[bytes]]]) -> Iterator[tuple[str, int]]:
+    """The identities behind fingerprints, as text."""
+    left = dict(wanted)
+    for chunk in chunks() if left else ():
+        for identity in chunk:
+            if (number := left.pop(hash(identity), None)) is not None:
+                yield identity.replace(b"\0", b" ").decode(errors="backslashreplace"), number
+        if not left:
+            return

@@ -1,0 +1,8 @@
+"""Say how many of something there are, in words for people."""
+
+from __future__ import annotations
+
+
+def many(number: int, what: str) -> str:
+    """A number with its noun, in the right form: `1 record`, `2,000 records`."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
