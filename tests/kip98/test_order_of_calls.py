@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from eosfw.errors import FatalError, IllegalStateError
-from eosfw.protocols import TransactionalProducer
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
 from eosfw.state.producer import MOVES, Call, ProducerProgress, ProducerState
 from eosfw.waiting import ThreadRuntime
 from kip98.lab import WAIT, Lab, record
@@ -16,6 +17,9 @@ CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
     "init": lambda producer, _: producer.init_transactions(WAIT),
     "begin": lambda producer, _: producer.begin_transaction(),
     "send": lambda producer, topic: producer.send(record(topic, b"early")),
+    "send_offsets": lambda producer, topic: producer.send_offsets(
+        {TopicPartition(topic, 0): 1}, ConsumerGroupMetadata("early"), WAIT
+    ),
     "commit": lambda producer, _: producer.commit_transaction(WAIT),
     "abort": lambda producer, _: producer.abort_transaction(WAIT),
 }
@@ -32,9 +36,9 @@ def test_each_illegal_call_raises_and_the_transaction_goes_on_as_if_it_had_not_b
     topic = lab.topic()
     producer = lab.backend.producer(lab.name())
 
-    refuse(producer, topic, "begin", "send", "commit", "abort")
+    refuse(producer, topic, "begin", "send", "send_offsets", "commit", "abort")
     producer.init_transactions(WAIT)
-    refuse(producer, topic, "init", "send", "commit", "abort")
+    refuse(producer, topic, "init", "send", "send_offsets", "commit", "abort")
     producer.begin_transaction()
     refuse(producer, topic, "init", "begin")
     producer.send(record(topic, b"kept"))
@@ -50,7 +54,7 @@ def test_a_producer_without_transactional_id_knows_no_transactions(lab: Lab) -> 
     topic = lab.topic()
     producer = lab.backend.producer(None)
 
-    refuse(producer, topic, "init", "begin", "commit", "abort")
+    refuse(producer, topic, "init", "begin", "send_offsets", "commit", "abort")
     producer.send(record(topic, b"plain"))
     producer.flush(WAIT)
 

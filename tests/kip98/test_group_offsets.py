@@ -1,0 +1,156 @@
+"""Offsets of a consumer group commit with the transaction that made something of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from broker.groups.raw import Member, members
+from eosfw.errors import AbortableError, FatalError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
+from kip98.lab import WAIT, Lab, record
+from kip98.ways import Way
+
+Making = Callable[..., Member]
+
+
+@pytest.fixture
+def making(way: Way, request: pytest.FixtureRequest) -> Iterator[Making]:
+    """Make members of a group of the cluster, request by request."""
+    with members(request.getfixturevalue(way.cluster)) as make:
+        yield make
+
+
+@contextmanager
+def transaction(producer: TransactionalProducer) -> Iterator[None]:
+    producer.begin_transaction()
+    yield
+    producer.commit_transaction(WAIT)
+
+
+def metadata(member: Member) -> ConsumerGroupMetadata:
+    return ConsumerGroupMetadata(member.group, member.generation, member.member_id, member.instance)
+
+
+def offset(lab: Lab, group: str, one: TopicPartition) -> int | None:
+    return lab.admin.group_offsets(group, [one]).get(one)
+
+
+def test_offsets_count_once_their_transaction_is_committed(lab: Lab) -> None:
+    """PRD-05, GRP-01: with the records that came of them, or not at all."""
+    topic, group = lab.topic(2), ConsumerGroupMetadata(lab.name())
+    one, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    producer = lab.producer()
+
+    with transaction(producer):
+        producer.send(record(topic, b"made of 4"))
+        producer.send_offsets({one: 5, other: 7}, group, WAIT)
+    producer.begin_transaction()
+    producer.send_offsets({one: 9}, group, WAIT)
+    producer.abort_transaction(WAIT)
+
+    assert lab.admin.group_offsets(group.group_id, [one, other]) == {one: 5, other: 7}
+    assert lab.values(topic) == [b"made of 4"]
+
+
+def test_a_transaction_may_consist_of_offsets_alone(lab: Lab) -> None:
+    """PRD-05, COR-07: what was read may come to nothing."""
+    one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
+    producer = lab.producer()
+
+    for each in (3, 4):
+        with transaction(producer):
+            producer.send_offsets({one: each}, group, WAIT)
+
+    assert offset(lab, group.group_id, one) == 4
+
+
+def test_no_offsets_are_no_reason_to_ask_anybody(lab: Lab) -> None:
+    """PRD-05: an empty mapping does nothing, even for a group that cannot be."""
+    topic, producer = lab.topic(), lab.producer()
+
+    with transaction(producer):
+        producer.send_offsets({}, ConsumerGroupMetadata(""), WAIT)
+        producer.send(record(topic, b"kept"))
+
+    assert lab.values(topic) == [b"kept"]
+
+
+def test_several_groups_commit_with_one_transaction(lab: Lab) -> None:
+    """PRD-05, GRP-01: and several times, of which the last counts."""
+    one, groups = TopicPartition(lab.topic(), 0), [ConsumerGroupMetadata(lab.name()) for _ in range(3)]
+    producer = lab.producer()
+
+    with transaction(producer):
+        for group in (*groups, *groups):
+            producer.send_offsets({one: 1}, group, WAIT)
+        producer.send_offsets({one: 2}, groups[0], WAIT)
+
+    assert [offset(lab, group.group_id, one) for group in groups] == [2, 1, 1]
+
+
+def test_who_asks_for_offsets_hears_none_that_a_transaction_may_change(lab: Lab) -> None:
+    """GRP-03: the answer waits for the end; whoever read on from the old offset would read twice."""
+    one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
+    producer, heard = lab.producer(), []
+    with transaction(producer):
+        producer.send_offsets({one: 1}, group, WAIT)
+    assert offset(lab, group.group_id, one) == 1
+    producer.begin_transaction()
+    producer.send_offsets({one: 2}, group, WAIT)
+
+    lab.together(
+        lambda: heard.append(offset(lab, group.group_id, one)),
+        lambda: producer.commit_transaction(WAIT),
+    )
+
+    assert heard == [2]
+
+
+def test_a_group_that_committed_nothing_has_no_offsets(lab: Lab) -> None:
+    assert lab.admin.group_offsets(lab.name(), [TopicPartition(lab.topic(), 0)]) == {}
+    assert lab.admin.group_offsets(lab.name(), []) == {}
+
+
+def test_a_member_commits_for_its_generation(lab: Lab, making: Making) -> None:
+    """GRP-02 (KIP-447)."""
+    one, member, producer = TopicPartition(lab.topic(), 0), making(), lab.producer()
+    member.join()
+    member.sync()
+
+    with transaction(producer):
+        producer.send_offsets({one: 5}, metadata(member), WAIT)
+
+    assert offset(lab, member.group, one) == 5
+
+
+@pytest.mark.parametrize("zombie", ["of an older generation", "nobody knows", "whose place was taken"])
+def test_a_zombie_is_told_to_abort_and_nothing_of_it_is_committed(lab: Lab, making: Making, zombie: str) -> None:
+    """GRP-02, PRD-05 (KIP-447): each with a transactional id of its own, so that only the group can tell."""
+    topic, member = lab.topic(), making("place" if zombie == "whose place was taken" else None)
+    one, producer = TopicPartition(topic, 0), lab.producer()
+    member.join()
+    member.sync()
+    stale = metadata(member)
+    if zombie == "whose place was taken":
+        making("place").join()
+    elif zombie == "nobody knows":
+        member.leave()
+    else:
+        # The leader's wish: another generation.
+        member.joined_again()
+
+    producer.begin_transaction()
+    producer.send(record(topic, b"twice"))
+    with pytest.raises(AbortableError) as told:
+        producer.send_offsets({one: 5}, stale, WAIT)
+    assert not isinstance(told.value, FatalError)
+    producer.abort_transaction(WAIT)
+
+    assert offset(lab, member.group, one) is None
+    with transaction(producer):
+        producer.send(record(topic, b"once"))
+    assert lab.values(topic) == [b"once"]
