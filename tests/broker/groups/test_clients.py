@@ -1,0 +1,235 @@
+"""Consumer groups of unmodified clients rebalance on the embedded broker as on a real Kafka."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import uuid
+import warnings
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from eosfw_memory.codes import Code
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in an old way
+    from kafka import KafkaConsumer
+
+pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
+WAIT = 40.0
+TIMES = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 100}
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Go on as soon as it holds."""
+    deadline = time.monotonic() + WAIT
+    for _ in itertools.takewhile(lambda _: time.monotonic() < deadline, itertools.count()):
+        if condition():
+            return
+    pytest.fail("it never came about")
+
+
+class Confluent:
+    """confluent-kafka's consumer, as the tests below use any."""
+
+    def __init__(self, servers: str, group: str, topic: str, instance: str | None = None) -> None:
+        more = {} if instance is None else {"group.instance.id": instance}
+        self.client = Consumer(
+            {
+                "bootstrap.servers": servers,
+                "group.id": group,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "log_level": 0,
+                **TIMES,
+                **more,
+            }
+        )
+        self.client.subscribe([topic])
+        self.seen: list[bytes] = []
+
+    def poll(self) -> None:
+        message = self.client.poll(0.05)
+        if message is not None and not message.error():
+            self.seen.append(message.value())
+
+    def partitions(self) -> set[int]:
+        return {each.partition for each in self.client.assignment()}
+
+    def commit(self) -> None:
+        self.client.commit(asynchronous=False)
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class KafkaPython:
+    """kafka-python's."""
+
+    def __init__(self, servers: str, group: str, topic: str, instance: str | None = None) -> None:
+        more = {} if instance is None else {"group_instance_id": instance}
+        self.client = KafkaConsumer(
+            topic,
+            bootstrap_servers=servers,
+            group_id=group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            session_timeout_ms=TIMES["session.timeout.ms"],
+            heartbeat_interval_ms=TIMES["heartbeat.interval.ms"],
+            **more,
+        )
+        self.seen: list[bytes] = []
+
+    def poll(self) -> None:
+        for records in self.client.poll(timeout_ms=50).values():
+            self.seen += [record.value for record in records]
+
+    def partitions(self) -> set[int]:
+        return {each.partition for each in self.client.assignment()}
+
+    def commit(self) -> None:
+        self.client.commit()
+
+    def close(self) -> None:
+        self.client.close()
+
+
+@pytest.fixture(params=[Confluent, KafkaPython])
+def consumer(request, cluster, admin):
+    """Make consumers of one group; the ones still open are closed behind the test."""
+    made, group = [], f"g-{uuid.uuid4().hex[:8]}"
+
+    def make(topic, instance=None):
+        made.append(request.param(cluster.bootstrap_servers, group, topic, instance))
+        return made[-1]
+
+    make.group = group
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def filled(cluster, new_topic):
+    """A topic of four partitions with ten records in each."""
+    topic = new_topic(4)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+    for number, partition in itertools.product(range(10), range(4)):
+        producer.produce(topic, b"%d-%d" % (partition, number), partition=partition)
+    assert producer.flush(WAIT) == 0
+    return topic
+
+
+EVERYTHING = sorted(b"%d-%d" % each for each in itertools.product(range(4), range(10)))
+
+
+def shared(*ones) -> bool:
+    """Whether these consumers have all partitions between them, after everybody had a turn."""
+    for one in ones:
+        one.poll()
+    every = [one.partitions() for one in ones]
+    return all(every) and sum(map(len, every)) == 4
+
+
+def test_consumers_share_the_work_and_take_over_from_who_leaves(consumer, filled):
+    """GRP-02: join, sync, heartbeat, leave; each partition has one owner, each record one reader who commits."""
+    first = consumer(filled)
+    until(lambda: first.poll() or len(first.seen) == 40)
+    first.commit()
+    second = consumer(filled)
+    until(lambda: shared(first, second))
+    assert first.partitions().isdisjoint(second.partitions())
+
+    first.close()
+    until(lambda: shared(second))
+
+    assert second.partitions() == {0, 1, 2, 3}
+    assert sorted(first.seen) == EVERYTHING
+    assert second.seen == []
+
+
+def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(consumer, filled):
+    """KIP-345."""
+    one, other = consumer(filled, "one"), consumer(filled, "other")
+    until(lambda: shared(one, other))
+    before = one.partitions()
+    told = _generation(other)
+
+    one.close()
+    back = consumer(filled, "one")
+    until(lambda: back.poll() or other.poll() or back.partitions())
+
+    assert back.partitions() == before
+    assert _generation(other) == told
+
+
+def _generation(one) -> object:
+    if isinstance(one, Confluent):
+        return one.client.consumer_group_metadata()
+    return one.client.group_metadata()
+
+
+def test_a_reader_in_a_transaction_fences_by_its_generation(cluster, new_topic, admin, filled):
+    """GRP-02, PRD-05: read, process, write: the zombie's output and its offsets vanish, its successor's stay."""
+    servers, group, target = cluster.bootstrap_servers, f"g-{uuid.uuid4().hex[:8]}", new_topic()
+    zombie = Confluent(servers, group, filled)
+    until(lambda: zombie.poll() or zombie.seen)
+    producer = _producer(servers)
+    producer.begin_transaction()
+    producer.produce(target, b"zombie")
+    stale, read = zombie.client.consumer_group_metadata(), zombie.client.position(zombie.client.assignment())
+    zombie.close()
+    heir = Confluent(servers, group, filled)
+    until(lambda: heir.poll() or len(heir.seen) == 40)
+
+    with pytest.raises(KafkaException) as refused:
+        producer.send_offsets_to_transaction(read, stale, WAIT)
+    assert refused.value.args[0].txn_requires_abort()
+    assert refused.value.args[0].code() in (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION)
+    producer.abort_transaction(WAIT)
+
+    other = _producer(servers)
+    other.begin_transaction()
+    other.produce(target, b"heir")
+    where = heir.client.position(heir.client.assignment())
+    other.send_offsets_to_transaction(where, heir.client.consumer_group_metadata(), WAIT)
+    other.commit_transaction(WAIT)
+    asked = [TopicPartition(filled, number) for number in range(4)]
+    assert [each.offset for each in heir.client.committed(asked, WAIT)] == [10] * 4
+    heir.close()
+    reader = Confluent(servers, f"{group}-reader", target)
+    until(lambda: reader.poll() or reader.seen)
+    reader.close()
+    assert reader.seen == [b"heir"]
+
+
+def _producer(servers: str) -> Producer:
+    made = Producer({"bootstrap.servers": servers, "transactional.id": f"x-{uuid.uuid4().hex[:8]}", "log_level": 0})
+    made.init_transactions(WAIT)
+    return made
+
+
+def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled, admin):
+    """GRP-03: whoever takes over never starts before what a transaction is about to commit."""
+    servers, group = cluster.bootstrap_servers, f"g-{uuid.uuid4().hex[:8]}"
+    producer = _producer(servers)
+    simple = Consumer({"bootstrap.servers": servers, "group.id": group, "log_level": 0})
+    producer.begin_transaction()
+    where = [TopicPartition(filled, number, 10 if number else 7) for number in range(4)]
+    producer.send_offsets_to_transaction(where, simple.consumer_group_metadata(), WAIT)
+    heir = Confluent(servers, group, filled)
+    until(lambda: heir.poll() or len(heir.partitions()) == 4)
+    for _ in range(5):
+        heir.poll()
+    assert heir.seen == []
+
+    producer.commit_transaction(WAIT)
+    until(lambda: heir.poll() or len(heir.seen) == 3)
+
+    assert heir.seen == [b"0-7", b"0-8", b"0-9"]
+    heir.close()
+    simple.close()
