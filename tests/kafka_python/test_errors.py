@@ -1,0 +1,97 @@
+"""Each error of kafka-python has one fate per call."""
+
+from __future__ import annotations
+
+import pytest
+from kafka import errors as kafka_errors
+
+from eosfw.errors import (
+    AbortableError,
+    ClusterUnavailableError,
+    ConfigError,
+    DamagedDataError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    IndefiniteOutcomeError,
+    InvalidProducerEpochError,
+    InvalidTransactionTimeoutError,
+    InvalidTxnStateError,
+    ProducerFencedError,
+    RecordTooLargeError,
+    TopicExistsError,
+    TransactionalIdNotFoundError,
+)
+from eosfw.fates import Fates
+from eosfw_kafka_python.errors import (
+    ABORT,
+    ADMIN,
+    COMMIT,
+    DELIVERY,
+    FLUSH,
+    INIT,
+    READ,
+    SEND,
+    SEND_OFFSETS,
+    TRANSACTIONS,
+    ours,
+    translated,
+)
+
+FATES: list[tuple[Fates, Exception, type[EosfwError]]] = [
+    (INIT, kafka_errors.KafkaTimeoutError(), IndefiniteOutcomeError),
+    (INIT, kafka_errors.InvalidTransactionTimeoutError(), InvalidTransactionTimeoutError),
+    (INIT, kafka_errors.ProducerFencedError(), ProducerFencedError),
+    (SEND, kafka_errors.MessageSizeTooLargeError(), RecordTooLargeError),
+    (SEND, kafka_errors.InvalidProducerEpochError(), ProducerFencedError),
+    (SEND, kafka_errors.KafkaError("failed", kafka_errors.InvalidProducerEpochError()), ProducerFencedError),
+    (DELIVERY, kafka_errors.InvalidProducerEpochError(), InvalidProducerEpochError),
+    (FLUSH, kafka_errors.InvalidProducerEpochError(), ProducerFencedError),
+    (FLUSH, kafka_errors.KafkaTimeoutError("Expiring 1 record(s)"), IndefiniteOutcomeError),
+    (FLUSH, kafka_errors.TransactionAbortedError(), AbortableError),
+    (COMMIT, kafka_errors.KafkaTimeoutError(), IndefiniteOutcomeError),
+    (COMMIT, kafka_errors.KafkaConnectionError(), IndefiniteOutcomeError),
+    (COMMIT, kafka_errors.ProducerFencedError(), ProducerFencedError),
+    (COMMIT, kafka_errors.InvalidTxnStateError(), InvalidTxnStateError),
+    (COMMIT, kafka_errors.KafkaError("Unhandled error in EndTxnResponse: [Error -1] UnknownError"), FatalError),
+    (COMMIT, kafka_errors.KafkaError("something else"), FatalError),
+    (SEND_OFFSETS, kafka_errors.CommitFailedError(), AbortableError),
+    (SEND_OFFSETS, kafka_errors.FencedInstanceIdError(), AbortableError),
+    (ABORT, kafka_errors.KafkaTimeoutError(), IndefiniteOutcomeError),
+    (READ, kafka_errors.OffsetOutOfRangeError(), DamagedDataError),
+    (READ, kafka_errors.CorruptRecordError(), DamagedDataError),
+    (READ, kafka_errors.LogTruncationError({}), DamagedDataError),
+    (READ, kafka_errors.KafkaConnectionError(), ClusterUnavailableError),
+    (ADMIN, kafka_errors.TopicAlreadyExistsError(), TopicExistsError),
+    (ADMIN, kafka_errors.KafkaConnectionError(), ClusterUnavailableError),
+    (ADMIN, kafka_errors.InvalidConfigurationError(), ConfigError),
+    (ADMIN, kafka_errors.KafkaConfigurationError(), ConfigError),
+    (TRANSACTIONS, kafka_errors.TransactionalIdNotFoundError(), TransactionalIdNotFoundError),
+]
+
+
+@pytest.mark.parametrize(("fates", "error", "expected"), FATES, ids=lambda one: str(one)[:40])
+def test_an_error_has_the_fate_of_its_call(fates: Fates, error: Exception, expected: type[EosfwError]) -> None:
+    """Design decision 7: the same code means something else to another call."""
+    told = ours(error, fates, "a call at 127.0.0.1:1")
+
+    assert type(told) is expected
+    assert "127.0.0.1:1" in str(told)
+
+
+def test_what_finished_the_librarys_producer_is_fatal_whatever_its_code() -> None:
+    """PRD-02: an abort would only raise."""
+    error = kafka_errors.RebalanceInProgressError()
+
+    assert type(ours(error, SEND_OFFSETS, "send_offsets")) is AbortableError
+    assert type(ours(error, SEND_OFFSETS, "send_offsets", fatal=True)) is FatalError
+
+
+def test_no_exception_of_the_library_leaves_a_call() -> None:
+    """Common rules of the protocols; ours pass as they are."""
+    with pytest.raises(ClusterUnavailableError), translated(ADMIN, "list topics"):
+        raise kafka_errors.NodeNotReadyError(0)
+    with pytest.raises(IllegalStateError, match="closed while"), translated(READ, "read"):
+        raise RuntimeError("NetworkSelector closed!")
+    with pytest.raises(TopicExistsError), translated(ADMIN, "create topics"):
+        raise TopicExistsError("t")

@@ -1,0 +1,132 @@
+"""Kafka's property names reach kafka-python under its own."""
+
+from __future__ import annotations
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.net.manager import KafkaConnectionManager
+
+from eosfw.errors import ConfigError
+from eosfw.waiting import ThreadRuntime
+from eosfw_kafka_python.backend import KafkaPythonBackend
+from eosfw_kafka_python.properties import TABLE, Client, check, number, seconds, translate
+
+SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
+NETWORK = frozenset(KafkaConnectionManager.DEFAULT_CONFIG)
+KNOWN = {
+    Client.PRODUCER: frozenset(KafkaProducer.DEFAULT_CONFIG) | NETWORK,
+    Client.CONSUMER: frozenset(KafkaConsumer.DEFAULT_CONFIG) | NETWORK,
+    # What is asked one by one needs no retries of the library's; TLS without a context of its own is the producer's.
+    Client.ADMIN: NETWORK | {"retries", "retry_backoff_ms", "send_buffer_bytes", "receive_buffer_bytes", "ssl_ciphers"},
+}
+
+
+@pytest.mark.parametrize("name", [name for name, entry in TABLE.items() if entry.name is not None])
+@pytest.mark.parametrize("client", KNOWN, ids=str)
+def test_every_translated_name_is_one_that_the_library_knows(name: str, client: Client) -> None:
+    """CFG-07: the table holds no name that the library would refuse, or drop."""
+    entry = TABLE[name]
+    if client in entry.clients:
+        assert entry.name in KNOWN[client]
+
+
+@pytest.mark.parametrize("client", KNOWN, ids=str)
+def test_every_default_is_one_that_the_library_knows(client: Client) -> None:
+    """CFG-07: what is said unasked, too."""
+    assert set(translate(SERVERS, client)) - {"bootstrap_servers"} <= KNOWN[client]
+
+
+def test_units_types_and_names_are_kafka_pythons() -> None:
+    """CFG-07: texts become the library's values."""
+    given = {
+        "acks": "-1",
+        "compression.type": "none",
+        "enable.idempotence": "true",
+        "linger.ms": "5",
+        "sasl.username": "me",
+        "security.protocol": "sasl_ssl",
+        "send.buffer.bytes": "-1",
+        "ssl.endpoint.identification.algorithm": "",
+        "ssl.ca.location": "/ca.pem",
+    }
+
+    said = translate(SERVERS, Client.PRODUCER, given)
+
+    expected = {
+        "acks": "all",
+        "compression_type": None,
+        "enable_idempotence": True,
+        "linger_ms": 5,
+        "sasl_plain_username": "me",
+        "security_protocol": "SASL_SSL",
+        "send_buffer_bytes": None,
+        "ssl_check_hostname": False,
+        "ssl_cafile": "/ca.pem",
+    }
+    assert {name: said[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "hint"),
+    [
+        ({"linger.m": "5"}, "did you mean linger.ms"),
+        ({"sasl.jaas.config": "x"}, "sasl.username"),
+        ({"ssl.truststore.location": "x"}, "ssl.ca.location"),
+        ({"partitioner.class": "x"}, "remove it"),
+        ({"interceptor.classes": "x"}, "another backend"),
+    ],
+)
+def test_a_name_without_translation_is_refused_with_what_to_do(properties: dict[str, str], hint: str) -> None:
+    """CFG-05, ruling on overrides: every problem at once, never a property that is quietly dropped."""
+    with pytest.raises(ConfigError, match=hint) as caught:
+        check({**SERVERS, **properties, "nonsense": "1"})
+
+    assert len(caught.value.problems) == 2
+
+
+def test_a_property_of_another_kind_of_client_is_refused_where_it_was_written_for_one() -> None:
+    """CFG-07: `producer.override.fetch.min.bytes` is a mistake."""
+    with pytest.raises(ConfigError, match="producer"):
+        translate(SERVERS, Client.PRODUCER, {"fetch.min.bytes": "1"})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"linger.ms": "soon"},
+        {"buffer.memory": "much"},
+        {"compression.type": "zip"},
+        {"enable.idempotence": "perhaps"},
+        {"max.in.flight.requests.per.connection": "6"},
+    ],
+    ids=str,
+)
+def test_a_bad_value_is_a_mistake_in_the_configuration_not_a_crash(wrong: dict[str, str]) -> None:
+    """CFG-05: found when a client is made, before it talks to anybody."""
+    backend = KafkaPythonBackend.connect(SERVERS, ThreadRuntime())
+    (name,) = wrong
+
+    with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
+        backend.producer(None, properties=wrong)
+
+
+@pytest.mark.parametrize("forever", ["2147483647", "9223372036854775807"])
+def test_java_waits_for_ever_we_wait_for_a_deadline(forever: str) -> None:
+    """CFG-08: a finite wait stays what it was."""
+    assert seconds({"max.block.ms": forever}, "max.block.ms", 60.0) == 60.0
+    assert seconds({"max.block.ms": "1500"}, "max.block.ms", 60.0) == 1.5
+    assert seconds({}, "max.block.ms", 60.0) == 60.0
+    assert number({}, "buffer.memory", 7) == 7
+
+
+def test_delivery_never_outlives_its_transaction(embedded: str) -> None:
+    """CFG-08: nor does an attempt outlive delivery, which the library refuses; Java's default would be for ever."""
+    backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
+
+    producer = backend.producer("short", transaction_timeout=5.0, properties={"delivery.timeout.ms": "2147483647"})
+    producer.init_transactions(20.0)
+
+    config = producer._client.config
+    assert config["delivery_timeout_ms"] == 5000
+    assert config["request_timeout_ms"] + config["linger_ms"] <= 5000
+    backend.close()

@@ -1,0 +1,322 @@
+"""What kafka-python does that a transaction must not meet, each beside what the backend makes of it.
+
+A test that fails where the library alone is asked says that a new release has changed: then what the backend does about
+it may go.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata
+from kafka import TopicPartition as KafkaPartition
+from kafka import errors as kafka_errors
+from kafka.net.compat import KafkaNetClient
+from kafka.producer.transaction_manager import (
+    AddOffsetsToTxnHandler,
+    EndTxnHandler,
+    InitProducerIdHandler,
+    ProducerIdAndEpoch,
+    TransactionManager,
+    TransactionState,
+)
+from kafka.structs import ConsumerGroupMetadata as KafkaGroup
+
+from eosfw.errors import AbortableError, IndefiniteOutcomeError, InvalidPidMappingError, RecordTooLargeError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
+from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.waiting import ThreadRuntime
+from eosfw_kafka_python.backend import KafkaPythonBackend
+from eosfw_kafka_python.connection import part
+from eosfw_kafka_python.errors import COMMIT, code_of, ours
+from eosfw_kafka_python.producer import KafkaPythonProducer
+from eosfw_kafka_python.sockets import DIRECT
+
+WAIT = 20.0
+OLD_EPOCH, LOST_MAPPING = 47, 49
+COMMITTED = IsolationLevel.READ_COMMITTED
+
+
+@pytest.fixture
+def backend(embedded: str) -> Iterator[KafkaPythonBackend]:
+    """A client of the embedded broker."""
+    backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
+    yield backend
+    backend.close()
+
+
+@pytest.fixture
+def topic(backend: KafkaPythonBackend) -> str:
+    """A topic of two partitions."""
+    name = f"t{uuid.uuid4().hex[:8]}"
+    backend.admin().create_topics([NewTopic(name, 2)])
+    return name
+
+
+@pytest.fixture
+def bare(embedded: str) -> Iterator[Callable[..., KafkaProducer]]:
+    """Make producers of the library alone, initialised."""
+    made = []
+
+    def make(**arguments: object) -> KafkaProducer:
+        made.append(KafkaProducer(bootstrap_servers=embedded, transactional_id=uuid.uuid4().hex, **arguments))
+        made[-1].init_transactions()
+        return made[-1]
+
+    yield make
+    for each in made:
+        each._sender.force_close()
+        each._unregister_cleanup()
+        each._closed = True
+
+
+@pytest.fixture
+def producer(backend: KafkaPythonBackend) -> KafkaPythonProducer:
+    """One of ours, initialised; its records linger, so that a test comes before the sender."""
+    producer = backend.producer(uuid.uuid4().hex, properties={"linger.ms": "2000"})
+    producer.init_transactions(WAIT)
+    return producer
+
+
+def values(backend: KafkaPythonBackend, topic: str) -> list[bytes | None]:
+    """What is committed in the first partition."""
+    one = TopicPartition(topic, 0)
+    (end,) = backend.admin().end_offsets([one], IsolationLevel.READ_UNCOMMITTED).values()
+    batches = backend.reader(COMMITTED).read({one: OffsetRange(0, end)}, WAIT)
+    return [value for batch in batches for value in batch.values]
+
+
+def manager() -> TransactionManager:
+    """The library's own, in a transaction."""
+    made = TransactionManager(transactional_id="id", api_version=(4, 0))
+    made._current_state = TransactionState.IN_TRANSACTION
+    made.producer_id_and_epoch = ProducerIdAndEpoch(1, 1)
+    return made
+
+
+def inner(producer: KafkaPythonProducer) -> TransactionManager:
+    """The same inside one of ours."""
+    producer.begin_transaction()
+    return producer._client._transaction_manager
+
+
+# --- zombies
+
+
+def test_it_answers_an_old_epoch_by_asking_for_a_higher_one(producer: KafkaPythonProducer) -> None:
+    """PRD-02: a zombie would hold its id again; here it is fenced for good."""
+    old = kafka_errors.InvalidProducerEpochError()
+
+    assert manager().classify_batch_error(old, None) == TransactionManager.ERROR_CLASS_NEEDS_EPOCH_BUMP
+    assert inner(producer).classify_batch_error(old, None) == TransactionManager.ERROR_CLASS_FATAL
+
+
+def test_refused_a_higher_epoch_it_takes_the_id_over_like_a_newcomer(producer: KafkaPythonProducer) -> None:
+    """PRD-01, design decision 7: that would fence the rightful owner; nobody re-initialises because it was fenced."""
+
+    def refused(of: TransactionManager) -> TransactionManager:
+        of._current_state = TransactionState.BUMPING_PRODUCER_EPOCH
+        handler = InitProducerIdHandler(of, 1000, is_epoch_bump=True)
+        handler.handle_response(SimpleNamespace(error_code=OLD_EPOCH))
+        return of
+
+    library = refused(manager())
+    (_, _, next_request) = library._pending_requests[0]
+    assert (next_request.request.producer_id, library._current_state.name) == (-1, "BUMPING_PRODUCER_EPOCH")
+
+    held = refused(inner(producer))
+    assert (held._pending_requests, held._current_state) == ([], TransactionState.FATAL_ERROR)
+
+
+def test_it_goes_on_after_the_id_lost_its_producer(producer: KafkaPythonProducer) -> None:
+    """KAFKA-18019: what was committed since, by whom, is not known; so it is fatal."""
+
+    def lost(of: TransactionManager) -> TransactionState:
+        AddOffsetsToTxnHandler(of, KafkaGroup("group"), {}).handle_response(SimpleNamespace(error_code=LOST_MAPPING))
+        return of._current_state
+
+    assert lost(manager()) is TransactionState.ABORTABLE_ERROR
+    assert lost(inner(producer)) is TransactionState.FATAL_ERROR
+
+
+def test_it_keeps_the_code_of_an_error_in_its_text_alone() -> None:
+    """Error fates: found there, so that callers see the same error from every client."""
+    library = manager()
+    handler = EndTxnHandler(library, committed=True)
+    handler.handle_response(SimpleNamespace(error_code=LOST_MAPPING))
+    error = handler.result.exception
+
+    assert (type(error), code_of(error)) == (kafka_errors.KafkaError, LOST_MAPPING)
+    assert isinstance(ours(error, COMMIT, "commit"), InvalidPidMappingError)
+
+
+# --- records
+
+
+def test_it_commits_a_transaction_of_which_a_batch_was_lost(
+    backend: KafkaPythonBackend, bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
+) -> None:
+    """PRD-04, KAFKA-14053: records without their offsets, or the reverse; here the outcome is indefinite."""
+    where = KafkaPartition(topic, 0)
+
+    def grow_old(client: KafkaProducer) -> None:
+        client._accumulator._batches[where][0].created -= 3600
+        client._sender.wakeup()
+
+    library = bare(linger_ms=2000)
+    library.begin_transaction()
+    library.send(topic, b"kept", partition=1).get(WAIT)
+    lost = library.send(topic, b"lost", partition=0)
+    grow_old(library)
+    with pytest.raises(kafka_errors.KafkaTimeoutError):
+        lost.get(WAIT)
+    library.commit_transaction()  # without a word
+    assert values(backend, topic) == []
+
+    producer.begin_transaction()
+    producer.send(ProducerRecord(topic, b"lost", partition=0))
+    grow_old(producer._client)
+    with pytest.raises(IndefiniteOutcomeError, match="Expiring 1 record"):
+        producer.commit_transaction(WAIT)
+
+
+def test_a_batch_that_the_broker_refused_leaves_no_hole_in_the_sequence(
+    backend: KafkaPythonBackend, producer: KafkaPythonProducer
+) -> None:
+    """PRD-04, PRD-07: after the abort the same producer goes on, with a higher epoch (KIP-360)."""
+    topic = f"t{uuid.uuid4().hex[:8]}"
+    backend.admin().create_topics([NewTopic(topic, config={"max.message.bytes": "1000"})])
+    for value in (b"before", b"x" * 5000, b"behind"):
+        producer.begin_transaction()
+        producer.send(ProducerRecord(topic, value, partition=0))
+        if len(value) > 1000:
+            with pytest.raises(RecordTooLargeError):
+                producer.commit_transaction(WAIT)
+            producer.abort_transaction(WAIT)
+        else:
+            producer.commit_transaction(WAIT)
+
+    assert values(backend, topic) == [b"before", b"behind"]
+
+
+@pytest.mark.parametrize(
+    ("said", "refusal"),
+    [({"value": b"v", "headers": [("h", None)]}, TypeError), ({"value": None, "key": None}, ValueError)],
+)
+def test_it_refuses_records_that_kafka_takes(
+    bare: Callable[..., KafkaProducer],
+    producer: KafkaPythonProducer,
+    backend: KafkaPythonBackend,
+    topic: str,
+    said: dict[str, object],
+    refusal: type[Exception],
+) -> None:
+    """Records: a header may have no value, a record neither key nor value."""
+    library = bare()
+    library.begin_transaction()
+    with pytest.raises(refusal):
+        library.send(topic, partition=0, **said)
+
+    producer.begin_transaction()
+    producer.send(ProducerRecord(topic, said["value"], partition=0, headers=tuple(said.get("headers", ()))))
+    producer.commit_transaction(WAIT)
+
+    assert values(backend, topic) == [said["value"]]
+
+
+# --- group offsets
+
+
+def test_it_commits_offsets_of_an_aborted_transaction_with_the_next_one(
+    backend: KafkaPythonBackend, bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
+) -> None:
+    """GRP-03: offsets that were taken back would skip records that nobody processed."""
+    first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    stale = ("member-of-old", 5)
+
+    group = f"g{uuid.uuid4().hex[:8]}"
+    library = bare()
+    library.begin_transaction()
+    with pytest.raises(kafka_errors.CommitFailedError):
+        library.send_offsets_to_transaction(
+            {KafkaPartition(*first): OffsetAndMetadata(7, "", -1)}, KafkaGroup(group, stale[1], stale[0])
+        )
+    library.abort_transaction()
+    library.begin_transaction()
+    library.send_offsets_to_transaction({KafkaPartition(*second): OffsetAndMetadata(9, "", -1)}, group)
+    library.commit_transaction()
+    assert backend.admin().group_offsets(group, [first, second]) == {first: 7, second: 9}
+
+    group = f"g{uuid.uuid4().hex[:8]}"
+    producer.begin_transaction()
+    with pytest.raises(AbortableError):
+        producer.send_offsets({first: 7}, ConsumerGroupMetadata(group, stale[1], stale[0]), WAIT)
+    producer.abort_transaction(WAIT)
+    producer.begin_transaction()
+    producer.send_offsets({second: 9}, ConsumerGroupMetadata(group), WAIT)
+    producer.commit_transaction(WAIT)
+    assert backend.admin().group_offsets(group, [first, second]) == {second: 9}
+
+
+# --- waiting
+
+
+@pytest.mark.parametrize("call", ["commit_transaction", "abort_transaction", "send_offsets_to_transaction"])
+def test_its_calls_take_no_time_limit(call: str) -> None:
+    """CFG-08 as ruled: so none of them is called; `test_lost_cluster.py` holds ours to their deadlines."""
+    assert "timeout" not in str(inspect.signature(getattr(KafkaProducer, call)))
+
+
+def test_closed_at_once_its_thread_goes_on_delivering(
+    bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
+) -> None:
+    """TXN-02: whoever was discarded must not write any more."""
+    library = bare(linger_ms=2000)
+    library.begin_transaction()
+    library.send(topic, b"v", partition=0)
+    with pytest.raises(kafka_errors.KafkaTimeoutError):
+        library.close(timeout=0)
+    assert library._sender.is_alive()
+
+    producer.begin_transaction()
+    producer.send(ProducerRecord(topic, b"v", partition=0))
+    sender = producer._client._sender
+    producer.close()
+    sender.join(WAIT)
+    assert not sender.is_alive()
+
+
+def test_a_constructor_that_fails_leaves_its_thread_behind(backend: KafkaPythonBackend) -> None:
+    """Common rules: constructors do not talk to the cluster; what a call of ours could not make is gone."""
+
+    def threads() -> set[str]:
+        return {each.name for each in threading.enumerate() if each.name.startswith("kafka-io-lost")}
+
+    made: list[KafkaNetClient] = []
+
+    def client(**config: object) -> KafkaNetClient:
+        made.append(KafkaNetClient(**config))
+        return made[0]
+
+    with pytest.raises(kafka_errors.KafkaTimeoutError):
+        KafkaConsumer(
+            bootstrap_servers="127.0.0.1:1",
+            client_id="lost-library",
+            bootstrap_timeout_ms=50,
+            kafka_client=client,
+            proxy_url=DIRECT,
+        )
+    assert threads() == {"kafka-io-lost-library"}
+    part(made[0])
+
+    nowhere = {"bootstrap.servers": "127.0.0.1:1", "client.id": "lost-ours"}
+    reader = KafkaPythonBackend.connect(nowhere, ThreadRuntime()).reader(COMMITTED)
+    with pytest.raises(Exception, match="no broker answered"):
+        list(reader.read({TopicPartition("t", 0): OffsetRange(0, 1)}, 0.05))
+    assert "kafka-io-lost-ours" not in threads()
