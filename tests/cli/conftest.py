@@ -37,7 +37,8 @@ class Running:
         return (self.folder / "stdout").read_text()
 
     def err(self) -> str:
-        return (self.folder / "stderr").read_text()
+        # A client's own log lines, in C, may hold any bytes.
+        return (self.folder / "stderr").read_text(errors="backslashreplace")
 
     def until(self, happened: Callable[[], object], timeout: float = 30.0) -> None:
         """Wait until something happened, or fail with all that was said."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from eosfw.cli.doctor.checks import Section, exit_code, judge
 from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
-from eosfw.cli.doctor.probing import own_words
+from eosfw.cli.doctor.probing import fault_of_command, own_words
 from eosfw.cli.doctor.showing import Look, as_text
 from eosfw.cli.doctor.versions import requirement, satisfies
 from eosfw.errors import ExitCode
@@ -174,6 +177,30 @@ def test_a_plugin_that_fails_when_asked_is_itself_the_finding(health) -> None:
     ((owner, (finding,)),) = own_words(offering(staticmethod(health)))
 
     assert (owner, finding.subject, finding.health) == ("acme", "engine", Health.BROKEN)
+
+
+HUNG = "it did not answer within 0.05 s; what hangs there is left alone"
+
+
+def test_a_plugin_that_hangs_when_asked_is_itself_the_finding(hanging: Callable[[], Any]) -> None:
+    """Hostile input 12: the doctor goes on."""
+    ((owner, (finding,)),) = own_words(offering(staticmethod(hanging)), patience=0.05)
+
+    assert (owner, finding.subject, finding.health) == ("acme", "engine", Health.BROKEN)
+    assert HUNG in finding.found
+
+
+def test_a_command_that_hangs_when_imported_is_named(hanging: Callable[[], Any]) -> None:
+    """Hostile input 12: whoever brings it, the doctor goes on."""
+    assert HUNG in str(fault_of_command(hanging, patience=0.05))
+
+
+@pytest.fixture
+def hanging() -> Iterator[Callable[[], Any]]:
+    """What comes back only behind the test."""
+    over = threading.Event()
+    yield lambda: over.wait(60)
+    over.set()
 
 
 def test_on_a_terminal_words_are_wrapped_and_commands_are_not() -> None:

@@ -18,6 +18,8 @@ from eosfw.health import Finding, Health
 from eosfw.installed import Door, doors, extras, needed_python, requirements, version
 from eosfw.registry import Plugins
 from eosfw.registry.loading import GROUP as PLUGINS
+from eosfw.registry.patience import PATIENCE, called_within
+from eosfw.waiting import ThreadRuntime
 
 _CORE = "eosfw"
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.-]+)['"]""")
@@ -37,18 +39,21 @@ def probe(plugins: Plugins, listen: str | None) -> Environment:
     )
 
 
-def own_words(plugins: Plugins) -> Iterator[tuple[str, list[Finding]]]:
-    """What classes of plugins say of themselves, each under its distribution (`eosfw.health`)."""
+def own_words(plugins: Plugins, patience: float = PATIENCE) -> Iterator[tuple[str, list[Finding]]]:
+    """What classes of plugins say of themselves, each under its distribution (`eosfw.health`).
+
+    One that does not answer within `patience` seconds is itself the finding.
+    """
     for offered, distribution in plugins.classes():
         health = getattr(offered, "health", None)
         if callable(health):
-            yield distribution, _asked(offered, health)
+            yield distribution, _asked(offered, health, patience)
 
 
-def _asked(offered: type[Any], health: Callable[[], Any]) -> list[Finding]:
+def _asked(offered: type[Any], health: Callable[[], Any], patience: float) -> list[Finding]:
     name = str(offered.name)
     try:
-        said = list(health())
+        said: list[Any] = called_within(patience, lambda: list(health()), ThreadRuntime())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit)
@@ -92,14 +97,15 @@ def _broken_plugins(plugins: Plugins) -> Iterator[Fault]:
 def _broken_commands() -> Iterator[Fault]:
     found, _ = doors(COMMANDS)
     for door in found:
-        reason = _load(door)
+        reason = fault_of_command(door.load)
         if reason is not None:
             yield Fault(door.dist.name, f"{door.dist.name} (command {door.name})", reason)
 
 
-def _load(door: Door) -> str | None:
+def fault_of_command(load: Callable[[], Any], patience: float = PATIENCE) -> str | None:
+    """What keeps a command from being imported, or from being so within `patience` seconds."""
     try:
-        door.load()
+        called_within(patience, load, ThreadRuntime())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 (a module may even call sys.exit when it is imported)
