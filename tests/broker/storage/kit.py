@@ -49,9 +49,9 @@ def files(root: Path) -> dict[str, str]:
     }
 
 
-def data_file(root: Path, number: int = 0) -> Path:
-    """A segment of the topic, by its place in the row; negative numbers count from the end."""
-    return sorted((root / f"{TOPIC}-0").glob("*.log"))[number]
+def data_file(root: Path, number: int = 0, topic: str = TOPIC) -> Path:
+    """A segment of a topic, by its place in the row; negative numbers count from the end."""
+    return sorted((root / f"{topic}-0").glob("*.log"))[number]
 
 
 def told(log: PartitionLog) -> dict[str, object]:

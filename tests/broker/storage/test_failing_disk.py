@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.log.errors import KafkaStorageError
-from eosfw_memory.storage.disk import OperatingSystem
+from eosfw_memory.storage.disk import DataFile, Disk, OperatingSystem
 
 from ..log.shelf import NOW, UNCOMMITTED, Consumer, Writer, plain
 from .kit import SMALL, House, data_file, told
@@ -124,3 +124,17 @@ def test_a_start_that_is_interrupted_anywhere_changes_nothing_of_what_the_next_o
     house = House(tmp_path)
     assert told(house.log) == before
     house.stop()
+
+
+def test_after_a_failure_the_disk_is_not_asked_again(tmp_path):
+    """F28, F29: whoever writes, compaction among them; a second try could be told that all is well."""
+    disk = Disk(tmp_path, FailingSystem(errno.EIO, at_sync=1))
+    file = DataFile(tmp_path / "any")
+    disk.write(file, [b"x"], 0)
+    with pytest.raises(KafkaStorageError):
+        disk.sync_file(file)
+    for attempt in (lambda: disk.write(file, [b"y"], 1), lambda: disk.replace(tmp_path / "other", b"z", durable=True)):
+        with pytest.raises(KafkaStorageError, match="read-only"):
+            attempt()
+    file.close()
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("any", b"x")]

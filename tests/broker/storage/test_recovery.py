@@ -13,10 +13,10 @@ from ..log.shelf import COMMITTED, NOW, UNCOMMITTED, Consumer, Writer, plain
 from .kit import SMALL, TOPIC, House, data_file, files, told
 
 
-def filled(root, *, clean=False, batches=6, **config):
+def filled(root, *, clean=False, batches=6, first_id=1, **config):
     """A directory after a run with two producers, one of them in an open transaction; give what its log told."""
     house = House(root, **config)
-    first, second = Writer(house.log, 1), Writer(house.log, 2)
+    first, second = Writer(house.log, first_id), Writer(house.log, first_id + 1)
     for number in range(batches):
         first.send(b"a%d" % number)
         if number % 2:
@@ -134,7 +134,7 @@ def test_damage_that_the_start_did_not_look_for_is_never_given_to_a_reader(tmp_p
 def test_files_beside_the_log_are_made_again(tmp_path, suffix, harm):
     """F34: whatever became of them, the log alone gives the same state."""
     before = filled(tmp_path / "ours", clean=True, **SMALL)
-    filled(tmp_path / "theirs", clean=True, batches=6, **SMALL)
+    filled(tmp_path / "theirs", clean=True, first_id=11, **SMALL)
     filled(tmp_path / "old", clean=True, batches=4, **SMALL)
     ours, theirs, old = (tmp_path / name / f"{TOPIC}-0" for name in ("ours", "theirs", "old"))
     for path in sorted(ours.glob(f"*{suffix}")):

@@ -1,0 +1,179 @@
+"""`eosfw broker --data-dir` killed with SIGKILL while an ordinary client runs transactions (S4, F11, A25)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import NewTopic
+
+from ..conftest import WAIT, Clients
+from .kit import data_file, files
+
+EOSFW = [sys.executable, "-c", "from eosfw_command import main; main()", "broker"]
+TOPICS = ("left", "right")
+
+
+class Process:
+    """One run of the command; it listens on return."""
+
+    def __init__(self, root: Path, port: int = 0, *options: str) -> None:
+        command = [*EOSFW, "--listen", f"127.0.0.1:{port}", "--data-dir", str(root), *options]
+        self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = self.popen.stdout.readline()
+        assert said.startswith("listening on "), self.popen.stderr.read()
+        self.servers = said.split()[-1]
+        self.port = int(self.servers.rpartition(":")[2])
+
+    def end(self, number: int) -> str:
+        """Send a signal, wait for the end; give what was said on stderr."""
+        self.popen.send_signal(number)
+        return self.popen.communicate(timeout=WAIT)[1]
+
+
+def refused(root: Path) -> subprocess.CompletedProcess[str]:
+    command = [*EOSFW, "--listen", "127.0.0.1:0", "--data-dir", str(root)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+
+
+@pytest.fixture
+def running(tmp_path):
+    """Starts runs on one directory; none is left behind."""
+    runs = []
+
+    def start(*options: str) -> Process:
+        runs.append(Process(tmp_path / "data", runs[-1].port if runs else 0, *options))
+        return runs[-1]
+
+    yield start
+    for run in runs:
+        if run.popen.poll() is None:
+            run.end(signal.SIGKILL)
+        run.popen.stdout.close()
+        run.popen.stderr.close()
+
+
+def producer(servers: str) -> Producer:
+    settings = {"transactional.id": "worker", "linger.ms": 0, "log_level": 0, "transaction.timeout.ms": 10_000}
+    made = Producer({"bootstrap.servers": servers, **settings}, logger=None)
+    made.init_transactions(WAIT)
+    return made
+
+
+def transactions(made: Producer, numbers, until: int, kill) -> list[int]:
+    """Run transactions over both topics, every fifth aborted, `kill` in the middle of one; give those committed."""
+    committed = []
+    try:
+        for count, number in enumerate(numbers):
+            made.begin_transaction()
+            for topic in TOPICS:
+                made.produce(topic, b"%d" % number)
+            if count == until:
+                made.flush(0 if until % 2 else 1)
+                kill()
+            if number % 5 == 4:
+                made.abort_transaction(1)
+            else:
+                made.commit_transaction(1)
+                committed.append(number)
+    except KafkaException:
+        return committed
+    raise AssertionError("the broker outlived its end")
+
+
+@pytest.mark.parametrize("flush", ["os", "fsync"])
+def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running, flush):
+    """A25, A2, A4, A5: four kills at different steps; each new producer takes over the id and goes on."""
+    broker, numbers, committed = running("--flush", flush), itertools.count(), []
+    admin = Clients(broker.servers).admin
+    for made in admin.create_topics([NewTopic(topic, 1, 1) for topic in TOPICS]).values():
+        made.result(WAIT)
+    for until in (7, 20, 3, 14):
+        client = producer(broker.servers)
+        run = broker
+        committed += transactions(client, numbers, until, lambda run=run: run.end(signal.SIGKILL))
+        del client
+        broker = running("--flush", flush)
+    producer(broker.servers)  # ends what the last one left open
+    left, right = (Clients(broker.servers).values(topic) for topic in TOPICS)
+    assert sorted(left) == sorted(right)
+    seen = [int(value) for value in left]
+    assert len(seen) == len(set(seen))
+    assert set(committed) <= set(seen)
+    assert len(set(seen) - set(committed)) <= 4, "only the transactions whose answer was lost may be there besides"
+    assert not any(number % 5 == 4 for number in seen)
+    assert "Traceback" not in broker.end(signal.SIGTERM)
+    assert broker.popen.returncode == 0
+
+
+def test_a_second_broker_on_the_directory_ends_with_a_sentence(running, tmp_path):
+    """F37, row 27: exit code 3; the first one is not disturbed."""
+    first = running()
+    second = refused(tmp_path / "data")
+    assert (second.returncode, second.stdout) == (3, "")
+    assert second.stderr.strip().endswith("is in use by another broker; stop that one or take another directory")
+    assert first.popen.poll() is None
+
+
+def test_damaged_data_end_the_command_with_file_and_position(running, tmp_path):
+    """F31: exit code 4, no traceback, nothing changed."""
+    broker = running()
+    client = Clients(broker.servers)
+    topic = client.topic()
+    made = client.producer()
+    for number in range(3):
+        made.begin_transaction()
+        made.produce(topic, b"%d" % number)
+        made.commit_transaction(WAIT)
+    broker.end(signal.SIGKILL)
+    path = data_file(tmp_path / "data", topic=topic)
+    content = bytearray(path.read_bytes())
+    content[65] ^= 1
+    path.write_bytes(content)
+    before = files(tmp_path)
+    found = refused(tmp_path / "data")
+    assert found.returncode == 4
+    assert f"{path}: damaged at byte 0 (offset 0): the checksum does not fit" in found.stderr
+    assert "Traceback" not in found.stderr
+    assert files(tmp_path) == before
+
+
+def test_a_torn_write_is_told_on_standard_error(running, tmp_path):
+    """F30: how many bytes, of which file; then it serves."""
+    broker = running()
+    client = Clients(broker.servers)
+    topic = client.topic()
+    client.producer()
+    made = Producer({"bootstrap.servers": broker.servers})
+    made.produce(topic, b"whole")
+    made.flush(WAIT)
+    broker.end(signal.SIGKILL)
+    with (path := data_file(tmp_path / "data", topic=topic)).open("ab") as file:
+        file.write(b"torn")
+    broker = running()
+    assert Clients(broker.servers).values(topic) == [b"whole"]
+    assert f"{path}: 4 bytes of an unfinished write were cut off" in broker.end(signal.SIGTERM)
+
+
+def test_fsync_without_a_directory_is_refused():
+    """There would be nothing to wait for."""
+    command = [*EOSFW, "--listen", "127.0.0.1:0", "--flush", "fsync"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+    assert found.returncode == 3
+    assert "give a directory with --data-dir" in found.stderr
+
+
+def test_the_help_says_what_an_acknowledgement_means():
+    """Ruling 29."""
+    environment = {**os.environ, "COLUMNS": "200"}
+    command = [*EOSFW, "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=True, env=environment).stdout
+    words = " ".join(shown.split())
+    assert "handed to the operating system" in words
+    assert "not a loss of power" in words
