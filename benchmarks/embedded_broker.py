@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosfw.waiting import ThreadRuntime
@@ -98,11 +98,45 @@ def transaction_ms(servers: str, times: int) -> float:
     return statistics.median(found)
 
 
+def filled(servers: str, records: int) -> str:
+    """A topic with so many committed records, and a tenth as many aborted among them."""
+    topic, made = new_topic(servers), producer(servers)
+    batch = [{"value": VALUE}] * 1_000
+    for number in range(records // 1_000 * 11 // 10):
+        made.begin_transaction()
+        made.produce_batch(topic, batch, partition=0)
+        if number % 11 == 10:
+            made.flush(TIMEOUT)
+            made.abort_transaction(TIMEOUT)
+        else:
+            made.commit_transaction(TIMEOUT)
+    return topic
+
+
+def consumed_per_second(servers: str, records: int) -> float:
+    """How fast a reader at read_committed gets committed records to the end of the partition."""
+    topic = filled(servers, records)
+    settings = {"bootstrap.servers": servers, "group.id": topic, "isolation.level": "read_committed"}
+    reader = Consumer(settings | {"enable.partition.eof": True, "enable.auto.commit": False, "fetch.min.bytes": 1})
+    reader.assign([TopicPartition(topic, 0, 0)])
+    began, seen, ended = time.perf_counter(), 0, False
+    while not ended:
+        for message in reader.consume(1_000, 0.1):
+            error = message.error()
+            ended = error is not None and error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001 its public name
+            seen += error is None
+    spent = time.perf_counter() - began
+    reader.close()
+    assert seen == records // 1_000 * 1_000, seen
+    return seen / spent
+
+
 def measures(records: int) -> dict[str, Callable[[str], float]]:
     return {
         "records_per_second_1000_per_transaction": lambda at: records_per_second(at, records, 1_000),
         "records_per_second_10000_per_transaction": lambda at: records_per_second(at, records, 10_000),
         "one_record_transaction_ms": lambda at: transaction_ms(at, 300),
+        "consumed_per_second": lambda at: consumed_per_second(at, records),
     }
 
 
