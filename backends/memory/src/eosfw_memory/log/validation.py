@@ -70,7 +70,7 @@ def _problem(header: BatchHeader, origin: Origin) -> str | None:
     if origin is Origin.CLIENT and header.base_offset != 0:
         return f"the base offset of a batch that is sent must be 0, not {header.base_offset}"
     if header.producer_id == NO_PRODUCER_ID:
-        return "a transactional record batch names no producer id" if header.transactional else None
+        return None  # even if it calls itself transactional: Kafka takes it for a plain one
     if origin is Origin.CLIENT and (header.base_sequence < 0 or header.producer_epoch < 0):
         return f"producer {header.producer_id} sent a batch without a sequence number or without an epoch"
     return None

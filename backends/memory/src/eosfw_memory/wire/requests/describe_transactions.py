@@ -1,7 +1,7 @@
 """DescribeTransactions (65): show what the coordinator knows of transactional ids (KIP-664).
 
 Behaviour
-- An id that nobody used is TransactionalIdNotFound.
+- An id that nobody used is TransactionalIdNotFound, with 0 in every other field, as Kafka has it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID, TransactionMetadata
+from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.deferred import Answer
 
 
@@ -30,8 +30,8 @@ def _described(broker: Broker, transactional_id: str) -> Answer:
             "transaction_state": "",
             "transaction_timeout": 0,
             "transaction_start_time": 0,
-            "producer_id": NO_PRODUCER_ID,
-            "producer_epoch": NO_EPOCH,
+            "producer_id": 0,
+            "producer_epoch": 0,
             "topics": (),
         }
     return {

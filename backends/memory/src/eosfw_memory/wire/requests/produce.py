@@ -21,7 +21,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
 from eosfw_memory.faults import points
-from eosfw_memory.log.batch import BatchHeader, read_header
+from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
 from eosfw_memory.log.errors import OutOfOrderSequenceNumberError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.verification import add_write, verify_write
@@ -86,7 +86,7 @@ def _check_transaction(
     if transactional_id is None:
         raise KafkaError(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id")
     partition = broker.topics.partition(*where)
-    if partition is None or partition.log.has_open(header.producer_id, header.producer_epoch):
+    if partition is None or header.producer_id == NO_PRODUCER_ID or partition.log.has_open(header.producer_id, header.producer_epoch):
         return
     if version < _ADDING_VERSION:
         verify_write(broker.coordinator, transactional_id, where, header, version)
