@@ -9,6 +9,7 @@ from typing import Any
 
 from eosfw.state.steps import STARTUP, TRANSACTION
 from pytest_eos import assert_exactly_once, assert_no_duplicates, contracts, fixtures
+from pytest_eos.faults import BrokerFaults
 from pytest_eos.lab import Eos
 from pytest_eos.markers import LINES
 from pytest_eos.options import add_options
@@ -54,6 +55,8 @@ def page() -> str:
             *_section("What `eos.run` returns", Run, Topic),
             *_section("The fixture `zombies`", Zombies),
             *_section("What `zombies.task` returns", Zombie),
+            *_section("The fixture `faults`", BrokerFaults),
+            "[Faults](faults.md) has every kind and every point.\n",
             *_assertions(),
             *_contracts(),
         ]

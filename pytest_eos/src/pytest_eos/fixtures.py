@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pytest_eos.clusters import Cluster
+    from pytest_eos.faults import BrokerFaults
     from pytest_eos.lab import Eos
     from pytest_eos.markers import Haunt
     from pytest_eos.zombies import Zombies
@@ -92,6 +93,12 @@ def eos(
 def zombies(eos: Eos) -> Zombies:
     """Freeze tasks, or whole workers, at named steps; wake them later. One that never rose fails the test."""
     return eos.zombies
+
+
+@pytest.fixture
+def faults(eos: Eos) -> BrokerFaults:
+    """Lose answers, repeat requests, restart the broker at named points. One that never struck fails the test."""
+    return eos.faults
 
 
 @pytest.fixture(scope="session")

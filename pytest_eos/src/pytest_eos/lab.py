@@ -22,6 +22,7 @@ from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetSt
 from eosfw.waiting import Runtime
 from pytest_eos import verdict
 from pytest_eos.clusters import Cluster
+from pytest_eos.faults import BrokerFaults
 from pytest_eos.group import LOOK, VIRTUAL_LOOK, Waiting, WorkerGroup, as_texts
 from pytest_eos.installed import installed
 from pytest_eos.markers import Haunt
@@ -59,6 +60,7 @@ class Eos:
         self.authors = Authors()
         self.waiting = Waiting(self.runtime, place.patience, longest=VIRTUAL_LOOK if cluster.virtual else LOOK)
         self.zombies = Zombies(self)
+        self.faults = BrokerFaults(cluster, place.nodeid)
         self.random = random.Random(f"{place.seed} {place.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
         """Chance that `--eos-seed` repeats."""
         self._names = random.Random(f"{place.seed} {place.nodeid} names")  # noqa: S311 - same
@@ -229,8 +231,8 @@ class Eos:
     # --- what a failure shows
 
     def unrisen(self) -> str | None:
-        """Why this test shows nothing, if so: zombies it asked for did not rise."""
-        complaints = self.zombies.complaints()
+        """Why this test shows nothing, if so: zombies it asked for did not rise, faults did not happen."""
+        complaints = self.zombies.complaints() + self.faults.complaints()
         if self._haunt is not None and not self._haunted:
             complaints.append(f"the zombie at {self._haunt} never rose: the test called no `eos.run`.")
         return "\n".join(complaints) or None

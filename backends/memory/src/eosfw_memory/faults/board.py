@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -77,13 +77,13 @@ class Fault:
     def release(self) -> None:
         """Let delayed requests arrive now, on this thread; those that it meets later are not held up any more."""
         self._released = True
-        held, self._held = self._held, []
-        for arrive in held:
-            arrive()
+        self._let_go()
 
     def hold(self, arrive: Callable[[], None]) -> None:
         """Keep a delayed request until the release."""
         self._held.append(arrive)
+        if self._released:  # since it struck, on another thread
+            self._let_go()
 
     def due(self, scene: Scene) -> bool:
         """Count a scene of its kind; whether it is the turn of this one."""
@@ -97,6 +97,11 @@ class Fault:
         self.firings.append(Firing(now_ms, scene))
         self._struck.set()
         _LOG.warning("fault %s: %s", described(self.rule), fired(self.firings[-1]))
+
+    def _let_go(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._held.pop(0)()
 
     def __str__(self) -> str:
         return f"fault {described(self.rule)}: {told(self)}"

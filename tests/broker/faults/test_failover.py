@@ -1,0 +1,196 @@
+"""A coordinator that restarts anywhere in a transaction comes to the same verdict on all partitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import EosfwError, ProducerFencedError
+from eosfw_memory.faults import Delay, Jump, Lose, Restart
+from eosfw_memory.faults.points import WRITES, after, before
+from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, record
+
+PARTITIONS = 3
+VALUES = [b"0", b"1", b"2"]
+UNDECIDED = {before("empty"), after("empty"), before("ongoing"), after("ongoing"), before("append"), after("append")}
+"""Whoever meets a restart here begins again: nothing was decided."""
+IN_A_COMMIT = [
+    side(what) for what in ("ongoing", "append", "prepare", "marker", "complete") for side in (before, after)
+]
+
+
+def write(lab, producer, topic, outcome):
+    producer.begin_transaction()
+    for number, value in enumerate(VALUES):
+        producer.send(record(topic, value, number))
+    end = producer.commit_transaction if outcome == "commit" else producer.abort_transaction
+    producer.flush(WAIT)
+    end(WAIT)
+
+
+def settled(lab, cluster, topic):
+    """What is visible when nothing is open any more, with how many records and markers there are."""
+    values = lab.values(topic)
+    assert cluster.open_transactions() == []
+    ends = [lab.end(topic, UNCOMMITTED, number) for number in range(PARTITIONS)]
+    assert ends == [lab.end(topic, COMMITTED, number) for number in range(PARTITIONS)]
+    return sorted(values), ends
+
+
+@pytest.mark.parametrize("outcome", ["commit", "abort"])
+@pytest.mark.parametrize("nth", range(1, PARTITIONS + 1))
+@pytest.mark.parametrize("side", [before, after])
+def test_before_or_after_k_of_n_markers_the_verdict_is_the_same_on_all(lab, cluster, faults, side, nth, outcome):
+    """F11, COR-10, COR-14: Prepare decided, whatever happens then."""
+    topic, producer = lab.topic(PARTITIONS), lab.producer()
+    restarted = faults.add(Restart(side("marker"), nth=nth))
+
+    write(lab, producer, topic, outcome)
+    restarted.await_fired(WAIT)
+
+    visible, ends = settled(lab, cluster, topic)
+    assert visible == (VALUES if outcome == "commit" else [])
+    assert all(end >= 2 for end in ends)
+
+
+@pytest.mark.parametrize("point", IN_A_COMMIT)
+def test_at_every_point_of_a_commit_a_restart_leaves_all_or_nothing(lab, cluster, faults, point):
+    """F11: Empty, Ongoing, PrepareCommit; the next holder begins where the verdict leaves it."""
+    topic, producer = lab.topic(PARTITIONS), lab.producer("mover")
+    restarted = faults.add(Restart(point))
+
+    try:
+        write(lab, producer, topic, "commit")
+        committed = True
+    except EosfwError:
+        committed = False
+    restarted.await_fired(WAIT)
+    lab.producer("mover").close()  # the next holder ends what was left open
+
+    visible, _ = settled(lab, cluster, topic)
+    assert visible in ([], VALUES)
+    assert visible == VALUES or not committed
+    if point in (after("prepare"), before("marker"), after("marker"), before("complete"), after("complete")):
+        assert visible == VALUES
+
+
+@pytest.mark.parametrize("point", [before("empty"), after("empty")])
+def test_a_restart_in_the_middle_of_a_take_over_leaves_one_holder(lab, cluster, faults, point):
+    """F11, COR-03."""
+    topic, first = lab.topic(PARTITIONS), lab.producer("mover")
+    faults.add(Restart(point))
+
+    try:
+        second = lab.producer("mover")
+    except EosfwError:
+        second = lab.producer("mover")
+    write(lab, second, topic, "commit")
+
+    with pytest.raises(ProducerFencedError):
+        write(lab, first, topic, "commit")
+    assert settled(lab, cluster, topic)[0] == VALUES
+
+
+def test_a_restart_forgets_nothing_that_duplicates_or_zombies_are_told_by(lab, cluster, faults):
+    """BRK-02, COR-14: what batches said is learnt from the batches again."""
+    topic, zombie = lab.topic(PARTITIONS), lab.producer("mover")
+    write(lab, zombie, topic, "commit")
+    successor = lab.producer("mover")
+    before_it = told_by(cluster)
+
+    cluster.broker.restart()
+
+    assert told_by(cluster) == before_it
+    with pytest.raises(EosfwError):
+        write(lab, zombie, topic, "commit")
+    write(lab, successor, topic, "commit")
+    assert settled(lab, cluster, topic)[0] == sorted(VALUES * 2)
+
+
+def told_by(cluster):
+    """What the batches of every partition said of their producers."""
+    states = {where: log.producers() for where, log in cluster.broker.topics.logs().items()}
+    return {
+        where: {each: [getattr(state, name) for name in state.__slots__] for each, state in known.items()}
+        for where, known in states.items()
+    }
+
+
+def test_a_restart_during_the_recovery_from_a_restart_changes_nothing(lab, cluster, faults):
+    """F33 in memory: as often as it likes."""
+    topic, producer = lab.topic(PARTITIONS), lab.producer()
+    faults.add(Restart(after("marker"), nth=1, times=2))
+    faults.add(Restart(before("complete"), nth=1, times=2))
+
+    write(lab, producer, topic, "commit")
+
+    assert settled(lab, cluster, topic)[0] == VALUES
+    assert faults.unfired() == []
+
+
+def test_a_topic_that_is_deleted_while_its_transaction_is_decided_holds_up_nobody(lab, cluster, faults):
+    """F14."""
+    topic, doomed, producer = lab.topic(PARTITIONS), lab.topic(), lab.producer()
+    held = faults.add(Delay("EndTxn"))
+    producer.begin_transaction()
+    producer.send(record(doomed, b"lost"))
+    for number, value in enumerate(VALUES):
+        producer.send(record(topic, value, number))
+    producer.flush(WAIT)
+    ending = lab.runtime.spawn("ending", lambda: producer.commit_transaction(WAIT))
+    held.await_fired(WAIT)
+
+    cluster.broker.topics.delete(cluster.broker.topics.by_name(doomed))
+    held.release()
+
+    assert ending.join(WAIT)
+    assert settled(lab, cluster, topic)[0] == VALUES
+
+
+@pytest.mark.parametrize("arrives", ["before", "after"])
+def test_a_timeout_while_the_commit_is_under_way_ends_in_one_verdict(lab, cluster, faults, arrives):
+    """F15 (KAFKA-20785): whoever comes first wins, the other is told so."""
+    topic, producer = lab.topic(PARTITIONS), lab.producer(timeout=30.0)
+    faults.add(Jump(f"{arrives}-EndTxn", seconds=31.0))
+
+    if arrives == "before":
+        with pytest.raises(ProducerFencedError):
+            write(lab, producer, topic, "commit")
+    else:
+        write(lab, producer, topic, "commit")
+
+    assert settled(lab, cluster, topic)[0] == ([] if arrives == "before" else VALUES)
+
+
+def test_unmodified_clients_try_again_after_a_lost_answer_of_any_request(lab, cluster, faults):
+    """F9 with confluent-kafka."""
+    confluent = pytest.importorskip("confluent_kafka")
+    settings = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "retry.backoff.ms": 10}
+    lost = [faults.add(Lose(name, transactional_id="theirs")) for name in ("InitProducerId", "Produce", "EndTxn")]
+    lost += [faults.add(Restart(point, transactional_id="theirs")) for point in (after("ongoing"), before("marker"))]
+    producer = confluent.Producer({**settings, "transactional.id": "theirs"})
+
+    producer.init_transactions(WAIT)
+    for value in VALUES:
+        producer.begin_transaction()
+        producer.produce("theirs", value, partition=0)
+        producer.commit_transaction(WAIT)
+
+    assert lab.values("theirs") == VALUES
+    log = cluster.broker.topics.partition("theirs", 0).log
+    assert faults.unfired() == []
+    assert log.high_watermark == log.last_stable_offset
+    assert [header.records for header in _data(log)] == [1] * len(VALUES)
+
+
+def _data(log):
+    from eosfw_memory.log.batch import read_header
+
+    headers = [read_header(batch) for batch in log.batches()]
+    return [header for header in headers if not header.control]
+
+
+def test_every_write_has_a_test_of_its_points():
+    assert {side(what) for what in WRITES for side in (before, after)} - {before("forget"), after("forget")} == {
+        *UNDECIDED,
+        *IN_A_COMMIT,
+    }

@@ -1,0 +1,177 @@
+"""Each request of a transaction may arrive twice, or its answer get lost: there is one effect all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.client import apis
+from eosfw_memory.client.apis import Api, Fields, milliseconds
+from eosfw_memory.client.channel import NoAnswerError
+from eosfw_memory.codes import Code
+from eosfw_memory.faults import Lose, Repeat
+from eosfw_memory.log.codec import encode_batch
+from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, Lab
+
+GROUP = "readers"
+
+
+class Transaction:
+    """One transaction, made of single requests: nothing here tries again."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.id = lab.name()
+        self.topic = lab.topic()
+        self.producer = ProducerIdAndEpoch(-1, -1)
+        self.group = f"{GROUP}-{self.id}"
+        self.read = TopicPartition(lab.topic(), 0)
+        self.ask(STEPS["InitProducerId"])  # so that the step itself may say who it was (KIP-360)
+
+    def ask(self, step: Step):
+        deadline = self.lab.runtime.now() + WAIT
+        answer = self.lab.admin._routes.network.any(deadline).call(step.api, Fields(**step.fields(self)), deadline)
+        assert codes(answer) <= {Code.NONE}
+        if "producer_id" in answer:
+            self.producer = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
+        return answer
+
+    def run(self, odd: str, ask_odd: Callable[[Transaction, Step], None]) -> dict[str, object]:
+        """Take every step, one of them in an odd way; what came of it."""
+        for name, step in STEPS.items():
+            ask_odd(self, step) if name == odd else self.ask(step)
+        return {
+            "rows": self.lab.rows(self.topic),
+            "end": self.lab.end(self.topic, UNCOMMITTED),
+            "epoch": self.producer.epoch,
+            "offsets": [*self.lab.admin.group_offsets(self.group, [self.read]).values()],
+        }
+
+
+class Step(NamedTuple):
+    api: Api
+    fields: Callable[[Transaction], dict[str, object]]
+
+
+def whole(one: Transaction) -> dict[str, object]:
+    return {
+        "transactional_id": one.id,
+        "producer_id": one.producer.producer_id,
+        "producer_epoch": one.producer.epoch,
+    }
+
+
+def add_partitions(one: Transaction) -> dict[str, object]:
+    named = {f"v3_and_below_{name}": value for name, value in whole(one).items()}
+    return {**named, "v3_and_below_topics": (Fields(name=one.topic, partitions=(0,)),)}
+
+
+def produce(one: Transaction) -> dict[str, object]:
+    batch = encode_batch(None, [b"v"], 0, producer=one.producer, base_sequence=0, transactional=True)
+    data = Fields(name=one.topic, partition_data=(Fields(index=0, records=batch),))
+    return {"transactional_id": one.id, "acks": -1, "timeout": milliseconds(WAIT), "topic_data": (data,)}
+
+
+def commit_offsets(one: Transaction) -> dict[str, object]:
+    offset = Fields(partition_index=0, committed_offset=7, committed_leader_epoch=-1, committed_metadata="")
+    member = {"group_id": one.group, "generation_id": -1, "member_id": "", "group_instance_id": None}
+    return {**whole(one), **member, "topics": (Fields(name=one.read.topic, partitions=(offset,)),)}
+
+
+STEPS = {
+    "FindCoordinator": Step(
+        apis.FIND_COORDINATOR, lambda one: {"key": one.id, "key_type": 1, "coordinator_keys": (one.id,)}
+    ),
+    "InitProducerId": Step(
+        apis.INIT_PRODUCER_ID, lambda one: {**whole(one), "transaction_timeout": milliseconds(60.0)}
+    ),
+    "AddPartitionsToTxn": Step(apis.ADD_PARTITIONS, add_partitions),
+    "Produce": Step(apis.PRODUCE, produce),
+    "AddOffsetsToTxn": Step(apis.ADD_OFFSETS, lambda one: {**whole(one), "group_id": one.group}),
+    "TxnOffsetCommit": Step(apis.TXN_OFFSET_COMMIT, commit_offsets),
+    "EndTxn": Step(apis.END_TXN, lambda one: {**whole(one), "committed": True}),
+}
+
+
+def codes(answer: object) -> set[int]:
+    """Every error code in an answer."""
+    if isinstance(answer, dict):
+        own = {int(value) for name, value in answer.items() if name.endswith("error_code")}
+        return own.union(*(codes(value) for value in answer.values()))
+    return set().union(*map(codes, answer)) if isinstance(answer, list | tuple) else set()
+
+
+USUAL = {"epoch": 1, "end": 2, "offsets": [7]}
+
+
+def expected(found: dict[str, object]) -> bool:
+    return found["rows"] == [(0, 0, None, b"v")] and {name: found[name] for name in USUAL} == USUAL
+
+
+@pytest.mark.parametrize("copies", [2, 3, 5])
+@pytest.mark.parametrize("name", STEPS)
+def test_a_request_that_arrives_several_times_has_one_effect_and_one_answer(lab, faults, name, copies):
+    """F8."""
+    one = Transaction(lab)
+    repeated = faults.add(Repeat(name, copies=copies, transactional_id=one.id))
+
+    found = one.run(name, Transaction.ask)
+
+    assert expected(found)
+    assert repeated.answers == [repeated.answers[0]] * copies
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("name", STEPS)
+def test_a_request_whose_answer_is_lost_may_be_made_again_and_burns_no_epoch(lab, faults, name, times):
+    """F9."""
+    one = Transaction(lab)
+    lost = faults.add(Lose(name, times=times, transactional_id=one.id))
+
+    def insist(one: Transaction, step: Step) -> None:
+        for _ in range(times):
+            with pytest.raises(NoAnswerError):
+                one.ask(step)
+        one.ask(step)
+
+    found = one.run(name, insist)
+
+    assert len(lost.firings) == times
+    assert expected(found)
+
+
+SENT = [b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+@pytest.mark.parametrize("order", [[0, 2, 1], [0, 4, 3, 2, 1], [0, 3, 1, 4, 2]], ids=str)
+def test_batches_that_overtake_one_another_are_refused_until_their_turn_and_none_is_twice(lab, order):
+    """F10: OutOfOrderSequence, and a window of five batches for what comes twice."""
+    one = Transaction(lab)
+    one.ask(STEPS["AddPartitionsToTxn"])
+    refused = [send(one, number) for number in order]
+    waiting = sorted(number for number, code in zip(order, refused, strict=True) if code)
+
+    again = [send(one, number) for number in waiting]
+    twice = [send(one, number) for number in sorted(order)]
+
+    assert set(refused) <= {Code.NONE, Code.OUT_OF_ORDER_SEQUENCE_NUMBER}
+    assert waiting
+    assert {*again, *twice} == {Code.NONE}
+    one.ask(STEPS["EndTxn"])
+    assert lab.values(one.topic) == SENT[: max(order) + 1]
+
+
+def send(one: Transaction, number: int) -> int:
+    batch = encode_batch(None, [SENT[number]], 0, producer=one.producer, base_sequence=number, transactional=True)
+    step = Step(apis.PRODUCE, lambda _: produced(one, batch))
+    deadline = one.lab.runtime.now() + WAIT
+    answer = one.lab.admin._routes.network.any(deadline).call(step.api, Fields(**step.fields(one)), deadline)
+    return max(codes(answer))
+
+
+def produced(one: Transaction, batch: bytes) -> dict[str, object]:
+    data = Fields(name=one.topic, partition_data=(Fields(index=0, records=batch),))
+    return {"transactional_id": one.id, "acks": -1, "timeout": milliseconds(WAIT), "topic_data": (data,)}

@@ -1,0 +1,73 @@
+"""The fixture `faults`: the broker misbehaves as told, or the test fails."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ("pytester",)
+
+TEST = """
+ORDERS = [f"order {number}" for number in range(30)]
+
+def test_it(eos, faults, tmp_path):
+    (tmp_path / "orders.txt").write_text("\\n".join(ORDERS) + "\\n")
+    BODY
+    run = eos.run("file", {"file": tmp_path / "orders.txt", "batch.size": 10})
+    eos.assert_exactly_once(run, expected=ORDERS)
+"""
+POINTS = ["before-prepare", "after-prepare", "before-marker", "after-marker", "before-complete", "after-complete"]
+
+
+def outcome(pytester: pytest.Pytester, body: str, *options: str) -> pytest.RunResult:
+    pytester.makepyfile(TEST.replace("BODY", body))
+    return pytester.runpytest("-q", "-p", "no:cacheprovider", *options)
+
+
+OF_A_TASK = {"InitProducerId": 2, "Fetch": 2, "AddPartitionsToTxn": 6, "Produce": 7, "EndTxn": 5}
+"""Before those come the leader's."""
+
+
+@pytest.mark.parametrize("kind", OF_A_TASK)
+def test_a_lost_answer_of_any_request_of_a_task_adds_nothing_and_takes_nothing(pytester, kind):
+    """F9."""
+    done = outcome(pytester, f"faults.add('lose', request='{kind}', nth={OF_A_TASK[kind]})")
+
+    done.assert_outcomes(passed=1)
+
+
+def test_faults_strike_under_a_real_clock_too(pytester):
+    """F9."""
+    done = outcome(pytester, "faults.add('lose', request='EndTxn', nth=5)", "--eos-clock=real")
+
+    done.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_broker_that_restarts_anywhere_in_a_commit_adds_nothing_and_takes_nothing(pytester, point):
+    """F11."""
+    done = outcome(pytester, f"faults.add('restart', at='{point}', nth=6)")
+
+    done.assert_outcomes(passed=1)
+
+
+def test_a_fault_that_never_struck_fails_the_test(pytester):
+    """Design decision 10: a fault that was asked for must happen."""
+    done = outcome(pytester, "faults.add('lose', request='EndTxn', nth=1000)")
+
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*fault lose EndTxn, 1000th: never fired: only * of the 1000 it waits for came by*"])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("faults.add('loose', request='EndTxn')", "there is no fault 'loose'; did you mean 'lose'"),
+        ("faults.add('restart', at='after-markr')", "did you mean 'after-marker'"),
+    ],
+)
+def test_a_fault_that_does_not_exist_is_refused_with_the_nearest_name(pytester, body, said):
+    """Hostile row 39."""
+    done = outcome(pytester, body)
+
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines([f"*{said}*"])
