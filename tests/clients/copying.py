@@ -1,0 +1,108 @@
+"""Let copiers be killed while they copy a topic, then compare what readers saw with what was there.
+
+After KIP-98's test plan, as Apache Kafka's own system test of transactions does it.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from confluent_kafka import Producer
+
+from .java import Program
+from .reading import LiveReader, read_all
+
+WITHIN = 60.0
+MESSAGES = 100_000
+PER_TRANSACTION = 750
+
+
+def fill(servers: str, topic: str, partitions: int, messages: int) -> list[list[bytes]]:
+    """Numbered records, dealt out to the partitions in turn."""
+    producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 20, "log_level": 0})
+    dealt: list[list[bytes]] = [[] for _ in range(partitions)]
+    for number in range(messages):
+        value = b"%d" % number
+        dealt[number % partitions].append(value)
+        producer.produce(topic, value, key=value, partition=number % partitions)
+        if number % 10_000 == 0:
+            producer.poll(0)
+    assert producer.flush(WITHIN) == 0
+    return dealt
+
+
+class Team:
+    """Copiers of one group; one that ended by itself, or was killed, is started again."""
+
+    def __init__(self, start: Callable[[int], Program], members: int) -> None:
+        self._start = start
+        self._members = [start(number) for number in range(members)]
+        self.starts = members
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for member in self._members:
+            member.kill()
+
+    def bounce(self, number: int, *, clean: bool) -> None:
+        member = self._members[number]
+        member.end() if clean else member.kill()
+        self._restart(number)
+
+    def revive(self) -> None:
+        """Start again who gave up: fenced, or not knowing whether its transaction is committed."""
+        for number, member in enumerate(self._members):
+            if not member.running():
+                self._restart(number)
+
+    def _restart(self, number: int) -> None:
+        self._members[number] = self._start(number)
+        self.starts += 1
+
+    def said(self) -> str:
+        return "\n".join(f"{member.log.name}: {member.said()[-2000:]}" for member in self._members)
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What readers at read_committed saw: one that was there all the time, one that came at the end."""
+
+    live: list[list[bytes]]
+    final: list[list[bytes]]
+
+
+def points(seed: int, count: int, messages: int) -> Sequence[int]:
+    """How many records shall be there before each blow, chosen by the seed."""
+    return sorted(random.Random(seed).sample(range(messages // 20, messages - messages // 20), count))
+
+
+def wait_until(reader: LiveReader, team: Team, count: int) -> None:
+    """Wait for records, keeping the team alive."""
+    deadline = time.monotonic() + WITHIN
+    while not reader.wait_for(count, 0.2):
+        team.revive()
+        assert time.monotonic() < deadline, f"{reader.count} of {count} records in {WITHIN:g} s; {team.said()}"
+
+
+def confluent_copier(servers: str, source: str, target: str, folder: Path) -> Callable[[int], Program]:
+    """How to start the copier beside this file."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def start(number: int) -> Program:
+        names = ("--input", source, "--output", target, "--group", target, "--transactional-id", f"{target}-{number}")
+        command = [sys.executable, str(Path(__file__).with_name("copier.py")), "--servers", servers, *names]
+        return Program([*command, "--size", str(PER_TRANSACTION)], folder / f"copier-{number}.log")
+
+    return start
+
+
+def copied(reader: LiveReader, servers: str, target: str, partitions: int) -> Copied:
+    return Copied(reader.values, read_all(servers, target, partitions))

@@ -1,0 +1,137 @@
+"""A Kafka Connect worker with exactly-once source support has the embedded broker as its only cluster (KIP-618)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from .connect import Worker
+from .reading import LiveReader, read_all
+
+LINES = 20_000
+BATCH = 50
+"""A line belongs to a transaction of so many: hundreds of them, so that one is open wherever a worker ends."""
+FENCED = re.compile(r"(ProducerFenced|InvalidProducerEpoch)Exception")
+"""What the Java producer raises when a newer one has its transactional id."""
+
+
+@pytest.fixture
+def group(fresh) -> str:
+    return fresh("connect")
+
+
+@pytest.fixture
+def start(java, embedded, group, tmp_path) -> Iterator[Callable[[], Worker]]:
+    """Starts workers of one group."""
+    workers = []
+
+    def worker() -> Worker:
+        workers.append(Worker(java, tmp_path, group, embedded))
+        return workers[-1]
+
+    yield worker
+    for one in workers:
+        one.program.kill()
+
+
+@pytest.fixture
+def source(topic, tmp_path):
+    """A file that grows, and the connector that reads it."""
+    return Source(tmp_path / "lines.txt", topic())
+
+
+class Source:
+    def __init__(self, file, topic) -> None:
+        self.file, self.topic, self.lines = file, topic, []
+        self.file.touch()
+        self.config = {
+            "connector.class": "FileStreamSource",
+            "tasks.max": 1,
+            "file": file,
+            "topic": topic,
+            "batch.size": BATCH,
+            "exactly.once.support": "required",
+        }
+
+    def grow(self, lines: int) -> None:
+        more = [b"line %d" % number for number in range(len(self.lines), len(self.lines) + lines)]
+        self.lines += more
+        with self.file.open("ab") as file:
+            file.write(b"".join(line + b"\n" for line in more))
+
+
+def test_each_line_of_a_file_is_committed_once_over_restarts_of_its_task(start, source, embedded, group):
+    """TXN-02, FEN-14: records and their offsets in one transaction; a task restarted by REST goes on."""
+    worker = start()
+    worker.ready()
+    source.grow(LINES)
+    worker.configure("lines", source.config)
+
+    with LiveReader(embedded, source.topic) as reader:
+        for part in (1, 2, 3):
+            assert reader.wait_for(part * LINES // 4)
+            worker.restart_task("lines")
+            worker.eventually(lambda: worker.running_on("lines"))
+        source.grow(100)
+        assert reader.wait_for(len(source.lines)), worker.program.said()[-3000:]
+        seen = reader.values
+
+    offsets = worker.ask("GET", "/connectors/lines/offsets")["offsets"]
+    assert seen == read_all(embedded, source.topic) == [source.lines]
+    assert [one["offset"] for one in offsets] == [{"position": source.file.stat().st_size}]
+    assert worker.program.end() in (0, 143)
+    stored = [json.loads(value) for part in read_all(embedded, f"{group}-offset", 5) for value in part]
+    assert stored[-1] == {"position": source.file.stat().st_size}
+
+
+def test_a_worker_that_is_killed_is_replaced_without_loss_or_repeat(start, source, embedded):
+    """SCN, FEN-08: the open transaction of a dead worker's task is aborted, its successor goes on behind the last."""
+    dying, heir = start(), start()
+    dying.ready()
+    heir.ready()
+    source.grow(LINES)
+    dying.configure("lines", source.config)
+    owner = dying.eventually(lambda: dying.running_on("lines"))
+    first, second = (dying, heir) if owner == dying.address else (heir, dying)
+
+    with LiveReader(embedded, source.topic) as reader:
+        assert reader.wait_for(LINES // 4)
+        first.program.kill()
+        at_death = reader.count
+        second.eventually(lambda: second.running_on("lines") == second.address)
+        assert reader.wait_for(LINES), second.program.said()[-3000:]
+        seen = reader.values
+
+    assert at_death < LINES, "it was done before it was killed"
+    assert seen == read_all(embedded, source.topic) == [source.lines]
+
+
+def test_a_worker_that_wakes_from_a_pause_is_fenced(start, source, embedded, tool):
+    """FEN-01, PRD-08: a zombie in the middle of its transactions, its successor running; it cannot commit any more."""
+    sleeping, heir = start(), start()
+    sleeping.ready()
+    heir.ready()
+    source.grow(LINES)
+    sleeping.configure("lines", source.config)
+    owner = sleeping.eventually(lambda: sleeping.running_on("lines"))
+    first, second = (sleeping, heir) if owner == sleeping.address else (heir, sleeping)
+
+    with LiveReader(embedded, source.topic) as reader:
+        assert reader.wait_for(LINES // 4)
+        first.program.freeze()
+        asleep_at = reader.count
+        second.eventually(lambda: second.running_on("lines") == second.address)
+        assert reader.wait_for(LINES), second.program.said()[-3000:]
+        first.program.wake()
+        first.eventually(
+            lambda: "ProducerFenced" in first.program.said() or "InvalidProducerEpoch" in first.program.said()
+        )
+        source.grow(100)
+        assert reader.wait_for(len(source.lines)), first.program.said()[-3000:]
+        seen = reader.values
+
+    assert asleep_at < LINES, "it was done before it slept"
+    assert seen == read_all(embedded, source.topic) == [source.lines]
