@@ -144,9 +144,9 @@ def test_an_aborted_transaction_that_spans_the_end_of_what_is_cleaned_stays_abor
 def test_a_key_that_looks_like_a_marker_does_not_touch_markers(house):
     """KAFKA-14055: both keys are the bytes 0 0 0 1 (commit), or 0 0 0 0 (abort)."""
     writer, user = Keyed(house.log, 1), Keyed(house.log, 2)
-    user.send((b"\0\0\0\0", b"null"), (b"\0\0\0\2", b"two"), transactional=False)
+    user.send((b"\0\0\0\1", b"null"), (b"\0\0\0\2", b"two"), transactional=False)
     writer.send((b"x", b"y"))
-    writer.abort()
+    writer.commit()
     assert b"null" in values(cleaned(house.log))
     writer.send((b"a", b"committed"))
     commit = writer.commit()
@@ -155,7 +155,7 @@ def test_a_key_that_looks_like_a_marker_does_not_touch_markers(house):
     user.send((b"\0\0\0\1", b"one"), (b"\0\0\0\0", b"zero"), transactional=False)
     cleaned(house.log)
     assert {commit, abort} <= set(markers(house.log))
-    assert values(house.log) == [b"two", b"committed", b"one", b"zero"]
+    assert values(house.log) == [b"two", b"y", b"committed", b"one", b"zero"]
 
 
 def test_a_marker_without_data_goes_when_its_time_is_over(house):

@@ -89,12 +89,12 @@ def transactions(made: Producer, numbers, until: int, kill) -> list[int]:
 
 @pytest.mark.parametrize("flush", ["os", "fsync"])
 def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running, flush):
-    """A25, A2, A4, A5: four kills at different steps; each new producer takes over the id and goes on."""
+    """A25, A2, A4, A5: kills at different steps; each new producer takes over the id and goes on."""
     broker, numbers, committed = running("--flush", flush), itertools.count(), []
     admin = Clients(broker.servers).admin
     for made in admin.create_topics([NewTopic(topic, 1, 1) for topic in TOPICS]).values():
         made.result(WAIT)
-    for until in (7, 20, 3, 14):
+    for until in (7, 20, 3):
         client = producer(broker.servers)
         run = broker
         committed += transactions(client, numbers, until, lambda run=run: run.end(signal.SIGKILL))
@@ -106,7 +106,7 @@ def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running
     seen = [int(value) for value in left]
     assert len(seen) == len(set(seen))
     assert set(committed) <= set(seen)
-    assert len(set(seen) - set(committed)) <= 4, "only the transactions whose answer was lost may be there besides"
+    assert len(set(seen) - set(committed)) <= 3, "only the transactions whose answer was lost may be there besides"
     assert not any(number % 5 == 4 for number in seen)
     assert "Traceback" not in broker.end(signal.SIGTERM)
     assert broker.popen.returncode == 0

@@ -1,0 +1,177 @@
+"""Measure the embedded broker's files: commits that are on the disk (goal 18), the recovery of a gigabyte.
+
+Commits: a batch of records is appended, then the disk is waited for; beside it the bare system calls on as many bytes
+and, if it is installed, lmdb, which syncs each of its transactions. All take turns on one file system; the ratios are
+medians of the rounds' ratios. Recovery: a directory of `--bytes`, once after a kill, once after the machine went down,
+once after a stop. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.topics import Topics
+
+VALUE, KEY = b"x" * 100, b"%08d"
+PRODUCER = ProducerIdAndEpoch(7, 0)
+NOW = 1_700_000_000_000
+BARE_GOAL, LMDB_GOAL, RECOVERY_GOAL = 0.6, 1.0, 20.0
+
+
+def ours(root: Path, per_commit: int, commits: int) -> float:
+    """Seconds for so many commits: encode, append, wait for the disk."""
+    storage = DataDirectory.open(root, waits=True, node_id=1)
+    log = Topics(storage).create("t", 1, {}).partitions[0].log
+    keys, values = [KEY % n for n in range(per_commit)], [VALUE] * per_commit
+    began = time.perf_counter()
+    for number in range(commits):
+        sequence = number * per_commit
+        log.append(encode_batch(keys, values, NOW, producer=PRODUCER, base_sequence=sequence), NOW)
+        storage.disk.sync(storage.disk.take_unsynced())
+    took = time.perf_counter() - began
+    storage.close({log.where: log})
+    return took
+
+
+def bare(root: Path, per_commit: int, commits: int) -> float:
+    """The same bytes by write and fdatasync alone."""
+    root.mkdir()
+    batch = encode_batch([KEY % n for n in range(per_commit)], [VALUE] * per_commit, NOW)
+    file = os.open(root / "file", os.O_WRONLY | os.O_CREAT)
+    began = time.perf_counter()
+    for _ in range(commits):
+        os.write(file, batch)
+        os.fdatasync(file)
+    took = time.perf_counter() - began
+    os.close(file)
+    return took
+
+
+def in_lmdb(root: Path, per_commit: int, commits: int) -> float:
+    """The same records, each under its offset, in lmdb's transactions."""
+    import lmdb
+
+    root.mkdir()
+    with lmdb.open(str(root), map_size=1 << 30) as environment:
+        began = time.perf_counter()
+        for number in range(commits):
+            with environment.begin(write=True) as transaction:
+                for at in range(per_commit):
+                    transaction.put((number * per_commit + at).to_bytes(8), VALUE, append=True)
+        return time.perf_counter() - began
+
+
+def commits(rounds: int, root: Path) -> dict[str, dict[str, float]]:
+    """Commits in each second by everybody, with ratios."""
+    ways: dict[str, Callable[[Path, int, int], float]] = {"ours": ours, "bare": bare}
+    try:
+        import lmdb  # noqa: F401 (may be missing)
+    except ImportError:
+        print("lmdb is not installed: left out", file=sys.stderr)
+    else:
+        ways["lmdb"] = in_lmdb
+    found = {}
+    for per_commit, number in ((1, 2000), (100, 1000), (1000, 300)):
+        seconds: dict[str, list[float]] = {name: [] for name in ways}
+        for turn in range(rounds + 1):
+            for name, way in ways.items():
+                took = way(root / f"{name}-{per_commit}-{turn}", per_commit, number if turn else number // 10)
+                if turn:
+                    seconds[name].append(took)
+        row = {f"{name}_per_second": round(number / statistics.median(each)) for name, each in seconds.items()}
+        ratios = {
+            f"ours_to_{name}": round(statistics.median(b / a for a, b in zip(seconds["ours"], each, strict=True)), 2)
+            for name, each in seconds.items()
+            if name != "ours"
+        }
+        found[f"{per_commit} a commit"] = {**row, **ratios}
+    return found
+
+
+def fill(root: Path, size: int, per_batch: int, segment: int) -> int:
+    """Write a directory of so many bytes in transactions of ten batches, and end as a kill does; give its batches."""
+    storage = DataDirectory.open(root, waits=False, node_id=1)
+    log = Topics(storage).create("t", 1, {"segment.bytes": str(segment)}).partitions[0].log
+    keys, values = [KEY % n for n in range(per_batch)], [VALUE] * per_batch
+    sequence = batches = 0
+    while log.size < size:
+        for _ in range(10):
+            batch = encode_batch(keys, values, NOW, producer=PRODUCER, base_sequence=sequence, transactional=True)
+            log.append(batch, NOW)
+            sequence = (sequence + per_batch) % 2**31
+        log.append_marker(PRODUCER, Outcome.ABORT if batches % 30 == 0 else Outcome.COMMIT, 0, NOW)
+        batches += 11
+    storage.release()
+    return batches
+
+
+def started(root: Path) -> tuple[float, int]:
+    """Seconds until a broker's logs are ready, then stopped; with the end of the log."""
+    began = time.perf_counter()
+    storage = DataDirectory.open(root, waits=False, node_id=1)
+    topics = Topics(storage)
+    took = time.perf_counter() - began
+    end = topics.partition("t", 0).log.high_watermark
+    storage.close(topics.logs())
+    return round(took, 3), end
+
+
+def recovery(root: Path, size: int) -> dict[str, dict[str, float]]:
+    """How long a start takes."""
+    found = {}
+    for name, per_batch, segment in (
+        ("batches of 1000, one segment", 1000, 1 << 30),
+        ("batches of 1000, segments of 100 MB", 1000, 100 << 20),
+        ("batches of 1, one segment", 1, 1 << 30),
+    ):
+        directory = root / f"recovery-{per_batch}-{segment}"
+        batches = fill(directory, size, per_batch, segment)
+        row: dict[str, float] = {"batches": batches, "megabytes": round(size / 1e6)}
+        row["after_a_kill_s"], end = started(directory)
+        row["after_a_stop_s"], again = started(directory)
+        (directory / ".running").write_bytes(b"another run of the machine")
+        row["after_a_power_cut_s"], once_more = started(directory)
+        assert end == again == once_more
+        found[name] = row
+        shutil.rmtree(directory)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--bytes", type=int, default=1_000_000_000)
+    parser.add_argument("--directory", type=Path, default=None, help="where to measure; not in memory")
+    arguments = parser.parse_args()
+    root = Path(tempfile.mkdtemp(prefix="eosfw-bench-", dir=arguments.directory))
+    try:
+        result = {"commits": commits(arguments.rounds, root), "recovery": recovery(root, arguments.bytes)}
+    finally:
+        shutil.rmtree(root)
+    print(json.dumps(result, indent=2))
+    slowest = max(value for row in result["recovery"].values() for name, value in row.items() if name.endswith("_s"))
+    one, many = result["commits"]["1 a commit"], result["commits"]["100 a commit"]
+    good = one["ours_to_bare"] >= BARE_GOAL and many.get("ours_to_lmdb", LMDB_GOAL) >= LMDB_GOAL
+    print(
+        f"goal 18: {one['ours_to_bare']} of bare fdatasync, at least {BARE_GOAL}; "
+        f"{many.get('ours_to_lmdb')} of lmdb at 100 a commit, at least {LMDB_GOAL}; slowest start {slowest} s, at most {RECOVERY_GOAL:g}",
+        file=sys.stderr,
+    )
+    return 0 if good and slowest <= RECOVERY_GOAL else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
