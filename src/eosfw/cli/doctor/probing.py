@@ -15,7 +15,7 @@ from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listen
 from eosfw.cli.doctor.versions import requirement
 from eosfw.cli.doors import GROUP as COMMANDS
 from eosfw.health import Finding, Health
-from eosfw.installed import Door, doors, extras, needed_python, requirements, version
+from eosfw.installed import doors, extras, needed_python, requirements, version
 from eosfw.registry import Plugins
 from eosfw.registry.loading import GROUP as PLUGINS
 from eosfw.registry.patience import PATIENCE, called_within
