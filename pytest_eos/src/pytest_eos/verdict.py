@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pytest_eos.lab import Eos
 
 
+_Counts = dict[str, Counter[bytes]]
+
+
 def assert_exactly_once(seen: Any, expected: Any, *, key: Any = None, lab: Eos | None = None) -> None:
     """Assert that `seen` holds every expected record once and nothing else; explain what is wrong.
 
@@ -43,7 +46,7 @@ def assert_no_duplicates(seen: Any, *, key: Any = None, lab: Eos | None = None) 
     if is_frame(seen):
         difference = duplicates_in_frame(seen, kind)
     else:
-        counts = _counted(seen, kind)
+        counts = _counted(seen, kind)[kind]
         difference = compare(counts, Counter(dict.fromkeys(counts, 1)))
     _raise_if(Findings(seen, difference, kind, _lab(seen, lab)))
 
@@ -54,15 +57,21 @@ def _judged(seen: Any, expected: Any, key: Any, lab: Eos | None) -> Findings:
     sources = not is_frame(expected) and bool(expected) and all(isinstance(one, SourceRecord) for one in expected)
     kind = key or usual_key(seen, expected)
     name = _connector(seen, lab)
-    difference = _compared(seen, expected, kind, name)
+    both_ways = sources and kind == "headers"
+    counted = None
+    if not (is_frame(seen) or is_frame(expected)):
+        counted = _counted(seen, *((kind, "value") if both_ways else (kind,)))
+    difference = _compared(seen, expected, kind, name, counted)
     findings = Findings(seen, difference, kind, _lab(seen, lab), name, expected if sources else ())
-    if sources and kind == "headers" and not difference:
+    if both_ways and not difference:
         # Same identities: are they the same records, too? A source that cannot be replayed shows here.
-        findings.changed = _compared(seen, expected, "value", name, may_repeat=True)
+        findings.changed = _compared(seen, expected, "value", name, counted, may_repeat=True)
     return findings
 
 
-def _compared(seen: Any, expected: Any, kind: Any, connector: str, *, may_repeat: bool = False) -> Difference:
+def _compared(
+    seen: Any, expected: Any, kind: Any, connector: str, counted: _Counts | None, *, may_repeat: bool = False
+) -> Difference:
     if is_frame(expected) and not is_frame(seen):
         raise TypeError("a DataFrame can be expected of a DataFrame alone: judge `run.dataframe(eos_spark)`")
     if is_frame(expected) or (is_frame(seen) and not is_kind(kind, seen)):
@@ -70,9 +79,7 @@ def _compared(seen: Any, expected: Any, kind: Any, connector: str, *, may_repeat
     due = due_counts(expected, kind, connector)
     if not may_repeat and (complaint := repeated(due)):
         raise ValueError(complaint)
-    if is_frame(seen):
-        return compare_frame(seen, due, kind)
-    return compare(_counted(seen, kind), due)
+    return compare_frame(seen, due, kind) if counted is None else compare(counted[kind], due)
 
 
 def due_counts(expected: Iterable[Any], kind: str, connector: str) -> Counter[bytes]:
@@ -94,9 +101,16 @@ def expected_identity(one: Any, kind: str, connector: str) -> bytes:
     return str(one).encode()
 
 
-def _counted(seen: Topic, kind: str) -> Counter[bytes]:
-    check_kind(kind)
-    return Counter(seen_identity(record, kind) for record in seen.records())
+def _counted(seen: Topic, *kinds: str) -> _Counts:
+    """How often each identity of each kind was seen, in one read."""
+    counts: _Counts = {}
+    for kind in kinds:
+        check_kind(kind)
+        counts[kind] = Counter()
+    for record in seen.records():
+        for kind, count in counts.items():
+            count[seen_identity(record, kind)] += 1
+    return counts
 
 
 def seen_identity(record: Record, kind: str) -> bytes:

@@ -179,7 +179,7 @@ class Broker:
         self.duties.add("ending late transactions", settings.sweep_interval_ms, self._end_late, now_ms)
         self.duties.add("forgetting transactional ids", settings.id_sweep_interval_ms, self._expire_ids, now_ms)
 
-        self.duties.add("ending sessions of groups", _GROUP_TICK_MS, self.groups.tick, now_ms)
+        self.duties.add("ending sessions of groups", _GROUP_TICK_MS, self.groups.tick, now_ms, self.groups.none)
         self.duties.add("forgetting offsets of groups", _OFFSETS_CHECK_MS, self.groups.expire_offsets, now_ms)
 
     def _end_late(self, now_ms: int) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _LOG = logging.getLogger(__name__)
 _IDLE_MS = 60_000
 """How long to wait when there is nothing to do at all."""
+_REST_MS = 1_000
+"""How often a duty that rests looks whether there is something again: nobody tells it."""
 
 
 @dataclass(slots=True)
@@ -19,6 +21,12 @@ class Duty:
     interval_ms: int
     run: Callable[[int], None]
     due_ms: int
+    rests: Callable[[], bool] = lambda: False
+    """Whether there is nothing to do it for; then it comes once a second at most."""
+
+    def next_ms(self) -> int:
+        """How long until it comes again."""
+        return max(self.interval_ms, _REST_MS) if self.rests() else self.interval_ms
 
 
 class Duties:
@@ -27,15 +35,24 @@ class Duties:
     def __init__(self) -> None:
         self._all: list[Duty] = []
 
-    def add(self, name: str, interval_ms: int, run: Callable[[int], None], now_ms: int) -> None:
-        """Do something every so often, for the first time after one interval."""
-        self._all.append(Duty(name, interval_ms, run, now_ms + interval_ms))
+    def add(
+        self,
+        name: str,
+        interval_ms: int,
+        run: Callable[[int], None],
+        now_ms: int,
+        rests: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Do something every so often, for the first time after one interval; less often while it `rests`."""
+        duty = Duty(name, interval_ms, run, 0, rests)
+        duty.due_ms = now_ms + duty.next_ms()
+        self._all.append(duty)
 
     def run(self, now_ms: int) -> None:
         """Do what is due. One that fails is logged and comes again: the others must go on."""
         for duty in self._all:
             if duty.due_ms <= now_ms:
-                duty.due_ms = now_ms + duty.interval_ms
+                duty.due_ms = now_ms + duty.next_ms()
                 try:
                     duty.run(now_ms)
                 except Exception:  # noqa: BLE001 the next round must come

@@ -122,6 +122,10 @@ class GroupCoordinator:
 
     # --- time passes
 
+    def none(self) -> bool:
+        """Whether there is no group at all."""
+        return next(iter(self._store), None) is None
+
     def tick(self, now_ms: int) -> None:
         """End sessions, and rebalances, that are due."""
         for group in self._store:
