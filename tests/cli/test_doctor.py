@@ -174,7 +174,7 @@ def test_a_pipeline_on_an_embedded_broker_needs_no_cluster(doctor, tmp_path) -> 
     assert "embedded" in seen["cluster"][0]["found"]
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent"])
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_a_cluster_that_nobody_serves_is_unavailable(doctor, tmp_path, backend) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
@@ -188,7 +188,7 @@ def test_a_cluster_that_nobody_serves_is_unavailable(doctor, tmp_path, backend) 
     assert f"{address} (Connection refused)" in seen["cluster"][0]["found"]
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent"])
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_a_cluster_that_lets_in_but_does_not_answer_is_unavailable(doctor, tmp_path, backend) -> None:
     (tmp_path / "lines.txt").write_text("1\n")
     with socket.create_server(("127.0.0.1", 0)) as mute:
@@ -201,7 +201,7 @@ def test_a_cluster_that_lets_in_but_does_not_answer_is_unavailable(doctor, tmp_p
     assert address in seen["cluster"][0]["found"]
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent"])
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_a_wait_that_is_no_number_is_told(doctor, tmp_path, backend) -> None:
     (tmp_path / "lines.txt").write_text("1\n")
     with socket.create_server(("127.0.0.1", 0)) as mute:
@@ -213,7 +213,7 @@ def test_a_wait_that_is_no_number_is_told(doctor, tmp_path, backend) -> None:
     assert "default.api.timeout.ms" in json.dumps(seen)
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent"])
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_a_cluster_that_answers_is_fine(start, doctor, tmp_path, backend) -> None:
     broker = start("broker", "--listen", "127.0.0.1:0")
     broker.until(lambda: "listening on" in broker.out())

@@ -164,7 +164,7 @@ def test_a_stuck_run_ends_in_time_and_says_where_it_stands(start, pipeline) -> N
     assert "no transaction is open" in run.err()
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent"])
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline, backend) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -176,7 +176,7 @@ def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline
     assert address in run.err()
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent"])
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 @pytest.mark.parametrize("steps", ["", STEP.format(sql="select 1")], ids=["no steps", "steps"])
 def test_an_address_where_nobody_listens_ends_a_run_long_before_its_client_would_give_up(
     start, pipeline, backend, steps

@@ -1,3 +1,5 @@
 """Import the library in peace: it warns, once, wherever warnings are errors."""
 
-import eosfw_kafka_python  # noqa: F401 - for its effect
+from eosfw_kafka_python.backend import load_library
+
+load_library()

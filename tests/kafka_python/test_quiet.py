@@ -37,9 +37,19 @@ def test_fencing_and_a_dead_address_print_nothing(embedded: str, capfd: pytest.C
     assert capfd.readouterr() == ("", "")
 
 
+def test_who_only_looks_at_plugins_does_not_wait_for_the_library() -> None:
+    """Goal 9: it is imported when it is used; where warnings are errors, too."""
+    asked = "import sys, eosfw_kafka_python.hooks as h; list(h.eosfw_backends()); print('kafka' in sys.modules)"
+    command = [sys.executable, "-W", "error", "-c", asked]
+
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout == "False\n"
+
+
 def test_the_library_s_log_is_for_those_who_look_closer() -> None:
     """Its warnings come back as errors of calls: a command line shows each once."""
-    told = "import logging{more}; import eosfw_kafka_python.hooks; print(logging.getLogger('kafka').isEnabledFor(30))"
+    told = (
+        "import logging{more}; import eosfw_kafka_python.connection; print(logging.getLogger('kafka').isEnabledFor(30))"
+    )
 
     def asked(more: str) -> str:
         command = [sys.executable, "-c", told.format(more=more)]

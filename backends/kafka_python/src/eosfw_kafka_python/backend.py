@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from eosfw.capabilities import Capabilities
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
 from eosfw.waiting import Runtime
-from eosfw_kafka_python.admin import KafkaPythonAdmin
-from eosfw_kafka_python.connection import Connection
-from eosfw_kafka_python.producer import KafkaPythonProducer, ProducerSettings
 from eosfw_kafka_python.properties import Client, check, number, seconds, translate
-from eosfw_kafka_python.reader import KafkaPythonReader
-from eosfw_kafka_python.routing import Routes
+
+if TYPE_CHECKING:
+    from eosfw_kafka_python.admin import KafkaPythonAdmin
+    from eosfw_kafka_python.connection import Connection
+    from eosfw_kafka_python.producer import KafkaPythonProducer
+    from eosfw_kafka_python.reader import KafkaPythonReader
 
 _MAX_BLOCK = 60.0
 _API_TIMEOUT = 30.0
@@ -62,6 +64,9 @@ class KafkaPythonBackend:
         transaction_timeout: float = 60.0,
         properties: Mapping[str, str] | None = None,
     ) -> KafkaPythonProducer:
+        load_library()
+        from eosfw_kafka_python.producer import KafkaPythonProducer, ProducerSettings
+
         given = self._layered(properties)
         config = translate(self._properties, Client.PRODUCER, properties)
         if transactional_id is not None:
@@ -78,11 +83,18 @@ class KafkaPythonBackend:
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
     ) -> KafkaPythonReader:
+        load_library()
+        from eosfw_kafka_python.reader import KafkaPythonReader
+
         config = {**translate(self._properties, Client.CONSUMER, properties), "isolation_level": isolation.value}
         connection = self._connection(config, self._layered(properties))
         return self._keep(KafkaPythonReader(config, connection, headers=headers))
 
     def admin(self, properties: Mapping[str, str] | None = None) -> KafkaPythonAdmin:
+        load_library()
+        from eosfw_kafka_python.admin import KafkaPythonAdmin
+        from eosfw_kafka_python.routing import Routes
+
         timeout = seconds(self._layered(properties), "default.api.timeout.ms", _API_TIMEOUT)
         config, given = translate(self._properties, Client.ADMIN, properties), self._layered(properties)
         return self._keep(KafkaPythonAdmin(timeout, lambda: Routes(self._connection(config, given))))
@@ -92,6 +104,8 @@ class KafkaPythonBackend:
             made.close()
 
     def _connection(self, config: Mapping[str, Any], given: Mapping[str, str]) -> Connection:
+        from eosfw_kafka_python.connection import Connection
+
         return Connection(config, given["bootstrap.servers"], self._runtime)
 
     def _layered(self, properties: Mapping[str, str] | None) -> Mapping[str, str]:
@@ -100,6 +114,14 @@ class KafkaPythonBackend:
     def _keep(self, made: T) -> T:
         self._made.add(made)
         return made
+
+
+def load_library() -> None:
+    """Import kafka-python, which takes a quarter of a second: by who uses it, not by who lists plugins."""
+    with warnings.catch_warnings():
+        # It reads its message schemas in an old way, on import; where warnings are errors nobody could import it.
+        warnings.filterwarnings("ignore", "(read|open)_text is deprecated", DeprecationWarning)
+        import kafka  # noqa: F401
 
 
 def _transactional(transactional_id: str, timeout: float, given: Mapping[str, str]) -> dict[str, Any]:
