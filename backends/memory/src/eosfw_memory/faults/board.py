@@ -96,7 +96,6 @@ class Fault:
         """Take note that it happens now."""
         self.firings.append(Firing(now_ms, scene))
         self._struck.set()
-        _LOG.warning("fault %s: %s", described(self.rule), fired(self.firings[-1]))
 
     def _let_go(self) -> None:
         with suppress(IndexError):
@@ -116,8 +115,8 @@ class Faults:
         self._broker = broker
         self._runtime = runtime
         self._lock = lock
-        self.may_kill = False
-        """Whether the process is the broker's own, so that `kill` hits nobody else."""
+        self._may_kill = False
+        self._level = logging.INFO
         self._faults: tuple[Fault, ...] = ()
         self._closed = runtime.event()
         self._scene = _NOBODY
@@ -132,7 +131,7 @@ class Faults:
     def add(self, what: Rule | str, **fields: object) -> Fault:
         """Have something go wrong: a rule, or its name with its fields; ConfigError when there is no such thing."""
         rule = made(what, fields)
-        if isinstance(rule, Kill) and not self.may_kill:
+        if isinstance(rule, Kill) and not self._may_kill:
             why = "this broker has no process of its own; use restart, or run `eosfw broker --faults FILE`"
             raise ConfigError(Problem("kill", why))
         fault = Fault(rule, self._runtime)
@@ -143,7 +142,7 @@ class Faults:
 
     def load(self, path: Path) -> None:
         """Add the faults of a file, for a broker with a process of its own; ConfigError names file and key."""
-        self.may_kill = True
+        self._may_kill, self._level = True, logging.WARNING
         for rule in read(path):
             self.add(rule)
 
@@ -166,7 +165,7 @@ class Faults:
         """Wait for nothing any more: what is under way never arrives, what did not strike will not."""
         self._closed.set()
         for fault in self.unfired():
-            _LOG.warning("%s", fault)
+            _LOG.log(self._level, "%s", fault)
 
     # --- for the broker
 
@@ -262,6 +261,7 @@ class Faults:
         due = [fault for fault in self._faults if getattr(fault.rule, field, None) == name and fault.due(scene)]
         for fault in due:
             fault.strike(scene, self._broker.now_ms())
+            _LOG.log(self._level, "fault %s: %s", described(fault.rule), fired(fault.firings[-1]))
         return due
 
     def _happen(self, rule: Rule) -> None:

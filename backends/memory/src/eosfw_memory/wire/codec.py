@@ -13,6 +13,7 @@ from kio.serial import entity_reader, entity_writer
 
 from eosfw_memory.broker import Handler
 from eosfw_memory.deferred import Answer
+from eosfw_memory.wire.measuring import check
 from eosfw_memory.wire.routes import API_VERSIONS, ROUTES
 from eosfw_memory.wire.schemas import builder
 
@@ -32,6 +33,7 @@ class Codec:
     key: int
     version: int
     handler: Handler
+    schema: type
     read_header: Any
     read_body: Any
     build: Any
@@ -68,6 +70,7 @@ def codec(key: int, version: int) -> Codec:
         key,
         version,
         ROUTES[key].handler(),
+        request,
         entity_reader(request.__header_schema__),
         entity_reader(request),
         builder(response),
@@ -102,6 +105,7 @@ def _read(found: Codec, frame: bytes) -> tuple[str, Any]:
     """The client's name with what it asks."""
     # Bytes behind the end are let pass, as Kafka does: librdkafka leaves three behind a request for all topics.
     try:
+        check(frame, found.schema)
         header, header_bytes = found.read_header(frame, 0)
         body, _ = found.read_body(frame, header_bytes)
     except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here

@@ -19,7 +19,8 @@ from eosfw_memory.wire.framing import FrameError, Framer
 
 _LOG = logging.getLogger(__name__)
 _MAX_WAITING = 64
-"""Requests a client may send ahead before its bytes are left in the socket."""
+_MAX_WAITING_BYTES = 4 << 20
+"""Requests a client may send ahead, with their bytes, before the rest is left in the socket."""
 
 
 class Connection(asyncio.Protocol):
@@ -30,6 +31,7 @@ class Connection(asyncio.Protocol):
         self._connections = connections
         self._framer = Framer(broker.settings.request_max_bytes)
         self._frames: deque[bytes] = deque()
+        self._waiting_bytes = 0
         self._poll: LongPoll | None = None
         self._writable = True
         self._host = ""
@@ -44,7 +46,12 @@ class Connection(asyncio.Protocol):
         peer = transport.get_extra_info("peername")  # None for somebody who is gone already
         self._host = f"/{peer[0]}" if peer else ""
         self._connections.add(self)
-        if self._broker.faults.down:
+        self._loop = asyncio.get_running_loop()
+        self._active_at = self._loop.time()
+        most = self._broker.settings.max_connections
+        if len(self._connections) > most:
+            self.refuse(ConnectionRefusedError(f"there are max.connections={most} already"))
+        elif self._broker.faults.down:
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -55,11 +62,14 @@ class Connection(asyncio.Protocol):
             self._poll = None
 
     def data_received(self, data: bytes) -> None:
+        self._active_at = self._loop.time()
         try:
-            self._frames += self._framer.feed(data)
+            frames = self._framer.feed(data)
         except FrameError as wrong:
             self.refuse(wrong)
             return
+        self._frames += frames
+        self._waiting_bytes += sum(map(len, frames))
         self._advance()
 
     def pause_writing(self) -> None:
@@ -69,6 +79,11 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._advance()
 
+    def close_if_idle(self, since: float) -> None:
+        """Close if nothing came or went since that moment of the event loop's clock, unless an answer is due."""
+        if self._poll is None and self._active_at < since:
+            self.refuse(TimeoutError("nothing came or went for connections.max.idle.ms"))
+
     def abort(self) -> None:
         """Drop the connection at once."""
         self._transport.abort()
@@ -77,8 +92,10 @@ class Connection(asyncio.Protocol):
 
     def _advance(self) -> None:
         while self._frames and self._poll is None and self._writable and not self._transport.is_closing():
-            self._process(self._frames.popleft())
-        if len(self._frames) > _MAX_WAITING:
+            frame = self._frames.popleft()
+            self._waiting_bytes -= len(frame)
+            self._process(frame)
+        if len(self._frames) > _MAX_WAITING or self._waiting_bytes > _MAX_WAITING_BYTES:
             self._transport.pause_reading()
         elif not self._transport.is_closing():
             self._transport.resume_reading()
@@ -101,6 +118,7 @@ class Connection(asyncio.Protocol):
         if isinstance(answer, Deferred):
             self._poll = LongPoll(self, incoming, answer, self._broker)
         elif answer is not None:
+            self._active_at = self._loop.time()
             self._transport.write(incoming.codec.encode(incoming.correlation_id, answer))
 
     def poll_answered(self, incoming: Incoming, answer: Answer) -> None:

@@ -16,6 +16,8 @@ from eosfw_memory.wire.connection import Connection
 
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS = 10.0
+_LOOKS = 4
+"""How often idle connections are looked for in the time they may be idle."""
 
 
 class WireServer:
@@ -57,9 +59,10 @@ class WireServer:
 
     async def _serve(self) -> None:
         server = await self._loop.create_server(self._connect, sock=self._listening)
-        sweeper = self._loop.create_task(self._sweep_regularly())
+        regular = [self._loop.create_task(each()) for each in (self._sweep_regularly, self._close_idle_regularly)]
         await self._stop.wait()
-        sweeper.cancel()
+        for task in regular:
+            task.cancel()
         # Accept no more, but let those be known here that are accepted just now: a closed server would lose them.
         self._loop.remove_reader(self._listening)
         others = asyncio.all_tasks() - {asyncio.current_task()}
@@ -76,3 +79,10 @@ class WireServer:
         while True:
             await asyncio.sleep(self._broker.idle_seconds())
             self._broker.sweep()
+
+    async def _close_idle_regularly(self) -> None:
+        longest = self._broker.settings.max_idle_ms / 1000
+        while True:
+            await asyncio.sleep(longest / _LOOKS)
+            for connection in tuple(self._connections):
+                connection.close_if_idle(self._loop.time() - longest)

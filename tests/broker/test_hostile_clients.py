@@ -1,0 +1,162 @@
+"""Slow, half-open or broken clients cost only themselves."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import struct
+
+import pytest
+from tests.broker.test_hostile_frames import API_VERSIONS, answer, closed_by_peer, framed
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.wire import connection
+
+PATIENCE = 20
+
+
+@pytest.fixture
+def serve():
+    clusters, sockets = [], []
+
+    def served(**properties: str):
+        clusters.append(
+            EmbeddedCluster.start({name.replace("_", "."): each for name, each in properties.items()}, ThreadRuntime())
+        )
+        host, port = clusters[-1].bootstrap_servers.split(":")
+
+        def connect(**options: int) -> socket.socket:
+            opened = socket.socket()
+            for name, value in options.items():
+                opened.setsockopt(socket.SOL_SOCKET, getattr(socket, name), value)
+            opened.settimeout(PATIENCE)
+            opened.connect((host, int(port)))
+            sockets.append(opened)
+            return opened
+
+        return clusters[-1], connect
+
+    yield served
+    for each in sockets:
+        each.close()
+    for each in clusters:
+        each.close()
+
+
+def served_well(connect) -> bool:
+    neighbour = connect()
+    neighbour.sendall(framed(API_VERSIONS))
+    return struct.unpack_from(">ih", answer(neighbour)) == (7, 0)
+
+
+def test_a_connection_on_which_nothing_happens_is_closed(serve):
+    """Half-open clients do not add up (connections.max.idle.ms)."""
+    _, connect = serve(connections_max_idle_ms="50")
+    silent, half = connect(), connect()
+    half.sendall(framed(API_VERSIONS)[:7])
+
+    assert closed_by_peer(silent)
+    assert closed_by_peer(half)
+    assert served_well(connect)
+
+
+def test_whoever_waits_for_an_answer_is_not_idle(serve):
+    _, connect = serve(connections_max_idle_ms="40", auto_create_topics_enable="true")
+    waiting = connect()
+    metadata = struct.pack(">hhihi", 3, 1, 1, -1, 1) + struct.pack(">h1s", 1, b"t")
+    waiting.sendall(framed(metadata))
+    answer(waiting)
+    fetch = struct.pack(">hhih", 1, 4, 2, -1) + struct.pack(">iiiiBi", -1, 300, 1, 1_000_000, 0, 1)
+    fetch += struct.pack(">h1siiqi", 1, b"t", 1, 0, 0, 1_000_000)
+
+    waiting.sendall(framed(fetch))
+
+    assert struct.unpack_from(">i", answer(waiting)) == (2,)
+
+
+def test_more_connections_than_allowed_are_closed_and_the_others_are_served(serve, caplog):
+    """max.connections."""
+    caplog.set_level(logging.INFO)
+    _, connect = serve(max_connections="2")
+    first, second = connect(), connect()
+    for each in (first, second):
+        each.sendall(framed(API_VERSIONS))
+        answer(each)
+
+    assert closed_by_peer(connect())
+
+    first.sendall(framed(API_VERSIONS))
+    assert struct.unpack_from(">ih", answer(first)) == (7, 0)
+    second.close()
+    assert "max.connections=2" in caplog.text
+
+
+def held(cluster) -> int:
+    """Bytes that the broker keeps for all of its clients."""
+    total = 0
+    for each in tuple(cluster._server._connections):
+        total += sum(map(len, tuple(each._frames))) + len(each._framer._buffer)
+        total += each._transport.get_write_buffer_size()
+    return total
+
+
+def test_a_client_that_never_reads_its_answers_is_left_alone_with_bounded_memory(serve, until):
+    """What is not read stays where its sender is: the broker stops reading, then the client cannot send."""
+    cluster, connect = serve()
+    deaf = connect(SO_RCVBUF=4096, SO_SNDBUF=4096)
+    deaf.setblocking(False)
+    request = framed(API_VERSIONS) * 200
+    sent = 0
+
+    def stuck() -> bool:
+        nonlocal sent
+        try:
+            sent += deaf.send(request)
+        except BlockingIOError:
+            return True
+        return False
+
+    until(stuck)
+
+    assert held(cluster) < 1 << 20
+    assert served_well(connect)
+
+
+def test_requests_sent_far_ahead_wait_where_they_came_from(serve, until, monkeypatch):
+    """While one answer is put off the requests behind it are read up to a number of bytes only."""
+    monkeypatch.setattr(connection, "_MAX_WAITING_BYTES", 10_000)
+    cluster, connect = serve()
+    eager = connect(SO_SNDBUF=4096)
+    metadata = struct.pack(">hhihi", 3, 1, 1, -1, 1) + struct.pack(">h1s", 1, b"t")
+    eager.sendall(framed(metadata))
+    answer(eager)
+    fetch = struct.pack(">hhih", 1, 4, 2, -1) + struct.pack(">iiiiBi", -1, 600_000, 1, 1_000_000, 0, 1)
+    eager.sendall(framed(fetch + struct.pack(">h1siiqi", 1, b"t", 1, 0, 0, 1_000_000)))
+    eager.setblocking(False)
+    large = framed(struct.pack(">hhih", 18, 0, 3, 10_000) + bytes(10_000))
+
+    def stuck() -> bool:
+        try:
+            eager.send(large)
+        except BlockingIOError:
+            return True
+        return False
+
+    until(stuck)
+
+    assert held(cluster) < 1 << 20
+    assert served_well(connect)
+
+
+def test_a_frame_takes_no_more_memory_than_came_of_it(serve, until):
+    """Slowloris: 100 MB are announced, some bytes come."""
+    cluster, connect = serve()
+    slow = [connect() for _ in range(20)]
+    for each in slow:
+        each.sendall(struct.pack(">i", 100_000_000) + b"slow")
+
+    until(lambda: held(cluster) >= 20 * 8)
+
+    assert held(cluster) == 20 * 8
+    assert served_well(connect)

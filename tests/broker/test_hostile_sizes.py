@@ -1,0 +1,79 @@
+"""What a request declares is held against what it holds before anything is set aside for it (hostile row 31)."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+from io import BytesIO
+
+import pytest
+from kio.index import load_request_schema
+from kio.serial import entity_writer
+from tests.broker.test_every_version import VERSIONS, filled
+
+from eosfw_memory.wire.codec import RequestError, decode
+from eosfw_memory.wire.measuring import MAX_ELEMENTS, check
+
+
+def varint(number: int) -> bytes:
+    out = b""
+    while number > 0x7F:
+        out += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return out + bytes([number])
+
+
+def header(key: int, version: int, *, flexible: bool = False) -> bytes:
+    return struct.pack(">hhih", key, version, 1, -1) + (b"\0" if flexible else b"")
+
+
+MANY = MAX_ELEMENTS + 1
+LIES = {
+    "array of 2^31-1": header(3, 1) + struct.pack(">i", 2**31 - 1),
+    "compact array of 2^32-2": header(3, 12, flexible=True) + varint(2**32 - 1),
+    "array of arrays": header(24, 1) + struct.pack(">hqhi", 0, 1, 0, 1) + struct.pack(">h1si", 1, b"a", 2**30),
+    "null array where there is none": header(0, 3) + struct.pack(">hhii", -1, -1, 1000, -1),
+    "20 million tagged fields of the header": struct.pack(">hhih", 3, 12, 1, -1) + varint(20_000_000),
+    "20 million tagged fields of the body": header(18, 3, flexible=True) + b"\1\1" + varint(20_000_000),
+    "tagged field beyond the end": header(18, 3, flexible=True) + b"\1\1\1\0" + varint(2**31),
+    "bytes beyond the end": header(0, 3) + struct.pack(">hhiih1siii", -1, -1, 1, 1, 1, b"a", 1, 0, 2**31 - 1),
+    "compact string beyond the end": header(3, 12, flexible=True) + b"\2" + bytes(16) + varint(2**31),
+    "length of more than 32 bits": header(3, 12, flexible=True) + b"\xff" * 9 + b"\1",
+    "more elements than anybody needs": header(3, 1) + struct.pack(">i", MANY) + bytes(2 * MANY),
+    "a million partitions": header(24, 1)
+    + struct.pack(">hqhi", 0, 1, 0, 1)
+    + struct.pack(">h1si", 1, b"a", MANY)
+    + bytes(4 * MANY),
+    "cut off in a number": header(0, 3) + struct.pack(">hhH", -1, -1, 1),
+}
+
+
+@pytest.mark.parametrize("frame", LIES.values(), ids=LIES)
+def test_a_lie_about_a_size_costs_nothing(frame):
+    with pytest.raises(RequestError):
+        decode(header(24, 1))  # so that loading a schema does not count
+    with pytest.raises(RequestError):
+        decode(frame)
+    tracemalloc.start()
+    with pytest.raises(RequestError):
+        decode(frame)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 1 << 20
+
+
+@pytest.mark.parametrize(("key", "version"), VERSIONS)
+def test_a_request_that_is_cut_off_anywhere_is_refused(key, version):
+    """The walk over a request finds the same end as its reader, in every version."""
+    schema = load_request_schema(key, version)
+    out = BytesIO()
+    head = schema.__header_schema__
+    entity_writer(head)(out, head(request_api_key=key, request_api_version=version, correlation_id=5, client_id="me"))
+    entity_writer(schema)(out, filled(schema, elements=2))
+    frame = out.getvalue()
+
+    check(frame, schema)
+    for end in range(4, len(frame)):
+        with pytest.raises(RequestError):
+            decode(frame[:end])
