@@ -40,7 +40,7 @@ class Clients:
         self._made.append(made)
         return made
 
-    def values(self, topic: str, isolation: str = "read_committed", partitions: int = 1) -> list[bytes]:
+    def values(self, topic: str, isolation: str = "read_committed", partitions: int = 1, start: int = 0) -> list[bytes]:
         """What a consumer sees up to the end its level allows."""
         consumer = Consumer(
             {
@@ -52,7 +52,7 @@ class Clients:
                 "log_level": 0,
             }
         )
-        consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
+        consumer.assign([TopicPartition(topic, number, start) for number in range(partitions)])
         found, ends = [], 0
         deadline = time.monotonic() + WAIT
         while ends < partitions and time.monotonic() < deadline:

@@ -46,6 +46,7 @@ ROUTES: Mapping[int, Route] = {
         Route(API_VERSIONS, "api_versions", 0, 4),
         Route(19, "create_topics", 2, 7),
         Route(20, "delete_topics", 1, 6),
+        Route(21, "delete_records", 0, 2),
         Route(22, "init_producer_id", 0, 5),
         Route(23, "offset_for_leader_epoch", 2, 4),
         Route(24, "add_partitions_to_txn", 0, 5),
