@@ -142,6 +142,20 @@ def test_fencing_an_open_transaction_never_runs_over_the_last_epoch(epoch, next_
     assert desk.init() == next_one
 
 
+def test_a_fenced_holder_of_the_last_epoch_starts_anew_by_naming_nobody():
+    """COR-04: it gets no epoch of the used-up producer id, as in Kafka 4.1, but no other number either."""
+    desk = at("Empty", LAST_CLIENT_EPOCH)
+    last = after(LAST_CLIENT_EPOCH)
+    desk.add(last)
+    desk.init()
+    desk.finish()
+
+    assert desk.init(expected=last) is Code.UNKNOWN_SERVER_ERROR
+    assert desk.end_bumping(after(LAST_EPOCH), ABORT) is Code.UNKNOWN_SERVER_ERROR
+    assert desk.known().epoch == LAST_EPOCH
+    assert desk.init() == ProducerIdAndEpoch(1000, 0)
+
+
 def test_a_holder_whose_transaction_timed_out_learns_it_from_a_commit_and_may_go_on_after_an_abort(desk):
     """COR-15, F15 (KAFKA-20785): the commit changed nothing, and what the holder is given fences nobody else."""
     producer = desk.init(timeout_ms=1000)

@@ -8,7 +8,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, NO_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.states import PREDECESSORS, Outcome, TransactionState
+from eosfw_memory.coordinators.states import PREDECESSORS, TRIGGERS, Outcome, TransactionState
 
 from .coordinators import Desk
 
@@ -19,9 +19,11 @@ PARTITIONS = st.builds(TopicPartition, st.sampled_from(["x", "y"]), st.integers(
 class CoordinatorMachine(RuleBasedStateMachine):
     producers = Bundle("producers")
 
+    version = 1
+
     def __init__(self) -> None:
         super().__init__()
-        self.desk = Desk()
+        self.desk = Desk(version=self.version)
         self.desk.log.append("a", TransactionMetadata("a", 500, LAST_CLIENT_EPOCH - 3, 1000), 0)
         self.desk.coordinator.load()
         self.given: set[tuple[str, ProducerIdAndEpoch]] = set()
@@ -52,11 +54,35 @@ class CoordinatorMachine(RuleBasedStateMachine):
             answer = self.desk.end(producer, outcome, name=name)
             assert answer is not Code.NONE or self.desk.known(name).producer == producer
 
+    @rule(target=producers, held=producers, outcome=st.sampled_from(Outcome))
+    def end_bumping(self, held, outcome):
+        """COR-08: whoever was answered well holds what the coordinator holds now, or will once markers are written."""
+        name, producer = held
+        if not isinstance(producer, ProducerIdAndEpoch):
+            return held
+        known = self.desk.coordinator.describe(name)
+        if known is None:
+            return held
+        before = known.producer
+        answer = self.desk.end_bumping(producer, outcome, name=name)
+        if isinstance(answer, ProducerIdAndEpoch):
+            known = self.desk.known(name)
+            assert answer in (known.producer, ProducerIdAndEpoch(known.next_producer_id, 0))
+            assert answer.epoch <= LAST_CLIENT_EPOCH
+            assert producer in (before, ProducerIdAndEpoch(before.producer_id, before.epoch - 1)) or answer == before
+        return name, answer
+
     @rule()
     def finish(self):
+        self.desk.finish()
 
-        if not self.desk.log.broken:
-            self.desk.finish()
+    @rule(passed=st.sampled_from([1, 604_800_000]))
+    def expire(self, passed):
+        """COR-16: what is open or being decided survives any age."""
+        self.desk.now_ms += passed
+        before = {each.transactional_id: each.state for each in self.desk.coordinator.transactions()}
+        for name in self.desk.coordinator.expire(self.desk.now_ms):
+            assert TransactionState.DEAD in {after for state, after in TRIGGERS if state is before[name]}
 
     @rule(passed=st.integers(1, 2000))
     def sweep(self, passed):
@@ -69,7 +95,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self):
-        heir = Desk(self.desk.log, next_producer_id=10_000 * (self.loads + 1))
+        heir = Desk(self.desk.log, next_producer_id=10_000 * (self.loads + 1), version=self.version)
         heir.now_ms = self.desk.now_ms
         heir.coordinator.load()
         self.loads += 1
@@ -93,6 +119,9 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """COR-12: a logged PrepareAbort may have passed through PrepareEpochFence, which is never logged."""
         last: dict[str, TransactionState] = {}
         for name, metadata in self.desk.log.replay():
+            if metadata is None:
+                last.pop(name, None)
+                continue
             if name in last:
                 assert last[name] in PREDECESSORS[metadata.state]
             assert metadata.state is not TransactionState.PREPARE_EPOCH_FENCE
@@ -103,6 +132,8 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """COR-03, 04: a producer id's epoch only rises, and the last one is never a client's."""
         last: dict[str, ProducerIdAndEpoch] = {}
         for name, metadata in self.desk.log.replay():
+            if metadata is None:
+                continue
             before = last.get(name)
             if before is not None and before.producer_id == metadata.producer_id:
                 assert before.epoch <= metadata.epoch
@@ -116,4 +147,9 @@ class CoordinatorMachine(RuleBasedStateMachine):
         return answer
 
 
+class BumpingCoordinatorMachine(CoordinatorMachine):
+    version = 2
+
+
 TestCoordinatorMachine = CoordinatorMachine.TestCase
+TestBumpingCoordinatorMachine = BumpingCoordinatorMachine.TestCase

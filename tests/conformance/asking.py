@@ -10,7 +10,8 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
 from .calls import NOBODY, Caller, Told
 from .cells import REQUESTS, Cell, bearer
-from .states import DRIVERS, STRANGER, TIMED, Place
+from .exhausting import Exhaust
+from .states import DRIVERS, LAST, STRANGER, TIMED, Place
 
 _ANOTHER = "another"
 _COORDINATORS = 30
@@ -19,23 +20,25 @@ _CHUNK = 100
 """Cells made ready together: so those of timeouts wait once, yet none times out on its way."""
 
 
-def answers(caller: Caller, wanted: Sequence[Cell]) -> Iterator[tuple[Cell, str]]:
+def answers(caller: Caller, wanted: Sequence[Cell], exhaust: Exhaust) -> Iterator[tuple[Cell, str]]:
     """What the broker says to each cell."""
     topic = f"warm-up-{uuid.uuid4().hex[:8]}"
     caller.create(topic, 1)
     for number in range(_COORDINATORS):
         caller.warm_up(f"{topic}-{number}", TopicPartition(topic, 0))
     for _, some in groupby(wanted, key=lambda cell: cell.state):
-        yield from _of_one_state(caller, list(some))
+        yield from _of_one_state(caller, list(some), exhaust)
 
 
-def _of_one_state(caller: Caller, wanted: Sequence[Cell]) -> Iterator[tuple[Cell, str]]:
+def _of_one_state(caller: Caller, wanted: Sequence[Cell], exhaust: Exhaust) -> Iterator[tuple[Cell, str]]:
     for first in range(0, len(wanted), _CHUNK):
         chunk = wanted[first : first + _CHUNK]
         topic = f"golden-{uuid.uuid4().hex[:8]}"
         others = [number for number, cell in enumerate(chunk) if _ANOTHER in cell.request]
         caller.create(topic, len(chunk) + len(others) + 1)
         places = [_place(topic, number, len(chunk), others) for number in range(len(chunk))]
+        if chunk[0].state in LAST:
+            exhaust([place.name for place in places])
         ready = [(cell, place, DRIVERS[cell.state](caller, place)) for cell, place in zip(chunk, places, strict=True)]
         for cell, place, held in ready:
             yield cell, _asked(caller, cell, place, held)
@@ -52,9 +55,10 @@ def _place(topic: str, number: int, cells: int, others: Sequence[int]) -> Place:
 
 
 def _asked(caller: Caller, cell: Cell, place: Place, held: ProducerIdAndEpoch) -> str:
-    _, current = caller.settled(place.name, unless="Ongoing") if cell.state in TIMED else caller.settled(place.name)
-    _, current = caller.settled(place.name)
-    if current == NOBODY:
+    if cell.state in TIMED:
+        caller.settled(place.name, unless="Ongoing")
+    before, current = caller.settled(place.name)
+    if not before:
         current = STRANGER
     who = bearer(cell.relation, current, held)
     told = REQUESTS[cell.request](caller, place, who)

@@ -34,6 +34,7 @@ class Caller:
     """One connection to one broker."""
 
     def __init__(self, servers: str) -> None:
+        self.servers = servers
         self.runtime = ThreadRuntime()
         self._network = SocketNetwork(servers, "conformance", WAIT, self.runtime)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from eosfw.ids import ProducerIdAndEpoch
 
 from .calls import NOBODY, Caller, Told
-from .states import DRIVERS, OF_THE_BROKER, STRANGER, WRITTEN, Place
+from .states import DRIVERS, LAST, OF_THE_BROKER, STRANGER, WRITTEN, Place
 
 Request = Callable[[Caller, Place, ProducerIdAndEpoch], Told]
 
@@ -125,7 +125,22 @@ def cells(version: int) -> Iterator[Cell]:
                 yield Cell(version, state, request, relation)
 
 
+_AT_THE_LAST: Mapping[str, tuple[str, ...]] = {
+    "InitProducerId 5": (CURRENT, HELD, NAMELESS),
+    "AddPartitions 3": (HELD,),
+    "EndTxn 4 abort": (CURRENT,),
+    "EndTxn 4 commit": (CURRENT,),
+    "EndTxn 5 abort": (CURRENT, HELD),
+    "EndTxn 5 commit": (CURRENT, HELD),
+}
+"""All that is asked at the last epoch, since each cell costs so much."""
+
+
 def _relations(state: str, request: str) -> tuple[str, ...]:
+    if state in LAST:
+        wanted = _AT_THE_LAST.get(request, ())
+        held_is_current = state in ("Empty, last epoch", "Ongoing 2, last epoch")
+        return tuple(each for each in wanted if each != HELD) if held_is_current else wanted
     if request.startswith("Init"):
         return (*_EVERYBODY, NAMELESS) if request in MAIN else (*_ENTITLED, NAMELESS)
     if state == "unknown":

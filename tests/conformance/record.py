@@ -1,4 +1,4 @@
-"""Record the table of answers from a real Kafka: `python -m conformance.record` in `tests/`, some minutes.
+"""Record the table of answers from a real Kafka: `python -m conformance.record` in `tests/`, some ten minutes.
 
 One node runs version 2 of transactions, a second one version 1. Every cell has a transactional id and partitions of
 its own; nothing of what is written depends on the run.
@@ -13,6 +13,7 @@ from real_kafka import KAFKA_VERSION, RealKafka
 from .asking import answers, nested
 from .calls import Caller
 from .cells import Cell, cells
+from .exhausting import by_asking
 from .golden import store
 
 
@@ -23,7 +24,7 @@ def main() -> int:
         node = RealKafka.start(features={"transaction.version": version})
         try:
             caller = Caller(node.bootstrap_servers)
-            found |= dict(answers(caller, list(cells(version))))
+            found |= dict(answers(caller, list(cells(version)), by_asking(node.bootstrap_servers)))
             caller.close()
         finally:
             node.stop()

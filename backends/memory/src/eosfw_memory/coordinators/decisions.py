@@ -71,6 +71,9 @@ _CLAIMS: dict[TransactionState, frozenset[_Claim]] = {
 }
 """Which claims a state permits; anybody else is fenced."""
 
+_NO_EPOCH_LEFT = Code.UNKNOWN_SERVER_ERROR
+"""Kafka 4.1 fails where a holder of the last epoch was fenced and asks again; InitProducerId without ids goes on."""
+
 
 def initialise(
     known: TransactionMetadata,
@@ -86,7 +89,9 @@ def initialise(
         return Code.CONCURRENT_TRANSACTIONS
     if known.state is _S.ONGOING:
         return known.moved(_S.PREPARE_EPOCH_FENCE)
-    if known.exhausted and (expected is None or expected.epoch == known.epoch):
+    if known.exhausted:
+        if expected is not None and expected.epoch != known.epoch:
+            return _NO_EPOCH_LEFT
         return _rotated(known, fresh_producer_id(), timeout_ms, now_ms, recall=expected is not None)
     return _bumped(known, expected, timeout_ms, now_ms)
 
@@ -181,6 +186,8 @@ def end_bumping(
     decided = _BUMPING_ENDS.get((known.state, outcome, claim), Code.INVALID_TXN_STATE)
     if isinstance(decided, Code):
         return decided
+    if known.epoch == LAST_EPOCH:
+        return _NO_EPOCH_LEFT
     # An abort before any write has no start of its own.
     started_ms = known.started_ms if known.state is _S.ONGOING else now_ms
     heir = fresh_producer_id() if known.exhausted else NO_PRODUCER_ID
@@ -204,7 +211,7 @@ def _prepared_bumping(known: TransactionMetadata, target: TransactionState, now_
     """The markers carry the raised epoch, so a late write of the holder's cannot follow them."""
     return known.moved(
         target,
-        epoch=min(known.epoch + 1, LAST_EPOCH),
+        epoch=known.epoch + 1,
         last_epoch=known.epoch,
         updated_ms=now_ms,
         client_version=BUMPING_CLIENT,

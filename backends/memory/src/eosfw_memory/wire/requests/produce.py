@@ -86,7 +86,9 @@ def _check_transaction(
     if transactional_id is None:
         raise KafkaError(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id")
     partition = broker.topics.partition(*where)
-    if partition is None or header.producer_id == NO_PRODUCER_ID or partition.log.has_open(header.producer_id, header.producer_epoch):
+    if partition is None or header.producer_id == NO_PRODUCER_ID:
+        return
+    if partition.log.has_open(header.producer_id, header.producer_epoch):
         return
     if version < _ADDING_VERSION:
         verify_write(broker.coordinator, transactional_id, where, header, version)
