@@ -25,17 +25,20 @@ def values(frame: DataFrame) -> list[bytes | None]:
     ]
 
 
-def test_only_committed_records_are_seen(spark: SparkSession, history: Any) -> None:
+@pytest.mark.parametrize("backend", ["confluent", "kafka-python", "memory"])
+def test_only_committed_records_are_seen(spark: SparkSession, history: Any, backend: str) -> None:
+    """CON-02: whichever client the executors read with."""
     topic = history.topic()
     history.commit(topic, [b"a", b"b"])
     history.abort(topic, [b"lost"])
     history.commit(topic, [b"c"])
     history.leave_open(topic, [b"open"])
 
-    committed = load(spark, history.servers, subscribe=topic)
+    committed = load(spark, history.servers, subscribe=topic, backend=backend)
     assert values(committed) == [b"a", b"b", b"c"]
 
-    everything = load(spark, history.servers, subscribe=topic, kafka__isolation__level="read_uncommitted")
+    uncommitted = {"kafka__isolation__level": "read_uncommitted"}
+    everything = load(spark, history.servers, subscribe=topic, backend=backend, **uncommitted)
     assert values(everything) == [b"a", b"b", b"lost", b"c", b"open"]
 
 
