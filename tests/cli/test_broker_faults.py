@@ -1,0 +1,117 @@
+"""`eosfw broker --faults FILE`: any client meets what the file says; stderr tells what struck."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from eosfw.errors import IndefiniteOutcomeError
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
+from pytest_eos.contracts.laboratory import WAIT, Lab, record
+
+EOSFW = (sys.executable, "-c", "from eosfw.cli.entry import main; main()")
+Start = Callable[..., tuple[subprocess.Popen[str], Lab]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a broker with the text of its faults; give its process, a laboratory on it."""
+    running: list[tuple[subprocess.Popen[str], Lab]] = []
+
+    def started(faults: str, *options: str) -> tuple[subprocess.Popen[str], Lab]:
+        file = tmp_path / "faults.toml"
+        file.write_text(faults, encoding="utf-8")
+        command = [*EOSFW, "broker", "--listen", "127.0.0.1:0", "--faults", str(file), *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        servers = process.stdout.readline().removeprefix("listening on ").strip()
+        assert servers, process.communicate()[1]
+        runtime = ThreadRuntime()
+        running.append((process, Lab(MemoryBackend.connect({"bootstrap.servers": servers}, runtime), runtime)))
+        return running[-1]
+
+    yield started
+    for process, lab in running:
+        lab.close()
+        process.kill()
+        process.communicate()
+
+
+def commit(lab: Lab, topic: str) -> None:
+    producer = lab.producer("orders-0")
+    producer.begin_transaction()
+    producer.send(record(topic, b"v"))
+    producer.commit_transaction(WAIT)
+
+
+def test_a_file_of_faults_strikes_and_the_broker_tells_on_stderr_what_did_and_what_did_not(start: Start) -> None:
+    """Design decision 10."""
+    process, lab = start(
+        '[[fault]]\nkind = "lose"\nrequest = "EndTxn"\ntransactional_id = "orders-0"\n'
+        '[[fault]]\nkind = "repeat"\nrequest = "EndTxn"\nnth = 100\n'
+    )
+    topic = lab.topic()
+
+    with pytest.raises(IndefiniteOutcomeError):
+        commit(lab, topic)
+    seen = lab.values(topic)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=WAIT)
+
+    assert seen == [b"v"]
+    assert "fault lose EndTxn, 1st, transactional_id=orders-0: fired at " in said
+    assert "fault repeat EndTxn, 100th: never fired: only 1 of the 100 it waits for came by" in said
+
+
+@pytest.mark.parametrize("point", ["before-prepare", "after-prepare", "after-marker", "before-complete"])
+def test_a_broker_that_is_killed_in_a_commit_comes_back_from_its_directory_with_one_verdict(
+    start: Start, tmp_path: Path, point: str
+) -> None:
+    """F11 with a process: nothing but the logs is left."""
+    where = ("--data-dir", str(tmp_path / "data"))
+    process, lab = start(f'[[fault]]\nkind = "kill"\nat = "{point}"\ntransactional_id = "orders-0"\n', *where)
+    topic = lab.topic()
+
+    try:
+        commit(lab, topic)
+        committed = True
+    except IndefiniteOutcomeError:
+        committed = False
+    assert process.wait(WAIT) == -signal.SIGKILL
+    _, again = start('[[fault]]\nkind = "jump"\nat = "after-Fetch"\nseconds = 0\n', *where)
+    again.producer("orders-0").close()
+
+    seen = again.values(topic)
+    assert seen == ([] if point == "before-prepare" else [b"v"])
+    assert seen or not committed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[fault]]\nkind = "loose"\n', "fault 1: kind: there is no fault 'loose'; did you mean 'lose'"),
+        ('[[fault]]\nkind = "lose"\nrequest = "EndTxn"\nnht = 2\n', "fault 1: nht: "),
+        ('[[fault]]\nkind = "fail"\nrequest = "EndTxn"\n', "fault 1: code: fail does not say which"),
+        ("[[fault]\n", "is no TOML"),
+        ("[fault]\n", "write a table [[fault]] for each fault"),
+        ("", "write a table [[fault]] for each fault"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_is_refused_with_its_name_and_the_key(tmp_path: Path, text: str, said: str) -> None:
+    """Exit code 3, no traceback."""
+    file = tmp_path / "faults.toml"
+    file.write_text(text, encoding="utf-8")
+    command = [*EOSFW, "broker", "--listen", "127.0.0.1:0", "--faults", str(file)]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+
+    assert done.returncode == 3
+    assert f"{file}: " in done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
