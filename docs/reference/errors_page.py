@@ -50,6 +50,11 @@ REMEDIES = {
     "OutOfOrderSequenceError": "Run again: it goes on behind the last commit.",
     "ConcurrentTransactionsError": "Nothing. The call is made again.",
     "TransactionalIdAuthorizationError": "Let the principal Write and Describe the transactional id.",
+    "ClusterAuthorizationError": "Let the principal do ClusterAction, or Alter, on the cluster.",
+    "TransactionalIdNotFoundError": "Correct the transactional id: `eosfw txn list` shows those that are known.",
+    "TransactionNotFoundError": "Nothing, if it ended meanwhile. Otherwise look again at what is open:"
+    " `eosfw txn hanging`.",
+    "UnsupportedError": "Use a client, or a cluster, that can do what the text names.",
     "TopicAuthorizationError": "Let the principal use the topic.",
     "GroupAuthorizationError": "Let the principal use the group.",
     "UnknownTopicOrPartitionError": "Create the topic, or correct its name.",

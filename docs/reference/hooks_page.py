@@ -19,6 +19,8 @@ and decorates them with `eosfw.hookimpl`. Each function returns classes, and eac
 - The parts that come with eosfw enter by the same door.
 - Two classes of one role with one name are refused. The message names both distributions.
 - A plugin that cannot be loaded does not stop the others. `eosfw plugins` shows it, and the reason.
+- A class of any role may have a class method `health()`. It returns `eosfw.health.Finding`s: what the class needs of
+  this machine, and how that is. `eosfw doctor` shows them, and goes on without an answer after 30 s.
 - The group `eosfw.commands` is for commands: an entry point of it becomes a subcommand of `eosfw`.
 
 [Write a connector](../how-to/write-a-connector.md) and [write a backend](../how-to/write-a-backend.md) show plugins

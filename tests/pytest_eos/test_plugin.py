@@ -129,7 +129,7 @@ def test_expected_data_that_is_not_unique_is_refused(pytester):
     """,
     )
 
-    result.stdout.fnmatch_lines(["E*ValueError: the expected data is itself not unique: 1 identities*for example a;*"])
+    result.stdout.fnmatch_lines(["E*ValueError: the expected data is itself not unique: 1 identity *for example a;*"])
 
 
 def test_a_test_that_needs_what_its_backend_lacks_is_refused(pytester):
