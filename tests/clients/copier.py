@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import time
 from collections.abc import Sequence
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
@@ -53,6 +54,7 @@ class Copier:
             good = [message for message in messages if message.error() is None]
             if good:
                 self._copy(good)
+                time.sleep(self._options.pause)
         self._consumer.close()
 
     def _copy(self, messages: Sequence[Message]) -> None:
@@ -84,6 +86,7 @@ def main() -> None:
     for name in ("servers", "input", "output", "group", "transactional-id"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--size", type=int, required=True, help="records a transaction")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between transactions, to be caught at work")
     copier = Copier(parser.parse_args())
     signal.signal(signal.SIGTERM, copier.stop)
     copier.run()

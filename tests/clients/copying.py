@@ -15,22 +15,23 @@ from typing import Self
 
 from confluent_kafka import Producer
 
-from .java import Program
+from .java import Java, Program
 from .reading import LiveReader, read_all
 
 WITHIN = 60.0
 MESSAGES = 100_000
 PER_TRANSACTION = 750
+SOURCE, TARGET = "input", "output"
 
 
-def fill(servers: str, topic: str, partitions: int, messages: int) -> list[list[bytes]]:
+def fill(servers: str, partitions: int) -> list[list[bytes]]:
     """Numbered records, dealt out to the partitions in turn."""
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 20, "log_level": 0})
     dealt: list[list[bytes]] = [[] for _ in range(partitions)]
-    for number in range(messages):
+    for number in range(MESSAGES):
         value = b"%d" % number
         dealt[number % partitions].append(value)
-        producer.produce(topic, value, key=value, partition=number % partitions)
+        producer.produce(SOURCE, value, key=value, partition=number % partitions)
         if number % 10_000 == 0:
             producer.poll(0)
     assert producer.flush(WITHIN) == 0
@@ -43,7 +44,6 @@ class Team:
     def __init__(self, start: Callable[[int], Program], members: int) -> None:
         self._start = start
         self._members = [start(number) for number in range(members)]
-        self.starts = members
 
     def __enter__(self) -> Self:
         return self
@@ -60,12 +60,11 @@ class Team:
     def revive(self) -> None:
         """Start again who gave up: fenced, or not knowing whether its transaction is committed."""
         for number, member in enumerate(self._members):
-            if not member.running():
+            if member.failed():
                 self._restart(number)
 
     def _restart(self, number: int) -> None:
         self._members[number] = self._start(number)
-        self.starts += 1
 
     def said(self) -> str:
         return "\n".join(f"{member.log.name}: {member.said()[-2000:]}" for member in self._members)
@@ -79,9 +78,9 @@ class Copied:
     final: list[list[bytes]]
 
 
-def points(seed: int, count: int, messages: int) -> Sequence[int]:
-    """How many records shall be there before each blow, chosen by the seed."""
-    return sorted(random.Random(seed).sample(range(messages // 20, messages - messages // 20), count))
+def points(chance: random.Random, count: int) -> Sequence[int]:
+    """How many records shall be there before each blow."""
+    return sorted(chance.sample(range(MESSAGES // 20, MESSAGES * 3 // 4), count))
 
 
 def wait_until(reader: LiveReader, team: Team, count: int) -> None:
@@ -92,17 +91,33 @@ def wait_until(reader: LiveReader, team: Team, count: int) -> None:
         assert time.monotonic() < deadline, f"{reader.count} of {count} records in {WITHIN:g} s; {team.said()}"
 
 
-def confluent_copier(servers: str, source: str, target: str, folder: Path) -> Callable[[int], Program]:
-    """How to start the copier beside this file."""
-    folder.mkdir(parents=True, exist_ok=True)
+def confluent_copier(servers: str, folder: Path, pause: float) -> Callable[[int], Program]:
+    """How to start a member of a group of the copiers beside this file."""
 
     def start(number: int) -> Program:
-        names = ("--input", source, "--output", target, "--group", target, "--transactional-id", f"{target}-{number}")
+        names = ("--input", SOURCE, "--output", TARGET, "--group", "copiers", "--transactional-id", f"copier-{number}")
         command = [sys.executable, str(Path(__file__).with_name("copier.py")), "--servers", servers, *names]
-        return Program([*command, "--size", str(PER_TRANSACTION)], folder / f"copier-{number}.log")
+        return Program(
+            [*command, "--size", str(PER_TRANSACTION), "--pause", str(pause)], folder / f"copier-{number}.log"
+        )
 
     return start
 
 
-def copied(reader: LiveReader, servers: str, target: str, partitions: int) -> Copied:
-    return Copied(reader.values, read_all(servers, target, partitions))
+def java_copier(java: Java, servers: str, *mode: str) -> Callable[[int], Program]:
+    """How to start Kafka's own copier, for the partition of its number unless in a group (`--group-mode`).
+
+    It asks for its offsets before it shuts out its predecessor, so it waits until that one's transaction times out.
+    """
+
+    def start(number: int) -> Program:
+        topics = ("--input-topic", SOURCE, "--input-partition", number, "--output-topic", TARGET)
+        names = ("--consumer-group", "copiers", "--transactional-id", f"copier-{number}", "--broker-list", servers)
+        size = ("--transaction-size", PER_TRANSACTION, "--transaction-timeout", 5_000)
+        return java.start("transactional-message-copier", *topics, *names, *size, "--use-group-metadata", *mode)
+
+    return start
+
+
+def copied(reader: LiveReader, servers: str, partitions: int) -> Copied:
+    return Copied(reader.values, read_all(servers, TARGET, partitions))

@@ -74,6 +74,10 @@ class Program:
     def running(self) -> bool:
         return self._process.poll() is None
 
+    def failed(self) -> bool:
+        """Whether it ended by itself, and not well."""
+        return self._process.poll() not in (None, 0)
+
     def said(self) -> str:
         return self.log.read_text(errors="replace")
 

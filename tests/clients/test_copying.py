@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from .copying import MESSAGES, Team, confluent_copier, copied, fill, points, wait_until
+from .copying import (
+    MESSAGES,
+    SOURCE,
+    TARGET,
+    Copied,
+    Team,
+    confluent_copier,
+    copied,
+    fill,
+    java_copier,
+    points,
+    wait_until,
+)
 from .reading import LiveReader
 from .serving import ServedBroker
 
-BLOWS = 6
+BLOWS = {"clients": 6, "broker": 3}
+"""How often; a broker takes a second or two to come back."""
+PAUSE = 0.02
+"""Between the transactions of one copier: without it, all would be copied before the third blow."""
 
 
 @pytest.fixture
@@ -23,44 +38,73 @@ def broker(tmp_path) -> Iterator[ServedBroker]:
 
 
 @pytest.fixture
-def topics(broker):
-    """Creates the topic that is copied, and the one for its copy."""
+def dealt(broker, partitions) -> list[list[bytes]]:
+    """What there is to copy, by partition."""
     admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 0})
-
-    def create(partitions: int) -> tuple[str, str]:
-        for done in admin.create_topics([NewTopic(name, partitions, 1) for name in ("input", "output")]).values():
-            done.result(30)
-        return "input", "output"
-
-    return create
+    for done in admin.create_topics([NewTopic(name, partitions, 1) for name in (SOURCE, TARGET)]).values():
+        done.result(30)
+    return fill(broker.address, partitions)
 
 
-@pytest.mark.timeout(240)
+def copy(
+    broker: ServedBroker, team: Team, partitions: int, blows: int, strike: Callable[[random.Random], None]
+) -> Copied:
+    """Copy everything, with blows at points chosen by a seed; each has to hit copiers at work."""
+    chance = random.Random(98)
+    with LiveReader(broker.address, TARGET, partitions) as reader, team:
+        for point in points(chance, blows):
+            wait_until(reader, team, point)
+            assert reader.count < MESSAGES, "the copiers were done before the blow"
+            strike(chance)
+        wait_until(reader, team, MESSAGES)
+        return copied(reader, broker.address, partitions)
+
+
+def one_of_each(seen: Copied, dealt: list[list[bytes]]) -> bool:
+    """Whether both readers saw each record once, in order where there is one."""
+    if len(dealt) == 1:
+        return seen.live == seen.final == dealt
+    return _merged(seen.live) == _merged(seen.final) == _merged(dealt)
+
+
+def _merged(partitions: list[list[bytes]]) -> list[bytes]:
+    return sorted(itertools.chain.from_iterable(partitions))
+
+
 @pytest.mark.parametrize("partitions", [1, 3], ids=["ordered", "unordered"])
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "hard"])
 @pytest.mark.parametrize("who", ["clients", "broker"])
-def test_each_record_is_copied_once_whoever_ends(broker, topics, tmp_path, partitions, clean, who):
-    """One partition keeps its order; several lose and repeat nothing; live and at the end."""
-    source, target = topics(partitions)
-    dealt = fill(broker.address, source, partitions, MESSAGES)
-    chance = random.Random(f"{partitions} {clean} {who}")
-    start = confluent_copier(broker.address, source, target, tmp_path / "copiers")
+def test_each_record_is_copied_once_whoever_ends(broker, dealt, tmp_path, partitions, clean, who):
+    """GRP-01, GRP-02, COR-14: one partition keeps its order; several lose, repeat nothing; live, at the end."""
+    team = Team(confluent_copier(broker.address, tmp_path, PAUSE * partitions), partitions)
 
-    with LiveReader(broker.address, target, partitions) as reader, Team(start, partitions) as team:
-        for point in points(chance.randrange(1 << 30), BLOWS, MESSAGES):
-            wait_until(reader, team, point)
-            if who == "clients":
-                team.bounce(chance.randrange(partitions), clean=clean)
-            else:
-                broker.bounce(clean=clean)
-        wait_until(reader, team, MESSAGES)
-        seen = copied(reader, broker.address, target, partitions)
+    def strike(chance: random.Random) -> None:
+        if who == "clients":
+            team.bounce(chance.randrange(partitions), clean=clean)
+        else:
+            broker.bounce(clean=clean)
 
-    if partitions == 1:
-        assert seen.live == seen.final == dealt
-    else:
-        assert merged(seen.live) == merged(seen.final) == merged(dealt)
+    seen = copy(broker, team, partitions, BLOWS[who], strike)
+
+    assert one_of_each(seen, dealt)
 
 
-def merged(partitions: list[list[bytes]]) -> list[bytes]:
-    return sorted(itertools.chain.from_iterable(partitions))
+@pytest.mark.parametrize("partitions", [1], ids=["ordered"])
+def test_kafkas_own_copier_loses_repeats_nothing_when_killed(broker, dealt, java, partitions):
+    """GRP-03: by the Java client, some of its transactions aborted; who comes after waits for what is pending."""
+    team = Team(java_copier(java, broker.address, "--enable-random-aborts"), partitions)
+
+    seen = copy(broker, team, partitions, 2, lambda _: team.bounce(0, clean=False))
+
+    assert one_of_each(seen, dealt)
+
+
+@pytest.mark.parametrize("partitions", [3], ids=["unordered"])
+def test_kafkas_own_copiers_take_over_from_each_other(broker, dealt, java, partitions):
+    """GRP-02: a group of Java clients, rebalanced in the middle of their transactions; the broker killed once."""
+    team = Team(java_copier(java, broker.address, "--group-mode", "--enable-random-aborts"), 2)
+    blows = iter([lambda: team.bounce(0, clean=True), lambda: broker.bounce(clean=False)])
+
+    seen = copy(broker, team, partitions, 2, lambda _: next(blows)())
+
+    assert one_of_each(seen, dealt)
