@@ -11,18 +11,18 @@ from eosfw_memory.log.producer_state import NOT_OPEN
 from eosfw_memory.log.storing import LogState
 
 
-def replay(state: LogState, header: BatchHeader, batch: Buffer) -> None:
-    """Let a whole batch, stamped with its offset, change the state as its append did."""
+def replay(state: LogState, header: BatchHeader, control: Buffer | None) -> None:
+    """Let a stamped batch change the state as its append did; `control` are its bytes if it is a control batch."""
     if header.producer_id == NO_PRODUCER_ID:
         return
-    if header.control:
-        _marker(state, header, batch)
+    if control is not None:
+        _marker(state, header, control)
     elif state.producers.saw(header, header.base_offset):
         state.open.begin(header.producer_id, header.base_offset)
 
 
-def _marker(state: LogState, header: BatchHeader, batch: Buffer) -> None:
-    columns = decode_records(batch, header)
+def _marker(state: LogState, header: BatchHeader, control: Buffer) -> None:
+    columns = decode_records(control, header)
     outcome = outcome_of(columns.keys[0] or b"") if columns.keys else None
     if outcome is None:
         return  # its record is gone, or it is of a kind that ends nothing

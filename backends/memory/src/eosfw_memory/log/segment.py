@@ -57,10 +57,11 @@ class Segment(ABC):
         self.base_offsets.append(base_offset)
         self.end_offset = base_offset + records
 
-    def note_stamped(self, header: BatchHeader) -> None:
+    def note_stamped(self, header: BatchHeader, size: int) -> None:
         """Know the place of a batch that has its offset already, maybe with a gap before it."""
-        self.sparse = self.sparse or header.base_offset != self.end_offset
-        self.note(header.base_offset, header.last_offset_delta + 1, header.size, header.max_timestamp)
+        if header.base_offset != self.end_offset:
+            self.sparse = True
+        self.note(header.base_offset, header.last_offset_delta + 1, size, header.max_timestamp)
 
     def read(self, offset: int, end: int, max_bytes: int) -> tuple[bytes, int]:
         """The batches from the one that holds `offset` to the last below `end`, with the offset behind them.
@@ -114,7 +115,7 @@ class MemorySegment(Segment):
     def adopt(self, batch: bytes) -> None:
         """Add a batch that has its offset already."""
         self._batches.append(batch)
-        self.note_stamped(header_at(batch, 0))
+        self.note_stamped(header_at(batch, 0), len(batch))
 
     def bytes_of(self, first: int, last: int) -> bytes:
         return b"".join(self._pieces(first, last))

@@ -150,9 +150,9 @@ class Search:
     # --- what does
 
     def _replayed(self, segment: FileSegment, state: LogState, *, last: bool) -> None:
-        def visit(header: BatchHeader, batch: memoryview) -> None:
-            segment.note_stamped(header)
-            replay(state, header, batch)
+        def visit(header: BatchHeader, size: int, control: memoryview | None) -> None:
+            segment.note_stamped(header, size)
+            replay(state, header, control)
 
         result = scan(segment.file.path, segment.base_offset, visit, gaps=self._gaps)
         if result.problem:

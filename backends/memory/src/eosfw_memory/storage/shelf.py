@@ -75,7 +75,7 @@ class FileShelf:
         made.file = DataFile(segment.file.path.with_name(segment.file.path.name + TEMPORARY))
         for batch in batches:
             self._disk.write(made.file, [batch], made.size)
-            made.note_stamped(header_at(batch, 0))
+            made.note_stamped(header_at(batch, 0), len(batch))
         self._swap(segment, made)
         index = seal(INDEX_KIND, self.witness(made), encode_index(made, aborted))
         self._disk.replace(self.directory / file_name(made.base_offset, INDEX), index, durable=False)
