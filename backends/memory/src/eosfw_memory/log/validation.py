@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from eosfw_memory.log.batch import (
     NO_PRODUCER_ID,
@@ -12,8 +13,15 @@ from eosfw_memory.log.batch import (
     TimestampType,
 )
 from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.errors import InvalidRecordError, InvalidTimestampError, MessageTooLargeError
+from eosfw_memory.log.errors import (
+    InvalidRecordError,
+    InvalidTimestampError,
+    MessageTooLargeError,
+    UnsupportedCompressionTypeError,
+)
 from eosfw_memory.log.producer_state import Origin
+
+_LAST_COMPRESSION: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,8 @@ def check(header: BatchHeader, config: LogConfig, now_ms: int, origin: Origin) -
     problem = _problem(header, origin)
     if problem is not None:
         raise InvalidRecordError(problem)
+    if header.compression > _LAST_COMPRESSION:  # nobody could ever read it
+        raise UnsupportedCompressionTypeError(f"compression type {header.compression} is unknown")
     if config.timestamp_type is TimestampType.CREATE_TIME:
         _check_timestamps(header, config, now_ms)
 
