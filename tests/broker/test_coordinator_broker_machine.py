@@ -206,7 +206,7 @@ class BrokerMachine(RuleBasedStateMachine):
                 deed.outcome = Outcome.ABORT
 
     def _deed_of(self, writer):
-        if writer.deed is None:
+        if writer.deed is None or writer.deed.outcome is not None:
             writer.deed = Deed()
             self.deeds.append(writer.deed)
         return writer.deed

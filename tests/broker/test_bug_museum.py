@@ -1,0 +1,296 @@
+"""Known exactly-once mistakes of transaction coordinators, each a test that it is not made here.
+
+Named by the issue in which it was found; a broker's log has its own museum.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace as Request
+
+import pytest
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import IsolationLevel
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
+from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.wire.requests import produce
+
+from .coordinators import FLIGHTS_0, Desk
+
+COMMIT, ABORT = Outcome.COMMIT, Outcome.ABORT
+T0 = TopicPartition("t", 0)
+BOTH = pytest.mark.parametrize("version", [1, 2])
+
+
+def at_the_last_epoch(version: int) -> tuple[Desk, ProducerIdAndEpoch]:
+    desk = Desk(version=version)
+    desk.log.append("t", TransactionMetadata("t", 500, LAST_CLIENT_EPOCH, 60_000), 0)
+    desk.coordinator.load()
+    return desk, ProducerIdAndEpoch(500, LAST_CLIENT_EPOCH)
+
+
+def end(desk: Desk, producer: ProducerIdAndEpoch, outcome: Outcome, version: int) -> ProducerIdAndEpoch | Code:
+    return desk.end(producer, outcome) if version == 1 else desk.end_bumping(producer, outcome)
+
+
+@pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])
+def broker(request):
+    settings = Settings.parse({"transaction.version": str(request.param)})
+    made = Broker(settings, Endpoint("127.0.0.1", 9092), ThreadRuntime())
+    made.topics.create("t", 1, {})
+    return made
+
+
+def written(broker: Broker, producer: ProducerIdAndEpoch, sequence: int = 0) -> Code:
+    batch = encode_batch(None, [b"v"], broker.now_ms(), producer=producer, base_sequence=sequence, transactional=True)
+    data = [Request(name="t", partition_data=[Request(index=0, records=batch)])]
+    version = 10 + broker.settings.transactions.version
+    request = Request(transactional_id="x", acks=-1, topic_data=data)
+    answer = broker.serve(produce.handle, request, Context(version))
+    return answer["responses"][0]["partition_responses"][0]["error_code"]
+
+
+@BOTH
+def test_kafka_9600_an_epoch_above_the_coordinators_ends_nothing(version):
+    desk = Desk(version=version)
+    producer = desk.init()
+    desk.add(producer)
+
+    ahead = ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
+    assert end(desk, ahead, COMMIT, version) is Code.PRODUCER_FENCED
+    assert desk.known().state is TransactionState.ONGOING
+
+
+@BOTH
+def test_kafka_9666_failing_appends_burn_no_epochs_however_often_they_are_tried_again(version):
+    """COR-05, COR-15, F19."""
+    desk = Desk(version=version)
+    producer = desk.init(timeout_ms=1000)
+    desk.add(producer)
+    desk.now_ms += 1001
+    desk.log.broken = True
+    for _ in range(100):
+        desk.init()
+        desk.coordinator.sweep(desk.now_ms)
+
+    desk.log.broken = False
+    assert desk.coordinator.sweep(desk.now_ms) == ["t"]
+    desk.finish()
+    assert desk.markers == [(FLIGHTS_0, ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1), ABORT)]
+
+
+@BOTH
+def test_kafka_9777_complete_is_logged_once_whatever_asks_for_it(version):
+    """COR-08, F13; KAFKA-10080."""
+    desk = Desk(version=version)
+    producer = desk.init()
+    desk.add(producer)
+    end(desk, producer, COMMIT, version)
+    desk.log.broken = True
+    desk.finish()
+    desk.log.broken = False
+    for _ in range(3):
+        end(desk, producer, COMMIT, version)
+        desk.init()
+        desk.finish()
+
+    assert desk.log.states().count("CompleteCommit") == 1
+
+
+def test_kafka_13099_any_number_of_ids_expires_at_once():
+    """COR-16: no batch of tombstones grows with their number."""
+    settings = Settings.parse({"transactional.id.expiration.ms": "1000", "transaction.state.log.num.partitions": "1"})
+    broker = Broker(settings, Endpoint("127.0.0.1", 9092), ThreadRuntime())
+    names = [f"{number}-{'long' * 60}" for number in range(5000)]
+    for name in names:
+        broker.coordinator.initialise(name, 60_000, None, broker.now_ms())
+
+    broker.jump(3601)
+    broker.sweep()
+
+    assert broker.coordinator.transactions() == []
+    broker.restart()
+    assert broker.coordinator.transactions() == []
+
+
+@BOTH
+def test_kafka_13412_an_initialisation_that_timed_out_may_be_asked_for_again(version):
+    """COR-05: naming the epoch it has, a client does not fence itself."""
+    desk = Desk(version=version)
+    first = desk.init()
+    second = desk.init(expected=first)
+
+    assert desk.init(expected=first) == second
+    assert desk.add(second) is Code.NONE
+
+
+def test_kafka_14053_a_batch_that_an_abort_overtook_hangs_nowhere(broker):
+    """COR-19: it is refused, so that the last stable offset moves on."""
+    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
+    broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
+    if broker.settings.transactions.version == 1:
+        broker.coordinator.end("x", producer, ABORT, broker.now_ms())
+    else:
+        broker.coordinator.end_bumping("x", producer, ABORT, broker.now_ms())
+    broker.settle()
+
+    assert written(broker, producer) in (Code.TRANSACTION_ABORTABLE, Code.INVALID_PRODUCER_EPOCH)
+    log = broker.topics.partition(*T0).log
+    assert log.last_stable_offset == log.high_watermark
+
+
+def test_kafka_14884_nothing_comes_between_verification_and_append(broker):
+    """COR-19: one lock holds both, so a transaction that ended in between is seen."""
+    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
+    broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
+    log, free = broker.topics.partition(*T0).log, []
+    appended = log.append
+
+    def watched(*args, **named):
+        other = threading.Thread(target=lambda: free.append(broker._lock.acquire(blocking=False)))
+        other.start()
+        other.join()
+        return appended(*args, **named)
+
+    log.append = watched
+    assert written(broker, producer) is Code.NONE
+    assert free == [False]
+
+
+def test_kafka_16352_many_ids_whose_producer_ids_run_out_together_all_complete():
+    """COR-04, COR-11: what waits for markers goes by transactional id, never by producer id."""
+    desk = Desk(version=2)
+    for number in range(5):
+        name = f"t{number}"
+        desk.log.append(name, TransactionMetadata(name, 500 + number, LAST_CLIENT_EPOCH, 60_000), 0)
+    desk.coordinator.load()
+    for number in range(5):
+        last = ProducerIdAndEpoch(500 + number, LAST_CLIENT_EPOCH)
+        desk.add(last, name=f"t{number}")
+        desk.end_bumping(last, name=f"t{number}")
+    desk.finish()
+
+    assert {known.state for known in desk.coordinator.transactions()} == {TransactionState.COMPLETE_COMMIT}
+    assert len({known.producer_id for known in desk.coordinator.transactions()}) == 5
+
+
+@pytest.mark.parametrize("before", [None, COMMIT, ABORT])
+def test_kafka_18464_aborting_before_anything_was_written_does_not_fence_oneself(before):
+    """COR-08: the client goes on with what it is given."""
+    desk = Desk(version=2)
+    producer = desk.init()
+    if before is not None:
+        desk.add(producer)
+        producer = desk.end_bumping(producer, before)
+        desk.finish()
+
+    after = desk.end_bumping(producer, ABORT)
+    desk.finish()
+
+    assert after == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
+    assert desk.add(after) is Code.NONE
+
+
+def test_kafka_18660_the_end_that_used_up_an_id_names_the_new_one():
+    """COR-04."""
+    desk, last = at_the_last_epoch(2)
+    desk.add(last)
+
+    after = desk.end_bumping(last)
+    desk.finish()
+
+    assert after == desk.known().producer
+    assert (after.producer_id != 500, after.epoch) == (True, 0)
+
+
+@BOTH
+def test_kafka_19367_fencing_at_the_last_epoch_never_makes_it_negative(version):
+    """COR-04."""
+    desk, last = at_the_last_epoch(version)
+    desk.add(last)
+    desk.now_ms += 60_001
+    desk.coordinator.sweep(desk.now_ms)
+    desk.finish()
+
+    assert desk.markers == [(FLIGHTS_0, ProducerIdAndEpoch(500, 32767), ABORT)]
+    assert desk.init() == ProducerIdAndEpoch(1000, 0)
+
+
+def test_kafka_20357_a_repeated_end_is_known_again_after_a_failover():
+    """COR-04, COR-14, F18: the log remembers the id that was used up."""
+    desk, last = at_the_last_epoch(2)
+    desk.add(last)
+    after = desk.end_bumping(last)
+    desk.finish()
+
+    heir = Desk(desk.log, version=2)
+    heir.coordinator.load()
+
+    assert heir.end_bumping(last) == after
+
+
+def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broker):
+    """COR-15, F15: all is aborted; the code is that of Kafka 4.1, and the client may initialise anew."""
+    producer = broker.coordinator.initialise("x", 1000, None, broker.now_ms())
+    broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
+    assert written(broker, producer) is Code.NONE
+    broker.jump(11)
+    broker.sweep()
+
+    version = broker.settings.transactions.version
+    commit = broker.coordinator.end if version == 1 else broker.coordinator.end_bumping
+    with pytest.raises(KafkaError) as refused:
+        commit("x", producer, COMMIT, broker.now_ms())
+    assert refused.value.code is (Code.PRODUCER_FENCED if version == 1 else Code.INVALID_TXN_STATE)
+
+    log = broker.topics.partition(*T0).log
+    [aborted] = log.fetch(0, 1 << 20, IsolationLevel.READ_COMMITTED).aborted
+    assert (aborted.producer_id, aborted.first_offset) == (producer.producer_id, 0)
+    assert broker.coordinator.initialise("x", 1000, None, broker.now_ms()).epoch > producer.epoch
+
+
+def test_kafka_21181_a_coordinator_that_starts_anew_answers_from_its_log_alone(broker):
+    """COR-14, F12: what a predecessor only had in mind is gone."""
+    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
+    broker.coordinator._known["ghost"] = broker.coordinator.describe("x")
+
+    broker.restart()
+
+    assert broker.coordinator.describe("ghost") is None
+    assert broker.coordinator.describe("x").producer == producer
+
+
+@BOTH
+def test_librdkafka_4849_an_end_before_the_first_partition_is_answered_as_kafka_does(version):
+    """COR-08: version 1 cannot know the transaction; version 2 aborts what may be on its way."""
+    desk = Desk(version=version)
+    producer = desk.init()
+
+    if version == 1:
+        assert desk.end(producer, ABORT) is Code.INVALID_TXN_STATE
+    else:
+        assert desk.end_bumping(producer, ABORT) == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
+        assert desk.add(producer) is Code.PRODUCER_FENCED
+
+
+def test_a_partition_that_is_deleted_while_its_transaction_is_decided_holds_up_nothing(broker):
+    """COR-11, F14: the transaction completes on what is left."""
+    broker.topics.create("gone", 1, {})
+    gone = TopicPartition("gone", 0)
+    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
+    broker.coordinator.add_partitions("x", producer, [T0, gone], broker.now_ms())
+    assert written(broker, producer) is Code.NONE
+    broker.coordinator.end("x", producer, COMMIT, broker.now_ms())
+
+    broker.topics.delete(broker.topics.by_name("gone"))
+    broker.settle()
+
+    assert broker.coordinator.describe("x").state is TransactionState.COMPLETE_COMMIT
+    log = broker.topics.partition(*T0).log
+    assert log.last_stable_offset == log.high_watermark == 2
