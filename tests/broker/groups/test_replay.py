@@ -1,0 +1,159 @@
+"""The log of groups rebuilds what was committed, after compaction and on disk as well."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as Request
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from eosfw.ids import TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code
+from eosfw_memory.coordinators.groups.members import Joining
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.log.upkeep import compact
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.topics import GROUP_LOG
+from eosfw_memory.wire.requests import offset_commit, txn_offset_commit
+
+GROUPS = ("g", "h")
+NAMES = ("x", "y")
+WHERE = [TopicPartition("t", number) for number in range(2)]
+SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.version": "1"}
+SMALL = {"cleanup.policy": "compact", "segment.bytes": "400", "min.cleanable.dirty.ratio": "0"}
+A_DAY_MS = 86_400_000
+
+
+def made(storage=None) -> Broker:
+    broker = Broker(Settings.parse(SETTINGS), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
+    if broker.topics.by_name("t") is None:
+        broker.topics.create("t", len(WHERE), {})
+        broker.topics.create(GROUP_LOG, 1, SMALL)
+    return broker
+
+
+def topics(where: TopicPartition, offset: int) -> list[Request]:
+    each = Request(partition_index=where.partition, committed_offset=offset, committed_metadata="")
+    return [Request(name=where.topic, partitions=[each])]
+
+
+def commit(broker: Broker, group: str, where: TopicPartition, offset: int, holder=None) -> Code:
+    who = {"group_id": group, "member_id": "", "generation_id_or_member_epoch": -1, "topics": topics(where, offset)}
+    if holder is None:
+        answer = broker.serve(offset_commit.handle, Request(**who), Context(8))
+    else:
+        name, producer = holder
+        broker.coordinator.add_partitions(name, producer, [broker.offsets_partition(group)], broker.now_ms())
+        who |= {"transactional_id": name, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
+        answer = broker.serve(txn_offset_commit.handle, Request(**who, generation_id=-1), Context(3))
+    return answer["topics"][0]["partitions"][0]["error_code"]
+
+
+def shown(broker: Broker) -> dict:
+    """All offsets, all members; a group that has neither is as good as none, and compaction may forget it."""
+    offsets = {
+        (group, stable): broker.groups.offsets.fetch(group, WHERE, stable=stable)
+        for group in GROUPS
+        for stable in (True, False)
+    }
+    members = {group.group_id: (group.state, group.generation, set(group.members)) for group in broker.groups.groups()}
+    return {"offsets": offsets, "members": {name: each for name, each in members.items() if each[-1]}}
+
+
+class Replayed(RuleBasedStateMachine):
+    """Offsets of two groups, by two producers or by nobody, whose log is compacted at any time."""
+
+    @initialize()
+    def begin(self):
+        self.broker = made()
+        self.holders = {name: self.broker.coordinator.initialise(name, 60_000, None, 1) for name in NAMES}
+        self.open: set[str] = set()
+
+    @rule(group=st.sampled_from(GROUPS), where=st.sampled_from(WHERE), offset=st.integers(0, 99))
+    def commit(self, group, where, offset):
+        assert commit(self.broker, group, where, offset) is Code.NONE
+
+    @rule(
+        name=st.sampled_from(NAMES),
+        group=st.sampled_from(GROUPS),
+        where=st.sampled_from(WHERE),
+        offset=st.integers(0, 99),
+    )
+    def commit_in_transaction(self, name, group, where, offset):
+        assert commit(self.broker, group, where, offset, (name, self.holders[name])) is Code.NONE
+        self.open.add(name)
+
+    @rule(name=st.sampled_from(NAMES), outcome=st.sampled_from(Outcome))
+    def end(self, name, outcome):
+        if name in self.open:
+            self.open.remove(name)
+            self.broker.coordinator.end(name, self.holders[name], outcome, self.broker.now_ms())
+            self.broker.settle()
+
+    @rule(group=st.sampled_from(GROUPS))
+    def delete(self, group):
+        self.broker.groups.delete(group, self.broker.now_ms())
+
+    @rule(days=st.sampled_from((0, 2)))
+    def compact(self, days):
+        log = self.broker.topics.partition(GROUP_LOG, 0).log
+        compact(log, self.broker.now_ms() + days * A_DAY_MS)
+
+    @invariant()
+    def a_replay_gives_the_same(self):
+        """Design decision 2, BRK-09: pending offsets as well; what was deleted stays so."""
+        before = shown(self.broker)
+        self.broker.groups.load(self.broker.now_ms())
+        assert shown(self.broker) == before
+
+
+Replayed.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestReplayed = Replayed.TestCase
+
+
+def test_a_broker_that_starts_again_on_its_directory_knows_groups_and_what_is_pending(tmp_path):
+    """GRP-01, GRP-03: members go on, and the marker that comes later decides the rest."""
+    storage = DataDirectory.open(tmp_path, waits=False, node_id=1)
+    broker = made(storage)
+    member = _joined(broker)
+    commit(broker, "h", WHERE[0], 3)
+    holder = ("x", broker.coordinator.initialise("x", 60_000, None, broker.now_ms()))
+    commit(broker, "h", WHERE[0], 7, holder)
+    before = shown(broker)
+    assert before["offsets"]["h", True][WHERE[0]] is Code.UNSTABLE_OFFSET_COMMIT
+    storage.close(broker.topics.logs())
+
+    storage = DataDirectory.open(tmp_path, waits=False, node_id=1)
+    again = made(storage)
+
+    assert shown(again) == before
+    assert again.groups.heartbeat("g", member, again.now_ms()) is Code.NONE
+    again.coordinator.end(*holder, Outcome.COMMIT, again.now_ms())
+    again.settle()
+    assert again.groups.offsets.fetch("h", WHERE[:1], stable=True)[WHERE[0]].offset == 7
+    storage.close(again.topics.logs())
+
+
+def _joined(broker: Broker) -> Request:
+    joining = Joining(
+        member_id="",
+        instance_id=None,
+        client_id="c",
+        client_host="/here",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="connect",
+        protocols=(("eager", b""),),
+        needs_known_id=False,
+    )
+    answer = broker.groups.join("g", joining, broker.now_ms())
+    told = answer.attempt(False) if hasattr(answer, "attempt") else answer
+    member = Request(
+        member_id=told["member_id"], generation_id=told["generation_id"], group_instance_id=None, assignments=[]
+    )
+    broker.groups.sync("g", member, broker.now_ms())
+    return member
