@@ -280,7 +280,8 @@ class PartitionLog:
         self.state = LogState()
         self._producers, self._open = self.state.producers, self.state.open
         for batch in self.batches():
-            replay(self.state, header_at(batch, 0), batch)
+            header = header_at(batch, 0)
+            replay(self.state, header, batch if header.control else None)
 
     # --- describing
 
