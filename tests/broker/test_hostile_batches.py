@@ -1,4 +1,4 @@
-"""Batches no honest client sends are refused with Kafka's codes; nothing of them is appended (hostile rows 30, 32-34)."""
+"""Batches that no honest client sends are refused with Kafka's codes, and leave nothing (hostile rows 30, 32-34)."""
 
 from __future__ import annotations
 
