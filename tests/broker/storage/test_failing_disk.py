@@ -138,3 +138,22 @@ def test_after_a_failure_the_disk_is_not_asked_again(tmp_path):
             attempt()
     file.close()
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("any", b"x")]
+
+
+def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkeypatch):
+    """F38: nothing was written, so nothing is in doubt; the next one may work."""
+    house = House(tmp_path)
+    opened = os.open
+    refusing = [OSError(errno.EMFILE, os.strerror(errno.EMFILE))]
+
+    def open_or_refuse(*arguments):
+        if refusing:
+            raise refusing.pop()
+        return opened(*arguments)
+
+    monkeypatch.setattr(os, "open", open_or_refuse)
+    with pytest.raises(KafkaStorageError, match="cannot be opened: Too many open files"):
+        house.log.append(plain(b"refused"), NOW)
+    house.log.append(plain(b"taken"), NOW)
+    assert [value for _, value in Consumer(house.log, UNCOMMITTED).drain()] == [b"taken"]
+    house.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import resource
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,13 @@ def _refuse_memory(root: Path) -> None:
     kind = _file_system(root)
     if kind in _IN_MEMORY:
         raise refused(root, f"lies on {kind}, which no flush makes durable; take a directory on a disk")
+
+
+def allow_many_files() -> None:
+    """Let this process have as many files open as the system allows: each partition in use has one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def refused(root: Path, why: str) -> ConfigError:

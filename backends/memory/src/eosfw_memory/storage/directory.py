@@ -17,7 +17,7 @@ from eosfw.waiting import Runtime
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.storing import Shelf
-from eosfw_memory.storage.claiming import claim
+from eosfw_memory.storage.claiming import allow_many_files, claim
 from eosfw_memory.storage.committing import GroupCommit
 from eosfw_memory.storage.disk import TEMPORARY, Disk, System
 from eosfw_memory.storage.papers import (
@@ -62,6 +62,7 @@ class DataDirectory:
         data cannot be trusted.
         """
         lock = claim(root, waits=waits)
+        allow_many_files()
         try:
             made = cls(Disk(root, system, waits=waits), lock, node_id)
             made._recover()

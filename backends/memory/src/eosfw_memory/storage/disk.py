@@ -42,12 +42,18 @@ class DataFile:
     def descriptor(self) -> int:
         """The open file, made where it is missing."""
         if self._descriptor is None:
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except OSError as why:  # mostly too many open files: nothing is lost, it may work again soon
+                raise KafkaStorageError(f"{self.path}: cannot be opened: {why.strerror}") from why
         return self._descriptor
 
     def read(self, size: int, at: int) -> bytes:
         """So many bytes from a position on; fewer at the end of the file."""
-        return os.pread(self.descriptor(), size, at)
+        try:
+            return os.pread(self.descriptor(), size, at)
+        except OSError as why:
+            raise KafkaStorageError(f"{self.path}: cannot be read at byte {at}: {why.strerror}") from why
 
     def close(self) -> None:
         """Give the descriptor back."""
