@@ -86,7 +86,8 @@ class Broker:
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(
-            TopicGroupLog(self.group_log, settings.offsets_topic_partitions), settings.groups
+            TopicGroupLog(self.group_log, self._partitions(GROUP_LOG, settings.offsets_topic_partitions)),
+            settings.groups,
         )
         self.duties = Duties()
         """What the broker does by itself; any part may add its own."""
@@ -158,9 +159,7 @@ class Broker:
         if self.topics.by_name(GROUP_LOG) is not None:
             self.groups.load(self.now_ms())
         if self._group_commit is not None:
-            self._group_commit.settle_with(
-                lambda: self.coordinator.decided, lambda count: self.coordinator.finish(self.now_ms(), count)
-            )
+            self._group_commit.settle_with(lambda: self.coordinator.decided, self._finish)
         self.settle()
 
     def sweep(self) -> None:
@@ -217,10 +216,10 @@ class Broker:
             run()
         self.settle()
 
-    def _finish(self) -> None:
+    def _finish(self, at_most: int | None = None) -> None:
         while not self.faults.down:
             try:
-                self.coordinator.finish(self.now_ms())
+                self.coordinator.finish(self.now_ms(), at_most)
             except StoppedError as stopped:  # started anew, it goes on with the markers
                 self.faults.stop(stopped)
             else:
@@ -248,6 +247,11 @@ class Broker:
         return self.topics.by_name(GROUP_LOG) or self.topics.create(
             GROUP_LOG, partitions, {"cleanup.policy": "compact", "compression.type": "producer"}
         )
+
+    def _partitions(self, name: str, wanted: int) -> int:
+        """How many partitions a topic has, or is to get: what is kept in one must be looked for in the same."""
+        topic = self.topics.by_name(name)
+        return wanted if topic is None else len(topic.partitions)
 
     def offsets_partition(self, group_id: str) -> TopicPartition:
         """The partition that keeps a group's offsets."""

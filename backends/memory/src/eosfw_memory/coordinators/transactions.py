@@ -148,7 +148,7 @@ class TransactionCoordinator:
         If a marker or that cannot be logged the transaction waits for the next call, and its markers are written again,
         which changes nothing for any reader (COR-10); the others need not wait (COR-11).
         """
-        for _ in range(len(self._unfinished) if at_most is None else at_most):
+        for _ in range(min(len(self._unfinished), len(self._unfinished) if at_most is None else at_most)):
             name = self._unfinished.popleft()
             try:
                 self._complete(name, self._known[name], now_ms)

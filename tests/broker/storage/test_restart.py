@@ -1,0 +1,84 @@
+"""Everything a cluster knew is there after a restart, however many partitions the next run would choose (A26)."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+
+from ..conftest import WAIT, Clients
+
+FSYNC = {"log.flush.interval.messages": "1"}
+
+
+def started(root, **properties):
+    return EmbeddedCluster.start({"log.dirs": str(root), **properties}, ThreadRuntime())
+
+
+def consumer(servers):
+    settings = {"group.id": "readers", "enable.auto.commit": False, "auto.offset.reset": "earliest", "log_level": 0}
+    return Consumer({"bootstrap.servers": servers, **settings})
+
+
+def known(cluster):
+    """What the coordinator knows, but for what it keeps in memory only."""
+    return sorted(each._replace(last_epoch=-1) for each in cluster.broker.coordinator.transactions())
+
+
+@pytest.mark.parametrize("flush", [{}, FSYNC], ids=["os", "fsync"])
+def test_transactions_and_offsets_of_groups_survive(tmp_path, until, flush):
+    """GRP-01, COR-13, COR-14: committed with a transaction, committed by a consumer, still open."""
+    cluster = started(tmp_path, **flush)
+    clients = Clients(cluster.bootstrap_servers)
+    topic = clients.topic()
+    writer, holder = clients.producer("writer"), clients.producer("holder")
+    reader = consumer(clients.servers)
+    writer.begin_transaction()
+    for number in range(4):
+        writer.produce(topic, b"%d" % number)
+    reader.subscribe([topic])
+    reader.poll(0)
+    until(lambda: reader.poll(0.1) is None and bool(reader.assignment()))
+    writer.send_offsets_to_transaction([TopicPartition(topic, 0, 3)], reader.consumer_group_metadata())
+    writer.commit_transaction(WAIT)
+    holder.begin_transaction()
+    holder.produce(topic, b"open")
+    holder.flush(WAIT)
+    until(lambda: not cluster.broker.coordinator.unfinished)
+    before = known(cluster)
+    reader.close()
+    cluster.close()
+
+    again = started(
+        tmp_path, **flush, **{"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
+    )
+    assert known(again) == before
+    clients = Clients(again.bootstrap_servers)
+    reader = consumer(clients.servers)
+    found = reader.committed([TopicPartition(topic, 0)], WAIT)
+    assert [each.offset for each in found] == [3]
+    reader.close()
+    assert clients.values(topic) == [b"0", b"1", b"2", b"3"]
+    assert clients.values(topic, "read_uncommitted")[-1] == b"open"
+    clients.producer("holder")
+    until(lambda: not again.open_transactions())
+    again.close()
+
+
+def test_a_deleted_topic_leaves_nothing(tmp_path):
+    """Neither files nor a name, not even for a topic of the same name."""
+    cluster = started(tmp_path)
+    clients = Clients(cluster.bootstrap_servers)
+    topic = clients.topic()
+    made = clients.producer()
+    made.begin_transaction()
+    made.produce(topic, b"old")
+    made.commit_transaction(WAIT)
+    clients.admin.delete_topics([topic])[topic].result(WAIT)
+    assert not list(tmp_path.glob(f"{topic}-*"))
+    cluster.close()
+    cluster = started(tmp_path)
+    assert topic not in {each.name for each in cluster.broker.topics}
+    cluster.close()
