@@ -6,6 +6,7 @@ it may go.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import threading
 import uuid
@@ -290,6 +291,30 @@ def test_closed_at_once_its_thread_goes_on_delivering(
     producer.close()
     sender.join(WAIT)
     assert not sender.is_alive()
+
+
+def test_who_is_dropped_without_being_closed_leaves_no_thread(embedded: str, topic: str) -> None:
+    """Common rules: the library's threads hold their clients, so they would run, and deliver, for ever."""
+    before = set(threading.enumerate())
+    backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
+    assert topic in backend.admin().partitions()
+    producer = backend.producer(None)
+    producer.send(ProducerRecord(topic, b"v", partition=0))
+    producer.flush(WAIT)
+    assert [len(each) for each in backend.reader(COMMITTED).read({TopicPartition(topic, 0): OffsetRange(0, 1)}, WAIT)]
+    producer = backend.producer(uuid.uuid4().hex, properties={"linger.ms": "2000"})
+    producer.init_transactions(WAIT)
+    producer.begin_transaction()
+    producer.send(ProducerRecord(topic, b"v", partition=0))
+    left = set(threading.enumerate()) - before
+    assert left
+
+    del producer
+    gc.collect()
+    for each in left:
+        each.join(WAIT)
+
+    assert not [each for each in left if each.is_alive()]
 
 
 def test_a_constructor_that_fails_leaves_its_thread_behind(backend: KafkaPythonBackend) -> None:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from kafka import errors as kafka_errors
@@ -131,6 +133,7 @@ class Connection:
             client = self.client(deadline, max_in_flight_requests_per_connection=_MANY)
             client._net.start()
             self._client = client
+            weakref.finalize(self, part, client).atexit = False
         return self._client._manager
 
     def _meet(self, client: KafkaNetClient, deadline: float) -> None:
@@ -167,7 +170,11 @@ class Connection:
 
 
 def part(client: KafkaNetClient) -> None:
-    """Close a client with its thread, for which we wait a moment, never for ever."""
+    """Close a client with its thread, for which we wait a moment, never for ever; harmless when done twice.
+
+    Its thread holds it, so it would outlive whoever lets go of it without closing.
+    """
     client._manager.close()
-    client._net.stop(timeout_ms=_STOPPING * 1000)
-    client.close()
+    with suppress(RuntimeError):  # the garbage collector may call from that very thread, which cannot wait for itself
+        client._net.stop(timeout_ms=_STOPPING * 1000)
+        client.close()

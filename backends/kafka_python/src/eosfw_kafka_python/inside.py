@@ -27,6 +27,7 @@ KNOWN: Final = frozenset(KafkaProducer.DEFAULT_CONFIG)
 def producer(config: Mapping[str, Any], connect: Callable[..., Any]) -> KafkaProducer:
     """A producer over a client that `connect` makes; its thread runs."""
     made = KafkaProducer(**{name: each for name, each in config.items() if name in KNOWN}, kafka_client=connect)
+    made._unregister_cleanup()  # at exit it would deliver for a second more
     manager = made._transaction_manager
     if manager is not None and manager.is_transactional():
         # It would answer an old epoch with a new one, for which it needs to own the id no more (KIP-360): a zombie
@@ -124,6 +125,5 @@ def enlist(client: KafkaProducer, where: KafkaPartition) -> None:
 
 def let_go(client: KafkaProducer) -> None:
     """Stop its thread without sending what is left; its own close() would leave it running for ever."""
-    client._unregister_cleanup()
     client._closed = True
     client._sender.force_close()

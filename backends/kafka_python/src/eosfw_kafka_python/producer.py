@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kafka import KafkaProducer
@@ -142,11 +144,12 @@ class KafkaPythonProducer:
         """Make the library's producer, whose constructor talks to the cluster."""
         what = self._what(call)
         try:
-            client = inside.producer(self._config, lambda **more: self._connection.client(deadline, **more))
+            client = inside.producer(self._config, partial(self._connection.client, deadline))
         except (RetriableError, FatalError) as why:
             raise type(why)(f"{what}: {why}") from why
         except kafka_errors.KafkaError as why:
             raise ours(why, INIT, what) from why
+        weakref.finalize(self, inside.let_go, client)
         with self._lock:
             self._client = client
         if self._progress.state is ProducerState.CLOSED:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -83,8 +85,9 @@ class KafkaPythonReader:
     def _made(self, deadline: float) -> KafkaConsumer:
         if self._consumer is None:
             config = {name: each for name, each in self._config.items() if name in _KNOWN}
-            connect = lambda **more: self._connection.client(deadline, **more)  # noqa: E731 - an argument's default
+            connect = partial(self._connection.client, deadline)
             self._consumer = KafkaConsumer(**config, kafka_client=connect)
+            weakref.finalize(self, _part, self._consumer).atexit = False
             if self._closed:
                 _part(self._consumer)
         return self._consumer
