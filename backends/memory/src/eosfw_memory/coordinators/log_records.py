@@ -27,6 +27,7 @@ _NO_TAGS = uvarint(0)
 _NOBODY = _INT64.pack(NO_PRODUCER_ID)
 _OLD = _INT16.pack(OLD_CLIENT)
 _REMEMBERED = 1 << 15
+_KEY_HEAD = 4
 _FEW = 16
 """A transaction of no more partitions is worth remembering: the next one of its producer has the same."""
 
@@ -40,8 +41,15 @@ def encode_key(transactional_id: str) -> bytes:
 
 def decode_key(key: bytes) -> str | None:
     """The transactional id of a key, or None if the key is of a kind not known here."""
-    version, length = struct.unpack_from(">hh", key)
-    return key[4 : 4 + length].decode() if version == _KEY_VERSION else None
+    try:
+        version, length = struct.unpack_from(">hh", key)
+        if version != _KEY_VERSION:
+            return None
+        if length != len(key) - _KEY_HEAD:
+            raise ValueError(f"a name of {length} bytes is declared where there are {len(key) - _KEY_HEAD}")
+        return key[_KEY_HEAD:].decode()
+    except (struct.error, ValueError) as why:
+        raise DamagedDataError(f"transaction log: key {key!r} cannot be read: {why}") from why
 
 
 def encode_value(metadata: TransactionMetadata) -> bytes:

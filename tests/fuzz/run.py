@@ -1,0 +1,43 @@
+"""Fuzz for as long as you like: `python -m tests.fuzz.run --seconds 600 [TARGET ...]`.
+
+Writes one JSON object to stdout. What fails is written beside the samples, so that the tests try it from then on; exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import resource
+import sys
+
+from tests.fuzz.fuzzer import fuzz
+from tests.fuzz.targets import CORPUS, TARGETS, corpus
+
+_MEMORY = 3 << 30
+"""Whoever wants more was led to it by bytes that declare more than they hold."""
+
+
+def main() -> int:
+    """Fuzz one target after the other."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument("--seconds", type=float, default=30.0, help="for each target")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    told, failed = {}, False
+    for name in given.targets or TARGETS:
+        found = fuzz(TARGETS[name], corpus(name), given.seconds, given.seed)
+        told[name] = {"runs": found.runs, "kept": len(found.kept), "failures": len(found.failures)}
+        for trace, data in found.failures.items():
+            failed = True
+            sys.stderr.write(f"{name}: {data.hex()}\n{trace}\n")
+            (CORPUS / name).mkdir(exist_ok=True)
+            (CORPUS / name / f"failed-{hashlib.sha256(data).hexdigest()[:12]}.bin").write_bytes(data)
+    sys.stdout.write(json.dumps({"seconds": given.seconds, "seed": given.seed, "targets": told}) + "\n")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Write the samples that fuzzing starts from: `python -m tests.fuzz.samples`."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from io import BytesIO
+
+from kio.index import load_request_schema
+from kio.serial import entity_writer
+from tests.broker.test_every_version import filled
+from tests.fuzz.targets import CORPUS
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.coordinators import log_records
+from eosfw_memory.coordinators.groups import records
+from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.log.batch import read_header
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.log.markers import marker
+from eosfw_memory.log.producer_state import ProducerStates
+from eosfw_memory.storage.snapshots import encode_producers
+from eosfw_memory.wire.routes import ROUTES
+
+PRODUCER = ProducerIdAndEpoch(1000, 3)
+
+
+def batches() -> Iterator[tuple[str, bytes]]:
+    """Batches of each kind."""
+    yield "plain", encode_batch([b"k", None], [b"v", None], [1, 2], headers=[(("h", b"x"),), (("h", None),)])
+    yield "transactional", encode_batch(None, [b"v"] * 3, 5, producer=PRODUCER, base_sequence=0, transactional=True)
+    yield "marker", marker(PRODUCER, Outcome.ABORT, 1, 7)
+
+
+def requests() -> Iterator[tuple[str, bytes]]:
+    """The oldest and the newest version of every request."""
+    for key, route in ROUTES.items():
+        for version in {route.min_version, route.max_version}:
+            schema = load_request_schema(key, version)
+            out, head = BytesIO(), schema.__header_schema__
+            said = {"request_api_key": key, "request_api_version": version, "correlation_id": 5, "client_id": "me"}
+            entity_writer(head)(out, head(**said))
+            entity_writer(schema)(out, filled(schema, elements=1))
+            yield f"{route.module}-{version}", out.getvalue()
+
+
+def transactions() -> Iterator[tuple[str, bytes]]:
+    """Records of the transaction log."""
+    known = TransactionMetadata("x", 1000, 3, 60_000, TransactionState.ONGOING, frozenset({TopicPartition("t", 0)}))
+    for name, one in (
+        ("ongoing", known),
+        ("empty", known._replace(state=TransactionState.EMPTY, partitions=frozenset())),
+    ):
+        key = log_records.encode_key(one.transactional_id)
+        yield name, bytes([len(key)]) + key + log_records.encode_value(one)
+
+
+def groups() -> Iterator[tuple[str, bytes]]:
+    """Records of the log of groups."""
+    key = records.offset_key("g", TopicPartition("t", 0))
+    yield "offset", bytes([len(key)]) + key + records.offset_value(records.Committed(7, -1, "", 5))
+    key = records.group_key("g")
+    yield "group", bytes([len(key)]) + key + struct.pack(">hh8sihhqi", 3, 8, b"consumer", 1, -1, -1, 5, 0)
+
+
+def snapshots() -> Iterator[tuple[str, bytes]]:
+    """What a partition knows of its producers."""
+    states = ProducerStates()
+    for sequence in range(3):
+        batch = encode_batch(None, [b"v"], 5, producer=PRODUCER, base_sequence=sequence, transactional=True)
+        states.saw(read_header(batch), sequence)
+    yield "one", encode_producers(states)
+    yield "none", encode_producers(ProducerStates())
+
+
+SAMPLES = {
+    "batch": batches,
+    "request": requests,
+    "transaction-record": transactions,
+    "group-record": groups,
+    "snapshot": snapshots,
+}
+
+
+if __name__ == "__main__":
+    for target, make in SAMPLES.items():
+        (CORPUS / target).mkdir(parents=True, exist_ok=True)
+        for name, data in make():
+            (CORPUS / target / f"{name}.bin").write_bytes(data)
