@@ -1,6 +1,7 @@
 """Fuzz for as long as you like: `python -m tests.fuzz.run --seconds 600 [TARGET ...]`.
 
-Writes one JSON object to stdout. What fails is written beside the samples, so that the tests try it from then on; exit code 1.
+Writes one JSON object to stdout. What fails is written beside the samples, so that the tests try it from then on; the
+exit code is 1 then.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from tests.fuzz.fuzzer import Target, fuzz
 from tests.fuzz.targets import TARGETS, corpus
 
-SECONDS = float(os.environ.get("EOS_FUZZ_SECONDS", "3"))
+SECONDS = float(os.environ.get("EOS_FUZZ_SECONDS", "10"))
 SEED = int(os.environ.get("EOS_FUZZ_SEED", "1"))
 
 
