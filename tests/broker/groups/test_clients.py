@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from broker.groups.raw import HEARTBEAT, JOIN, LEAVE, SYNC, Raw
 from eosfw_memory.codes import Code
 
 with warnings.catch_warnings():
@@ -233,3 +234,14 @@ def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled,
     assert heir.seen == [b"0-7", b"0-8", b"0-9"]
     heir.close()
     simple.close()
+
+
+def test_the_newer_protocol_is_not_advertised(embedded):
+    """KIP-848: clients that may choose take the classic one."""
+    raw = Raw(embedded)
+
+    served = {each["api_key"] for each in raw.ask(18, 0)["api_keys"]}
+
+    raw.close()
+    assert {JOIN, SYNC, HEARTBEAT, LEAVE} <= served
+    assert served.isdisjoint({68, 69, 76, 77, 88, 89})

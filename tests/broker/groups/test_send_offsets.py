@@ -1,0 +1,60 @@
+"""What the memory client asks for when offsets are to commit with a transaction."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.direct import DirectNetwork
+
+WAIT = 20.0
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The names of the requests that left, in order."""
+    names, call = [], DirectNetwork.call
+
+    def noting(self, api, request, deadline):
+        names.append(api.name)
+        return call(self, api, request, deadline)
+
+    monkeypatch.setattr(DirectNetwork, "call", noting)
+    return names
+
+
+def test_each_group_is_added_once_to_each_transaction(embedded, new_topic, asked):
+    """PRD-05: AddOffsetsToTxn comes once for a group, TxnOffsetCommit each time; nothing for no offsets."""
+    backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, ThreadRuntime())
+    one = {TopicPartition(new_topic(), 0): 5}
+    producer = backend.producer("adds-once")
+    producer.init_transactions(WAIT)
+    for _ in range(2):
+        asked.clear()
+        producer.begin_transaction()
+        for group in ("adds-a", "adds-a", "adds-b", "adds-a"):
+            producer.send_offsets(one, ConsumerGroupMetadata(group), WAIT)
+        producer.send_offsets({}, ConsumerGroupMetadata("adds-c"), WAIT)
+        producer.commit_transaction(WAIT)
+
+        assert asked.count("AddOffsetsToTxn") == 2
+        assert asked.count("TxnOffsetCommit") == 4
+        assert asked[-1] == "EndTxn"
+    backend.close()
+
+
+def test_a_transaction_without_records_or_offsets_is_not_told_to_anybody(embedded, asked):
+    """PRD-05: committing it asks nothing."""
+    backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, ThreadRuntime())
+    producer = backend.producer("adds-none")
+    producer.init_transactions(WAIT)
+    asked.clear()
+    producer.begin_transaction()
+    producer.send_offsets({}, ConsumerGroupMetadata("adds-c"), WAIT)
+    producer.commit_transaction(WAIT)
+
+    assert asked == []
+    backend.close()
