@@ -25,6 +25,7 @@ NEEDS = {
     "docs/tutorial/first-pipeline.md": "spark",
     "docs/how-to/run-a-pipeline.md": "spark",
     "docs/how-to/test-with-a-real-kafka.md": "kafka",
+    "docs/how-to/use-the-embedded-broker.md": "kafka",
 }
 """Pages that need more than Python."""
 

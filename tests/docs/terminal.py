@@ -24,7 +24,7 @@ _VARIES = (
     (re.compile(r"seed=\d+"), "seed=N"),
     (re.compile(r"={3,}"), "==="),
     (re.compile(r"-{4,}"), "----"),
-    (re.compile(r" {3,}"), "  "),
+    (re.compile(r" *\t *| {3,}"), "  "),
 )
 
 
