@@ -20,7 +20,7 @@ def read(path: Path) -> list[Rule]:
     for number, table in enumerate(_tables(path), 1):
         fields = dict(table)
         try:
-            rules.append(made(fields.pop("kind", ""), fields))
+            rules.append(made(str(fields.pop("kind", "")), fields))
         except ConfigError as wrong:
             where = f"{path}: {_TABLE} {number}"
             problems += [Problem(f"{where}: {each.where}", each.what) for each in wrong.problems]
