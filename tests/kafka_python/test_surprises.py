@@ -274,6 +274,21 @@ def test_its_calls_take_no_time_limit(call: str) -> None:
     assert "timeout" not in str(inspect.signature(getattr(KafkaProducer, call)))
 
 
+def test_its_buffer_has_no_bound(backend: KafkaPythonBackend, topic: str) -> None:
+    """Backpressure: `buffer.memory` is kept by us, who wait until what is under way was written."""
+    assert "buffer_memory" not in KafkaProducer.DEFAULT_CONFIG
+
+    producer = backend.producer(uuid.uuid4().hex, properties={"linger.ms": "2000", "buffer.memory": "1000"})
+    producer.init_transactions(WAIT)
+    producer.begin_transaction()
+    waiting = []
+    for _ in range(10):
+        producer.send(ProducerRecord(topic, b"v" * 400, partition=0))
+        waiting.append(producer._deliveries.waiting)
+
+    assert max(waiting) <= 2
+
+
 def test_closed_at_once_its_thread_goes_on_delivering(
     bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
 ) -> None:

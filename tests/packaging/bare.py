@@ -57,7 +57,7 @@ def main() -> None:
 
     doctor = eosfw("doctor")
     expect("`eosfw doctor` finds nothing broken: what is optional may be absent", doctor.returncode == 0, doctor)
-    for absent in ("memory", "confluent", "file", "spark", "demo"):
+    for absent in ("memory", "confluent", "kafka-python", "file", "spark", "demo"):
         expect(f"it tells how to get {absent}", f"pip install 'eosfw[{absent}]'" in doctor.stdout, doctor.stdout)
     expect("it says nothing on stderr", not doctor.stderr, doctor.stderr)
     with tempfile.TemporaryDirectory() as folder:

@@ -59,15 +59,12 @@ class Appender:
 
     def _same_place(self, batch: ProducerBatch, where: KafkaPartition) -> list[Any]:
         inside.enlist(self._client, where)
-        append, futures, wake = self._append, [], False
+        append, futures = self._append, []
         for value, key, stamp, headers in _columns(batch):
             future, full, fresh, _ = append(where, stamp, key, value, headers)
             futures.append(future)
             if full or fresh:
-                wake = True
                 self._wake()
-        if wake:
-            self._wake()
         return futures
 
     def _by_key(self, batch: ProducerBatch, known: list[int]) -> list[Any]:
