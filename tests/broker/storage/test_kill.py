@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -177,3 +178,31 @@ def test_the_help_says_what_an_acknowledgement_means():
     words = " ".join(shown.split())
     assert "handed to the operating system" in words
     assert "not a loss of power" in words
+
+
+def test_a_full_disk_refuses_writers_serves_readers_and_loses_nothing(running, tmp_path):
+    """F28, A25: the system takes no byte beyond a limit; what was acknowledged is there when there is room again."""
+    broker = running()
+    client = Clients(broker.servers)
+    topic = client.topic()
+    resource.prlimit(broker.popen.pid, resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+    acknowledged = []
+
+    def delivered(error, message):
+        if error is None:
+            acknowledged.append(message.value())
+
+    settings = {"bootstrap.servers": broker.servers, "message.timeout.ms": 2000, "log_level": 0, "batch.size": 3000}
+    made = Producer(settings, logger=None)
+    for number in range(100):
+        made.produce(topic, b"%03d" % number + b"x" * 2000, callback=delivered)
+    made.flush(WAIT)
+    assert 0 < len(acknowledged) < 50
+    resource.prlimit(broker.popen.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    made.produce(topic, b"later", callback=delivered)
+    made.flush(WAIT)
+    assert client.values(topic) == acknowledged
+    assert b"later" not in acknowledged
+    broker.end(signal.SIGKILL)
+    broker = running()
+    assert Clients(broker.servers).values(topic)[: len(acknowledged)] == acknowledged

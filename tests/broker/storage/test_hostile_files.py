@@ -1,0 +1,72 @@
+"""Bytes that nobody wrote, in the files beside the log and in the log itself: no exception but the one that says so."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw_memory.log.segment import MemorySegment
+from eosfw_memory.log.storing import LogState
+from eosfw_memory.storage.indexes import decode_index
+from eosfw_memory.storage.scanning import scan
+from eosfw_memory.storage.sealed import Witness, seal, unseal
+from eosfw_memory.storage.snapshots import decode_state, encode_producers
+
+from ..log.shelf import Writer, new_log, unhurried
+
+WITNESS = Witness(uuid.UUID(int=1), 0, 0, 5, 100, 7)
+
+
+@pytest.fixture(scope="module")
+def snapshot():
+    log = new_log()
+    for producer_id in range(3):
+        writer = Writer(log, producer_id)
+        for _ in range(7):
+            writer.send(b"x")
+    return encode_producers(log.state.producers)
+
+
+@unhurried
+@given(data=st.binary(max_size=300))
+def test_arbitrary_bytes_are_no_snapshot_and_no_index(data):
+    """Row 28: whatever the bytes, an answer; what it says is used only if checksum and witness fit."""
+    assert unseal(b"EOSP", data) is None
+    state = decode_state(memoryview(data))
+    assert state is None or isinstance(state, LogState)
+    decode_index(memoryview(data), MemorySegment(0), 0)
+
+
+@unhurried
+@given(data=st.data())
+def test_a_changed_snapshot_is_not_believed(snapshot, data):
+    """F34: any byte, any length."""
+    sealed = seal(b"EOSP", WITNESS, snapshot)
+    at = data.draw(st.integers(0, len(sealed) - 1))
+    changed = bytearray(sealed)
+    changed[at] ^= data.draw(st.integers(1, 255))
+    assert unseal(b"EOSP", bytes(changed)) is None
+    assert unseal(b"EOSP", sealed[:at]) is None
+    assert unseal(b"EOSX", sealed) is None
+    assert unseal(b"EOSP", sealed)[0] == WITNESS
+
+
+@unhurried
+@given(noise=st.binary(max_size=200), at=st.integers(0, 400), cut=st.integers(0, 400))
+def test_a_scan_of_arbitrary_bytes_ends_with_an_answer(tmp_path_factory, noise, at, cut):
+    """Row 29: lengths, counts, offsets, magic numbers of any value; nothing is allocated by what they declare."""
+    log = new_log()
+    writer = Writer(log, 1)
+    for number in range(5):
+        writer.send(b"%d" % number)
+    good = b"".join(log.batches())
+    path = tmp_path_factory.mktemp("scan") / "0.log"
+    path.write_bytes((good[:at] + noise + good[at:])[: max(cut, 1)])
+    offsets = []
+    result = scan(path, 0, lambda header, size, control: offsets.append(header.base_offset), gaps=False)  # noqa: ARG005
+    assert offsets == list(range(len(offsets)))
+    assert result.whole <= result.size
+    assert bool(result.problem) == (result.whole < result.size)
