@@ -25,6 +25,7 @@ from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
 from eosfw.waiting import Runtime
 from eosfw_confluent import codes
+from eosfw_confluent.aside import Aside
 from eosfw_confluent.errors import (
     ABORT,
     BEGIN,
@@ -125,7 +126,7 @@ class ConfluentProducer:
         with self._progress.during(Call.SEND_OFFSETS):
             if offsets:
                 send = partial(client.send_offsets_to_transaction, positions(offsets), serialized(group))
-                self._patiently(send, timeout, SEND_OFFSETS, Call.SEND_OFFSETS)
+                self._aside(client, partial(self._patiently, send, timeout, SEND_OFFSETS, Call.SEND_OFFSETS), timeout)
 
     def flush(self, timeout: float) -> None:
         client = self._open()
@@ -175,6 +176,17 @@ class ConfluentProducer:
             if self._runtime.now() >= deadline:
                 raise self._late(self._client, what, timeout)
             self._runtime.sleep(_PROBE)
+
+    def _aside(self, client: Producer, call: Callable[[], object], timeout: float) -> None:
+        # Librdkafka waits for the answers to this call as long as for any, whatever timeout it is given.
+        deadline = self._runtime.now() + timeout + _PROBE
+
+        def left() -> float | None:
+            self._refuse_if_closed(Call.SEND_OFFSETS)
+            return None if self._runtime.now() >= deadline else self._slice(deadline)
+
+        if not Aside(self._runtime, f"eosfw-offsets-{self.transactional_id}").make(call, left):
+            raise self._late(client, Call.SEND_OFFSETS, timeout)
 
     def _slice(self, deadline: float) -> float:
         return min(_SLICE, max(_PROBE, deadline - self._runtime.now()))
