@@ -60,7 +60,7 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
     header = read_header(records)
     if header.transactional:
-        _check_transaction(broker, request.transactional_id, where, header, context.version)
+        _check_transaction(broker, partition.log, request.transactional_id, header, context.version)
     armed = broker.faults.armed
     if armed:
         broker.faults.reach(points.before("append"), topic=where.topic)
@@ -80,21 +80,18 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
 
 
 def _check_transaction(
-    broker: Broker, transactional_id: str | None, where: TopicPartition, header: BatchHeader, version: int
+    broker: Broker, log: PartitionLog, transactional_id: str | None, header: BatchHeader, version: int
 ) -> None:
     """See to it that a transactional batch belongs to a transaction; only the first of each partition needs that."""
     if transactional_id is None:
         raise KafkaError(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id")
-    partition = broker.topics.partition(*where)
-    if partition is None or header.producer_id == NO_PRODUCER_ID:
-        return
-    if partition.log.has_open(header.producer_id, header.producer_epoch):
+    if header.producer_id == NO_PRODUCER_ID or log.has_open(header.producer_id, header.producer_epoch):
         return
     if version < _ADDING_VERSION:
-        verify_write(broker.coordinator, transactional_id, where, header, version)
+        verify_write(broker.coordinator, transactional_id, log.where, header, version)
     else:
-        add_write(broker.coordinator, transactional_id, where, header, broker.now_ms())
-        _check_first(partition.log, header)
+        add_write(broker.coordinator, transactional_id, log.where, header, broker.now_ms())
+        _check_first(log, header)
 
 
 def _check_first(log: PartitionLog, header: BatchHeader) -> None:
