@@ -47,7 +47,7 @@ def test_transactions_and_offsets_of_groups_survive(tmp_path, until, flush):
     holder.produce(topic, b"open")
     holder.flush(WAIT)
     until(lambda: not cluster.broker.coordinator.unfinished)
-    before = known(cluster)
+    before, kept_in = known(cluster), cluster.broker.offsets_partition("readers")
     reader.close()
     cluster.close()
 
@@ -55,6 +55,7 @@ def test_transactions_and_offsets_of_groups_survive(tmp_path, until, flush):
         tmp_path, **flush, **{"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
     )
     assert known(again) == before
+    assert again.broker.offsets_partition("readers") == kept_in
     clients = Clients(again.bootstrap_servers)
     reader = consumer(clients.servers)
     found = reader.committed([TopicPartition(topic, 0)], WAIT)
