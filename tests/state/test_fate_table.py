@@ -1,0 +1,129 @@
+"""Every code that a call can get has one fate, written down here a second time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from eosfw import errors, fates
+from eosfw.fates import RETRIABLE, Fates, fate
+from eosfw.kafka_codes import Code
+
+DENIED = {
+    "TransactionalIdAuthorizationError": {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED"},
+    "TopicAuthorizationError": {"TOPIC_AUTHORIZATION_FAILED"},
+    "GroupAuthorizationError": {"GROUP_AUTHORIZATION_FAILED"},
+}
+COORDINATOR = {
+    **DENIED,
+    "ProducerFencedError": {"PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"},
+    "InvalidTxnStateError": {"INVALID_TXN_STATE"},
+    "InvalidPidMappingError": {"INVALID_PRODUCER_ID_MAPPING", "UNKNOWN_PRODUCER_ID"},
+    "AbortableError": {"TRANSACTION_ABORTABLE"},
+}
+MISSING = {"UnknownTopicOrPartitionError": {"UNKNOWN_TOPIC_OR_PARTITION"}}
+RECORDS = {
+    "RecordTooLargeError": {"MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"},
+    "OutOfOrderSequenceError": {"OUT_OF_ORDER_SEQUENCE_NUMBER"},
+}
+TOO_LONG = {"InvalidTransactionTimeoutError": {"INVALID_TRANSACTION_TIMEOUT"}}
+BUSY = {"ConcurrentTransactionsError": {"CONCURRENT_TRANSACTIONS"}}
+LEFT_GROUP = {
+    "ILLEGAL_GENERATION",
+    "UNKNOWN_MEMBER_ID",
+    "FENCED_INSTANCE_ID",
+    "REBALANCE_IN_PROGRESS",
+    "OFFSET_METADATA_TOO_LARGE",
+}
+CLUSTER = {"ClusterAuthorizationError": {"CLUSTER_AUTHORIZATION_FAILED"}}
+INTROSPECTION = {
+    **DENIED,
+    **CLUSTER,
+    **MISSING,
+    "TransactionalIdNotFoundError": {"TRANSACTIONAL_ID_NOT_FOUND", "INVALID_REQUEST"},
+    "UnsupportedError": {"UNSUPPORTED_VERSION"},
+}
+INDEFINITE, UNAVAILABLE = "IndefiniteOutcomeError", "ClusterUnavailableError"
+FATAL, ABORTABLE = "FatalError", "AbortableError"
+NAMED: Mapping[str, tuple[Mapping[str, set[str]], str, str]] = {
+    # call: (codes by the class they become, what could be tried again becomes, everything else becomes)
+    "INIT": ({**COORDINATOR, **TOO_LONG, **BUSY}, INDEFINITE, FATAL),
+    "FENCE": ({**COORDINATOR, **TOO_LONG, **BUSY, **CLUSTER}, UNAVAILABLE, FATAL),
+    "ADD": (
+        {**COORDINATOR, **MISSING, ABORTABLE: {"TRANSACTION_ABORTABLE", "OPERATION_NOT_ATTEMPTED"}},
+        INDEFINITE,
+        FATAL,
+    ),
+    "PRODUCE": ({**COORDINATOR, **RECORDS, **MISSING}, INDEFINITE, ABORTABLE),
+    "DELIVERY": (
+        {
+            **COORDINATOR,
+            **RECORDS,
+            **MISSING,
+            "ProducerFencedError": {"PRODUCER_FENCED"},
+            "InvalidProducerEpochError": {"INVALID_PRODUCER_EPOCH"},
+        },
+        INDEFINITE,
+        ABORTABLE,
+    ),
+    "OFFSETS": ({**COORDINATOR, **MISSING, ABORTABLE: LEFT_GROUP | {"TRANSACTION_ABORTABLE"}}, INDEFINITE, FATAL),
+    "END": (COORDINATOR, INDEFINITE, FATAL),
+    "TRANSACTIONS": (INTROSPECTION, UNAVAILABLE, FATAL),
+    "ABORT_MARKER": (
+        {
+            **INTROSPECTION,
+            "TransactionNotFoundError": {
+                "INVALID_PRODUCER_EPOCH",
+                "INVALID_TXN_STATE",
+                "TRANSACTION_COORDINATOR_FENCED",
+            },
+        },
+        UNAVAILABLE,
+        FATAL,
+    ),
+}
+CALLS: Mapping[str, Fates] = {name: getattr(fates, name) for name in NAMED}
+
+
+@pytest.mark.parametrize("code", [code for code in Code if code is not Code.NONE], ids=lambda code: code.name)
+@pytest.mark.parametrize("call", NAMED)
+def test_each_code_has_its_fate_in_each_call(call: str, code: Code) -> None:
+    """PRD-08, ADM-02: retry, abort, or close; what nobody foresaw is never taken for harmless."""
+    named, retriable, otherwise = NAMED[call]
+    expected = next((name for name, codes in named.items() if code.name in codes), None)
+    if expected is None:
+        expected = retriable if code in RETRIABLE else otherwise
+
+    assert fate(code, CALLS[call]) is getattr(errors, expected)
+
+
+def test_a_code_that_kafka_may_bring_one_day_closes_the_producer() -> None:
+    """PRD-08: unknown is fatal where something may have changed."""
+    assert fate(9999, fates.END) is errors.FatalError
+    assert fate(9999, fates.INIT) is errors.FatalError
+
+
+def test_what_can_be_tried_again_is_named_one_by_one() -> None:
+    """PRD-08: a code must not become harmless by mistake."""
+    assert {code.name for code in Code if code in RETRIABLE} == {
+        "LEADER_NOT_AVAILABLE",
+        "NOT_LEADER_OR_FOLLOWER",
+        "REPLICA_NOT_AVAILABLE",
+        "KAFKA_STORAGE_ERROR",
+        "FENCED_LEADER_EPOCH",
+        "UNKNOWN_LEADER_EPOCH",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "NOT_CONTROLLER",
+        "NOT_COORDINATOR",
+        "COORDINATOR_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "CONCURRENT_TRANSACTIONS",
+        "REQUEST_TIMED_OUT",
+        "NETWORK_EXCEPTION",
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "OFFSET_NOT_AVAILABLE",
+        "THROTTLING_QUOTA_EXCEEDED",
+        "UNSTABLE_OFFSET_COMMIT",
+    }
