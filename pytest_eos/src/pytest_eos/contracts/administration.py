@@ -11,7 +11,9 @@ import pytest
 from eosfw.errors import (
     ClusterUnavailableError,
     EosfwError,
+    FatalError,
     IllegalStateError,
+    InvalidProducerEpochError,
     ProducerFencedError,
     TransactionalIdNotFoundError,
     TransactionNotFoundError,
@@ -20,7 +22,8 @@ from eosfw.errors import (
 from eosfw.fenced import FenceProducersOptions
 from eosfw.hanging import find_hanging
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Admin, TransactionalProducer
+from eosfw.protocols import Admin, ConsumerGroupMetadata, TransactionalProducer
+from eosfw.records import ProducerBatch
 from eosfw.transactions import TransactionDescription, TransactionFilters, TransactionState
 from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, record
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
@@ -35,6 +38,23 @@ NEEDS: dict[str, tuple[str, Callable[[Admin], object]]] = {
     "open_transactions": ("describe_transactions", lambda admin: admin.open_transactions([ONE])),
     "abort_transaction": ("abort_transactions", lambda admin: admin.abort_transaction(ONE, 0)),
 }
+NOTICES: dict[str, Callable[[TransactionalProducer, str], object]] = {
+    "send and flush": lambda zombie, topic: (zombie.send(record(topic, b"late")), zombie.flush(WAIT)),
+    "flush with a callback": lambda zombie, topic: (
+        zombie.send(record(topic, b"late"), lambda *_: None),
+        zombie.flush(WAIT),
+    ),
+    "send_batch and commit": lambda zombie, topic: (
+        zombie.send_batch(ProducerBatch(topic, [b"late"], partition=0)),
+        zombie.commit_transaction(WAIT),
+    ),
+    "send_offsets": lambda zombie, topic: zombie.send_offsets(
+        {TopicPartition(topic, 0): 1}, ConsumerGroupMetadata(topic), WAIT
+    ),
+    "commit": lambda zombie, _: zombie.commit_transaction(WAIT),
+    "abort": lambda zombie, _: zombie.abort_transaction(WAIT),
+}
+"""The calls that lead a zombie to its coordinator, or to a partition."""
 describes = pytest.mark.eos_needs("transactions", "describe_transactions")
 
 
@@ -129,6 +149,21 @@ class AdministrationContract(OnBackendUnderTest):
         lab.admin.fence_producers([long], FenceProducersOptions(2 * WAIT)).outcomes()
 
         assert _described(lab, short).timeout == _described(lab, long).timeout
+
+    @pytest.mark.eos_needs("transactions")
+    @pytest.mark.parametrize("call", NOTICES)
+    def test_a_fenced_producer_hears_one_error_whatever_call_it_makes(self, lab: Lab, call: str) -> None:
+        """PRD-08: clients say it in many ways, callers see one; none of what comes late is visible."""
+        topic = lab.topic()
+        zombie = lab.open_transaction(topic, b"half")
+        lab.admin.fence_producers([str(zombie.transactional_id)], IN_TIME).all().result(WAIT)
+
+        with pytest.raises(ProducerFencedError):
+            _noticed(zombie, lambda: NOTICES[call](zombie, topic))
+
+        with pytest.raises((FatalError, IllegalStateError)):
+            zombie.begin_transaction()
+        assert lab.values(topic) == []
 
     # --- looking
 
@@ -241,6 +276,13 @@ class AdministrationContract(OnBackendUnderTest):
             lab.admin.abort_transaction(TopicPartition(topic, 0), 0)
 
         assert lab.end(topic, COMMITTED) == 1
+
+
+def _noticed(zombie: TransactionalProducer, call: Callable[[], object]) -> None:
+    try:
+        call()
+    except InvalidProducerEpochError:  # a partition knows of epochs; of fencing, only the coordinator
+        zombie.abort_transaction(WAIT)
 
 
 def _write(producer: TransactionalProducer, topic: str) -> None:
