@@ -7,10 +7,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from eosfw.errors import EosfwError, FatalError, IllegalStateError, IndefiniteOutcomeError, RetriableError
+from eosfw.errors import (
+    ClusterUnavailableError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    IndefiniteOutcomeError,
+    RetriableError,
+)
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
-from eosfw.records import OffsetRange, ProducerBatch
+from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.producer import KafkaPythonProducer
@@ -127,3 +134,35 @@ def test_closing_frees_whoever_waits_for_an_answer_that_never_comes(
 
     assert (waiting.is_alive(), sender.is_alive()) == (False, False)
     assert [isinstance(why, (FatalError, IllegalStateError)) for why in caught] == [True]
+
+
+def test_a_record_sent_before_the_cluster_was_met_is_reported_once_all_the_same(runtime: Runtime) -> None:
+    """DeliveryCallback: told once for each record, before the flush returns; never dropped in silence."""
+    nowhere = {"bootstrap.servers": "127.0.0.1:1", "max.block.ms": "200"}
+    plain = KafkaPythonBackend.connect(nowhere, runtime).producer(None)
+    heard: list[tuple[object, type]] = []
+    for _ in range(3):
+        plain.send(ProducerRecord("topic", b"v"), lambda place, why: heard.append((place, type(why))))
+
+    with pytest.raises(ClusterUnavailableError, match=r"127\.0\.0\.1:1"):
+        plain.flush(WAIT)
+
+    assert heard == [(None, ClusterUnavailableError)] * 3
+    plain.close()
+
+
+def test_records_sent_before_the_cluster_was_met_keep_their_order(cluster: EmbeddedCluster, runtime: Runtime) -> None:
+    """TransactionalProducer: those of one sender and partition."""
+    backend = KafkaPythonBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
+    backend.admin().create_topics([NewTopic("topic")])
+    plain = backend.producer(None)
+    sent = [b"%d" % number for number in range(500)]
+    for value in sent:
+        plain.send(ProducerRecord("topic", value, partition=0))
+    plain.flush(WAIT)
+
+    one = TopicPartition("topic", 0)
+    batches = backend.reader(IsolationLevel.READ_COMMITTED).read({one: OffsetRange(0, len(sent))}, WAIT)
+
+    assert [value for batch in batches for value in batch.values] == sent
+    backend.close()

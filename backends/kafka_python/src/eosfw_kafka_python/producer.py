@@ -66,7 +66,7 @@ class KafkaPythonProducer:
         self._client: KafkaProducer | None = None
         self._appender: Appender | None = None
         self._lock = self._runtime.lock()
-        self._early: list[HandOver] = []
+        self._early: list[tuple[HandOver, DeliveryCallback | None]] = []
         self._met: Event | None = None
         self._unmet: EosfwError | None = None
         self._deliveries = Deliveries(self._runtime.lock())
@@ -91,7 +91,7 @@ class KafkaPythonProducer:
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         self._progress.check(Call.SEND)
         size = len(record.value or b"") + len(record.key or b"")
-        self._accept(lambda to: self._note(to.record(record), on_delivery), size)
+        self._accept(lambda to: self._note(to.record(record), on_delivery), size, on_delivery)
 
     def send_batch(self, batch: ProducerBatch) -> None:
         self._progress.check(Call.SEND)
@@ -167,11 +167,11 @@ class KafkaPythonProducer:
 
     # --- sending
 
-    def _accept(self, hand_over: HandOver, size: int) -> None:
+    def _accept(self, hand_over: HandOver, size: int, on_delivery: DeliveryCallback | None = None) -> None:
         """Hand records over; what fails here fails the transaction, unless nothing was accepted."""
         try:
             self._make_room(size)
-            if self._appender is None and self._kept_for_later(hand_over):
+            if self._appender is None and self._kept_for_later(hand_over, on_delivery):
                 return
             self._hand_over(hand_over)
         except EosfwError as why:
@@ -200,11 +200,11 @@ class KafkaPythonProducer:
 
     # --- the time before the cluster was met, which only a producer without transactional id knows
 
-    def _kept_for_later(self, hand_over: HandOver) -> bool:
+    def _kept_for_later(self, hand_over: HandOver, on_delivery: DeliveryCallback | None) -> bool:
         with self._lock:
             if self._appender is not None:
                 return False
-            self._early.append(hand_over)
+            self._early.append((hand_over, on_delivery))
             if self._met is None:
                 self._met = self._runtime.event()
                 self._runtime.spawn("eosfw-meeting", self._meet)
@@ -212,24 +212,41 @@ class KafkaPythonProducer:
 
     def _meet(self) -> None:
         """Meet the cluster, hand over what was kept; a failure surfaces from the next flush."""
+        appender: Appender | None = None
+        refused: EosfwError | None = None
         try:
             appender = self._new_appender(
                 self._client or self._make(Call.SEND, self._runtime.now() + self._settings.max_block)
             )
-            while self._appender is None:
-                with self._lock:
-                    kept, self._early = self._early, []
-                    if not kept:
-                        self._appender = appender
-                for each in kept:
-                    self._hand_over(each, appender)
         except EosfwError as why:
-            self._unmet = why
-        with self._lock:
-            self._early = []
-            met, self._met = self._met, None
+            refused = self._unmet = why
+        while True:
+            with self._lock:
+                kept, self._early = self._early, []
+                if not kept:
+                    self._appender = appender
+                    met, self._met = self._met, None
+                    break
+            for hand_over, on_delivery in kept:
+                self._hand_over_late(hand_over, on_delivery, appender, refused)
         if met is not None:
             met.set()
+
+    def _hand_over_late(
+        self,
+        hand_over: HandOver,
+        on_delivery: DeliveryCallback | None,
+        appender: Appender | None,
+        refused: EosfwError | None,
+    ) -> None:
+        try:
+            if refused is not None:
+                raise refused
+            self._hand_over(hand_over, appender)
+        except EosfwError as why:
+            self._unmet = self._unmet or why
+            if on_delivery is not None:
+                self._tell(on_delivery, None, why)
 
     def _settle(self, timeout: float, call: Call) -> None:
         """Wait until all that was sent is written."""
@@ -245,14 +262,16 @@ class KafkaPythonProducer:
             self._flush(self._client, max(0.0, deadline - self._runtime.now()), call)
 
     def _report(self, future: Any, on_delivery: DeliveryCallback) -> None:
-        def tell(place: RecordMetadata | None, failed: EosfwError | None) -> None:
-            try:
-                on_delivery(place, failed)
-            except Exception:  # noqa: BLE001 - a caller's code must not break the library's thread
-                _LOG.exception("%s: a delivery callback failed", self._name)
+        future.add_callback(
+            lambda found: self._tell(on_delivery, RecordMetadata(found.topic, found.partition, found.offset), None)
+        )
+        future.add_errback(lambda why: self._tell(on_delivery, None, ours(why, DELIVERY, self._what(Call.SEND))))
 
-        future.add_callback(lambda found: tell(RecordMetadata(found.topic, found.partition, found.offset), None))
-        future.add_errback(lambda why: tell(None, ours(why, DELIVERY, self._what(Call.SEND))))
+    def _tell(self, on_delivery: DeliveryCallback, place: RecordMetadata | None, failed: EosfwError | None) -> None:
+        try:
+            on_delivery(place, failed)
+        except Exception:  # noqa: BLE001 - a caller's code must not break the library's thread
+            _LOG.exception("%s: a delivery callback failed", self._name)
 
     # --- waiting
 
