@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import TopicPartition
-from eosfw.protocols import ConsumerGroupMetadata
+from eosfw.protocols import ConsumerGroupMetadata, NewTopic
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.direct import DirectNetwork
@@ -26,10 +26,11 @@ def asked(monkeypatch):
     return names
 
 
-def test_each_group_is_added_once_to_each_transaction(embedded, new_topic, asked):
+def test_each_group_is_added_once_to_each_transaction(embedded, asked):
     """PRD-05: AddOffsetsToTxn comes once for a group, TxnOffsetCommit each time; nothing for no offsets."""
     backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, ThreadRuntime())
-    one = {TopicPartition(new_topic(), 0): 5}
+    backend.admin().create_topics([NewTopic("adds")])
+    one = {TopicPartition("adds", 0): 5}
     producer = backend.producer("adds-once")
     producer.init_transactions(WAIT)
     for _ in range(2):
