@@ -206,7 +206,6 @@ class TestBatches:
             pytest.param(0, ">q", 5, id="a base offset of its own"),
             pytest.param(16, ">b", 1, id="an older format"),
             pytest.param(21, ">h", 0x20, id="a control batch"),
-            pytest.param(21, ">h", 0x10, id="a transaction of nobody"),
             pytest.param(23, ">i", 3, id="more offsets than records"),
             pytest.param(57, ">i", 0, id="no records"),
             pytest.param(43, ">q", 9, id="a producer without epoch and sequence"),
