@@ -38,19 +38,32 @@ NEEDS: dict[str, tuple[str, Callable[[Admin], object]]] = {
     "open_transactions": ("describe_transactions", lambda admin: admin.open_transactions([ONE])),
     "abort_transaction": ("abort_transactions", lambda admin: admin.abort_transaction(ONE, 0)),
 }
-NOTICES: dict[str, Callable[[TransactionalProducer, str], object]] = {
-    "send and flush": lambda zombie, topic: (zombie.send(record(topic, b"late")), zombie.flush(WAIT)),
-    "flush with a callback": lambda zombie, topic: (
-        zombie.send(record(topic, b"late"), lambda *_: None),
-        zombie.flush(WAIT),
-    ),
-    "send_batch and commit": lambda zombie, topic: (
-        zombie.send_batch(ProducerBatch(topic, [b"late"], partition=0)),
-        zombie.commit_transaction(WAIT),
-    ),
-    "send_offsets": lambda zombie, topic: zombie.send_offsets(
-        {TopicPartition(topic, 0): 1}, ConsumerGroupMetadata(topic), WAIT
-    ),
+
+
+def _send_and_flush(zombie: TransactionalProducer, topic: str) -> None:
+    zombie.send(record(topic, b"late"))
+    zombie.flush(WAIT)
+
+
+def _flush_with_a_callback(zombie: TransactionalProducer, topic: str) -> None:
+    zombie.send(record(topic, b"late"), lambda *_: None)
+    zombie.flush(WAIT)
+
+
+def _send_batch_and_commit(zombie: TransactionalProducer, topic: str) -> None:
+    zombie.send_batch(ProducerBatch(topic, [b"late"], partition=0))
+    zombie.commit_transaction(WAIT)
+
+
+def _send_offsets(zombie: TransactionalProducer, topic: str) -> None:
+    zombie.send_offsets({TopicPartition(topic, 0): 1}, ConsumerGroupMetadata(topic), WAIT)
+
+
+NOTICES: dict[str, Callable[[TransactionalProducer, str], None]] = {
+    "send and flush": _send_and_flush,
+    "flush with a callback": _flush_with_a_callback,
+    "send_batch and commit": _send_batch_and_commit,
+    "send_offsets": _send_offsets,
     "commit": lambda zombie, _: zombie.commit_transaction(WAIT),
     "abort": lambda zombie, _: zombie.abort_transaction(WAIT),
 }
