@@ -40,16 +40,20 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def decode_key(key: bytes) -> str | None:
-    """The transactional id of a key, or None if the key is of a kind not known here."""
+    """The transactional id of a key, or None if the key is of a kind not known here; what cannot be read is damage."""
     try:
-        version, length = struct.unpack_from(">hh", key)
-        if version != _KEY_VERSION:
-            return None
-        if length != len(key) - _KEY_HEAD:
-            raise ValueError(f"a name of {length} bytes is declared where there are {len(key) - _KEY_HEAD}")
-        return key[_KEY_HEAD:].decode()
+        return _name_in(key)
     except (struct.error, ValueError) as why:
         raise DamagedDataError(f"transaction log: key {key!r} cannot be read: {why}") from why
+
+
+def _name_in(key: bytes) -> str | None:
+    version, length = struct.unpack_from(">hh", key)
+    if version != _KEY_VERSION:
+        return None
+    if length != len(key) - _KEY_HEAD:
+        raise ValueError(f"a name of {length} bytes is declared where there are {len(key) - _KEY_HEAD}")
+    return key[_KEY_HEAD:].decode()
 
 
 def encode_value(metadata: TransactionMetadata) -> bytes:

@@ -1,0 +1,105 @@
+"""What a broker does by itself, each duty in its own rhythm, by a clock that tests move."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker
+from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.duties import Duties
+from eosfw_memory.settings import Endpoint, Settings
+
+WEEK = 604_800
+
+
+@pytest.fixture
+def duties():
+    return Duties()
+
+
+@pytest.fixture
+def broker():
+    made = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime())
+    made.topics.create("t", 1, {})
+    return made
+
+
+def test_each_duty_is_done_once_for_each_of_its_intervals(duties):
+    done = []
+    duties.add("often", 10, lambda now_ms: done.append(("often", now_ms)), 0)
+    duties.add("seldom", 25, lambda now_ms: done.append(("seldom", now_ms)), 0)
+
+    for now_ms in (9, 10, 19, 20, 25, 30):
+        duties.run(now_ms)
+
+    assert done == [("often", 10), ("often", 20), ("seldom", 25), ("often", 30)]
+
+
+def test_a_duty_that_was_missed_for_long_is_done_once(duties):
+    done = []
+    duties.add("often", 10, done.append, 0)
+
+    duties.run(1000)
+    duties.run(1001)
+
+    assert done == [1000]
+
+
+def test_one_that_fails_keeps_no_other_from_being_done_and_comes_again(duties, caplog):
+    done = []
+    duties.add("failing", 10, lambda _: 1 // 0, 0)
+    duties.add("other", 10, done.append, 0)
+
+    duties.run(10)
+    duties.run(20)
+
+    assert done == [10, 20]
+    assert [record.message for record in caplog.records] == ["failing failed; the next attempt comes in 10 ms"] * 2
+
+
+def test_who_waits_is_told_how_long(duties):
+    assert duties.wait_ms(0) > 0
+    duties.add("seldom", 25, lambda _: None, 0)
+    duties.add("often", 10, lambda _: None, 0)
+
+    assert [duties.wait_ms(now_ms) for now_ms in (0, 7, 10, 99)] == [10, 3, 0, 0]
+
+
+def test_late_transactions_are_looked_for_every_ten_seconds(broker):
+    """COR-15: the default of transaction.abort.timed.out.transaction.cleanup.interval.ms."""
+    producer = broker.coordinator.initialise("x", 1000, None, broker.now_ms())
+    broker.coordinator.add_partitions("x", producer, broker.topics.logs(), broker.now_ms())
+
+    broker.jump(5)
+    broker.sweep()
+    assert broker.coordinator.describe("x").state is TransactionState.ONGOING
+    broker.jump(5)
+    broker.sweep()
+
+    assert broker.coordinator.describe("x").state is TransactionState.COMPLETE_ABORT
+
+
+def test_an_id_is_forgotten_after_a_week_and_stays_forgotten_after_a_restart(broker):
+    """COR-16: the defaults of transactional.id.expiration.ms and of the interval in which that is looked for."""
+    broker.coordinator.initialise("x", 1000, None, broker.now_ms())
+    broker.jump(WEEK - 60)
+    broker.sweep()
+    assert broker.coordinator.describe("x") is not None
+    broker.jump(3600)
+    broker.sweep()
+
+    assert broker.coordinator.describe("x") is None
+    broker.restart()
+    assert broker.coordinator.describe("x") is None
+
+
+def test_an_open_transaction_never_expires_but_by_its_timeout(broker):
+    """COR-16, F17: its producer is known as long as it is open."""
+    producer = broker.coordinator.initialise("x", 900_000, None, broker.now_ms())
+    broker.coordinator.add_partitions("x", producer, broker.topics.logs(), broker.now_ms())
+    broker.jump(800)
+    broker.sweep()
+
+    assert broker.coordinator.describe("x").producer == producer
+    assert broker.coordinator.end_bumping("x", producer, Outcome.COMMIT, broker.now_ms()).epoch == producer.epoch + 1
