@@ -15,6 +15,18 @@ def test_it(eos, faults, tmp_path):
     run = eos.run("file", {"file": tmp_path / "orders.txt", "batch.size": 10})
     eos.assert_exactly_once(run, expected=ORDERS)
 """
+SLOW = """
+ORDERS = [f"order {number}" for number in range(30)]
+
+def test_it(eos, faults, tmp_path):
+    (tmp_path / "orders.txt").write_text("\\n".join(ORDERS) + "\\n")
+    faults.add("delay", request="KIND", nth=NTH, seconds=61.0)
+    run = eos.starting("file", {"file": tmp_path / "orders.txt", "batch.size": 10})
+    run.group.put(run.name, run.properties)
+    run.group.until(lambda: run.group.history.records >= len(ORDERS), "30 committed records")
+    run.group.stop()
+    eos.assert_exactly_once(run, expected=ORDERS)
+"""
 POINTS = ["before-prepare", "after-prepare", "before-marker", "after-marker", "before-complete", "after-complete"]
 
 
@@ -40,6 +52,23 @@ def test_faults_strike_under_a_real_clock_too(pytester):
     done = outcome(pytester, "faults.add('lose', request='EndTxn', nth=5)", "--eos-clock=real")
 
     done.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("kind", "nth"), [("Produce", 7), ("EndTxn", 5), ("AddPartitionsToTxn", 6)])
+def test_a_broker_that_takes_a_minute_for_an_answer_adds_nothing_and_takes_nothing(pytester, kind, nth):
+    """F27, in virtual time: what is late takes effect after its sender gave up."""
+    pytester.makepyfile(SLOW.replace("KIND", kind).replace("NTH", str(nth)))
+    done = pytester.runpytest("-q", "-p", "no:cacheprovider")
+
+    done.assert_outcomes(passed=1)
+
+
+def test_without_a_broker_of_the_tests_own_there_are_no_faults(pytester):
+    """Hostile row 39."""
+    done = outcome(pytester, "faults.add('lose', request='EndTxn')", "--eos-bootstrap-servers=127.0.0.1:1")
+
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*faults need an embedded broker that the test itself serves*"])
 
 
 @pytest.mark.parametrize("point", POINTS)

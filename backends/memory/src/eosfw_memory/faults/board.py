@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.errors import ConfigError, Problem
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw.waiting import Runtime
+from eosfw.waiting import Runtime, Spawned
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer, Deferred, SeveredError
 from eosfw_memory.faults import points
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _NOBODY = Scene("")
+_STOP_SECONDS = 10.0
 
 
 class StoppedError(Exception):
@@ -119,6 +120,7 @@ class Faults:
         self._level = logging.INFO
         self._faults: tuple[Fault, ...] = ()
         self._closed = runtime.event()
+        self._later: list[Spawned] = []
         self._scene = _NOBODY
         self._up_at = 0.0
         self._jumped = False
@@ -164,6 +166,8 @@ class Faults:
     def close(self) -> None:
         """Wait for nothing any more: what is under way never arrives, what did not strike will not."""
         self._closed.set()
+        for waiting in self._later:
+            waiting.join(_STOP_SECONDS)
         for fault in self.unfired():
             _LOG.log(self._level, "%s", fault)
 
@@ -227,7 +231,8 @@ class Faults:
             if not self._closed.wait(seconds):
                 action()
 
-        self._runtime.spawn("eosfw-fault", wait)
+        self._later = [one for one in self._later if one.is_alive()]
+        self._later.append(self._runtime.spawn("eosfw-fault", wait))
 
     def act(self, run: Callable[[], None]) -> None:
         """Do something at a moment of nobody's asking, as if it were a request."""

@@ -1,0 +1,72 @@
+"""What arrives late, after its sender gave up, changes nothing for whoever goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import EosfwError, IndefiniteOutcomeError
+from eosfw_memory.faults import Delay
+from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, record
+
+SOON = 0.2
+
+
+def begun(lab, producer, topic, value):
+    producer.begin_transaction()
+    producer.send(record(topic, value))
+    producer.flush(WAIT)
+    return producer
+
+
+def test_a_commit_that_arrives_during_the_next_transaction_ends_neither(lab, hasty, faults):
+    """F6, design decision 7: whoever does not know how a commit ended takes a new epoch, which the late one lacks."""
+    topic = lab.topic()
+    lost = begun(hasty, hasty.producer("mover"), topic, b"1")
+    held = faults.add(Delay("EndTxn"))
+    with pytest.raises(IndefiniteOutcomeError):
+        lost.commit_transaction(SOON)
+    next_one = begun(lab, lab.producer("mover"), topic, b"2")
+
+    held.release()
+
+    assert lab.visible(topic) == []
+    assert len(lab.admin.open_transactions([])) <= 1
+    next_one.commit_transaction(WAIT)
+    assert lab.values(topic) == [b"2"]
+
+
+def test_a_record_that_arrives_after_its_transaction_was_aborted_is_refused_and_holds_nobody_up(lab, hasty, faults):
+    """F7, A16: it would hang for ever."""
+    topic = lab.topic()
+    lost = hasty.producer("mover")
+    lost.begin_transaction()
+    held = faults.add(Delay("Produce"))
+    lost.send(record(topic, b"late"))
+    with pytest.raises(EosfwError):
+        lost.flush(SOON)
+    lab.producer("mover")
+    before = lab.end(topic, UNCOMMITTED)
+
+    held.release()
+
+    assert held.fired
+    assert lab.end(topic, UNCOMMITTED) == before
+    lab.write(topic, b"after")
+    assert lab.values(topic) == [b"after"]
+
+
+def test_a_late_take_over_fences_whoever_came_before_it_and_no_more(lab, hasty, faults):
+    """F5, COR-03: an initialisation nobody waits for any more is still one; its loser starts again and wins."""
+    topic = lab.topic()
+    held = faults.add(Delay("InitProducerId", transactional_id="mover"))
+    with pytest.raises(EosfwError):
+        hasty.backend.producer("mover").init_transactions(SOON)
+    current = begun(lab, lab.producer("mover"), topic, b"1")
+
+    held.release()
+
+    with pytest.raises(EosfwError):
+        current.commit_transaction(WAIT)
+    heir = begun(lab, lab.producer("mover"), topic, b"2")
+    heir.commit_transaction(WAIT)
+    assert lab.values(topic) == [b"2"]
