@@ -18,6 +18,10 @@ from eosfw_memory.deferred import Answer
 from eosfw_memory.topics import Topic
 
 
+_BY_ID_VERSION = 12
+"""Requests have room for ids from 10 on, answers without a name only from here on."""
+
+
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with what the client asked about."""
     everything = request.topics is None or (context.version == 0 and not request.topics)
@@ -25,7 +29,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     topics = (
         [_described(topic) for topic in broker.topics]
         if everything
-        else [_asked(broker, wanted, may_create=may_create) for wanted in request.topics]
+        else [_asked(broker, wanted, context.version, may_create=may_create) for wanted in request.topics]
     )
     return {
         "brokers": [{"node_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port, "rack": None}],
@@ -35,8 +39,10 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     }
 
 
-def _asked(broker: Broker, wanted: Any, *, may_create: bool) -> Answer:
+def _asked(broker: Broker, wanted: Any, version: int, *, may_create: bool) -> Answer:
     topic_id = getattr(wanted, "topic_id", None)
+    if wanted.name is None and version < _BY_ID_VERSION:
+        return _refused("", topic_id, Code.INVALID_REQUEST)
     if wanted.name is None:
         found = broker.topics.by_id(topic_id) if topic_id is not None else None
         return _described(found) if found else _refused(None, topic_id, Code.UNKNOWN_TOPIC_ID)
