@@ -37,7 +37,7 @@ class Copier:
                 "isolation.level": "read_committed",
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
-                "session.timeout.ms": 10_000,
+                "session.timeout.ms": 45_000,
             }
         )
         self._producer = Producer({**servers, "transactional.id": options.transactional_id})
@@ -51,6 +51,9 @@ class Copier:
         self._consumer.subscribe([self._options.input])
         while not self._stopping:
             messages = self._consumer.consume(self._options.size, IDLE)
+            wrong = [message.error() for message in messages if message.error() is not None]
+            if any(error.fatal() for error in wrong):
+                raise KafkaException(wrong[0])  # another one has taken its name, say: only a new start helps
             good = [message for message in messages if message.error() is None]
             if good:
                 self._copy(good)
