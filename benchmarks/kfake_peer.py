@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from eosfw_confluent.fencer import ConfluentFencer
 from memory_client import RUNTIME, Way, one_record_us, records_per_second, ways
 
 from eosfw_confluent.backend import ConfluentBackend
@@ -43,7 +42,7 @@ def kfake(program: Path) -> Iterator[Way]:
         assert process.stdout is not None
         backend = ConfluentBackend.connect({"bootstrap.servers": process.stdout.readline().strip()}, RUNTIME)
         try:
-            yield Way(backend, ConfluentFencer.connect(backend, {}, RUNTIME))
+            yield Way(backend)
         finally:
             backend.close()
             process.communicate()

@@ -15,11 +15,9 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eosfw_confluent.fencer import ConfluentFencer
-from eosfw_memory.client.fencer import MemoryFencer
-
+from eosfw.fenced import FenceProducersOptions
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Backend, Fencer, IsolationLevel, NewTopic, TransactionalProducer
+from eosfw.protocols import Backend, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from eosfw.waiting import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
@@ -34,10 +32,9 @@ GOALS = {"records_per_second": 1_500_000, "one_record_us": 142, "fence_us": 10, 
 
 @dataclass(frozen=True)
 class Way:
-    """One client, with its fencer."""
+    """One client."""
 
     backend: Backend
-    fencer: Fencer
 
     def topic(self) -> str:
         name = f"bench-{uuid.uuid4().hex[:8]}"
@@ -56,9 +53,9 @@ def ways(servers: str) -> dict[str, Way]:
     socket = MemoryBackend.connect({**given, "eosfw.transport": "socket"}, RUNTIME)
     confluent = ConfluentBackend.connect(given, RUNTIME)
     return {
-        "direct": Way(direct, MemoryFencer.connect(direct, {}, RUNTIME)),
-        "socket": Way(socket, MemoryFencer.connect(socket, {}, RUNTIME)),
-        "confluent": Way(confluent, ConfluentFencer.connect(confluent, {}, RUNTIME)),
+        "direct": Way(direct),
+        "socket": Way(socket),
+        "confluent": Way(confluent),
     }
 
 
@@ -114,10 +111,10 @@ def fence_us(way: Way, victims: int) -> float:
         made.begin_transaction()
         made.send(ProducerRecord(topic, VALUE, partition=0))
         made.flush(WAIT)
+    admin = way.backend.admin()
     began = time.perf_counter()
-    outcomes = way.fencer.fence(names, WAIT)
+    admin.fence_producers(names, FenceProducersOptions(WAIT)).all().result(WAIT)
     spent = time.perf_counter() - began
-    assert not any(outcomes.values())
     opener.close()
     return spent * 1e6 / victims
 
