@@ -1,6 +1,7 @@
 """Measure shutting out holders with open transactions (goal 7): each by direct calls, fifty at a real Kafka.
 
-`--bootstrap-servers` names the Kafka. Direct calls are also counted in processor time, that of the whole process. Prints one JSON object.
+`--bootstrap-servers` names the Kafka. Direct calls are also counted in processor time, that of the whole
+process. Prints one JSON object.
 """
 
 from __future__ import annotations
