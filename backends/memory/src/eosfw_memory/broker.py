@@ -41,6 +41,8 @@ _PASSED_OVER = frozenset(
     {Code.UNKNOWN_TOPIC_OR_PARTITION, Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED}
 )
 LEADER_EPOCH = 0
+_INTERNAL = {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
+"""Kafka's defaults for the broker's own topics."""
 _GROUP_TICK_MS = 250
 """How exactly sessions of group members end."""
 _OFFSETS_CHECK_MS = 600_000
@@ -238,14 +240,14 @@ class Broker:
         """The topic of the transaction log, made when first needed."""
         partitions = self.settings.transaction_log_partitions
         return self.topics.by_name(TRANSACTION_LOG) or self.topics.create(
-            TRANSACTION_LOG, partitions, {"cleanup.policy": "compact", "compression.type": "uncompressed"}
+            TRANSACTION_LOG, partitions, {**_INTERNAL, "compression.type": "uncompressed"}
         )
 
     def group_log(self) -> Topic:
         """The topic of consumer groups with their offsets, made when first needed."""
         partitions = self.settings.offsets_topic_partitions
         return self.topics.by_name(GROUP_LOG) or self.topics.create(
-            GROUP_LOG, partitions, {"cleanup.policy": "compact", "compression.type": "producer"}
+            GROUP_LOG, partitions, {**_INTERNAL, "compression.type": "producer"}
         )
 
     def _partitions(self, name: str, wanted: int) -> int:
