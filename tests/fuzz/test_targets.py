@@ -14,7 +14,7 @@ SEED = int(os.environ.get("EOS_FUZZ_SEED", "1"))
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_bytes_lead_to_an_error_that_nobody_raised_on_purpose(name):
-    """Issue 5, "Bad input": fuzz targets with a corpus, what once failed among it."""
+    """Hostile input, wire and disk: each target with its corpus, what once failed among it."""
     samples = corpus(name)
     assert samples
 
