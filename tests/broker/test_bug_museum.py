@@ -276,6 +276,7 @@ def test_librdkafka_4849_an_end_before_the_first_partition_is_answered_as_kafka_
         assert desk.end(producer, ABORT) is Code.INVALID_TXN_STATE
     else:
         assert desk.end_bumping(producer, ABORT) == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
+        desk.finish()
         assert desk.add(producer) is Code.PRODUCER_FENCED
 
 

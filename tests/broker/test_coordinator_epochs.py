@@ -40,10 +40,6 @@ def after(epoch: int) -> ProducerIdAndEpoch:
         ("Empty", COMMIT, FENCED, STATE),
         ("Ongoing", ABORT, FENCED, after(6)),
         ("Ongoing", COMMIT, FENCED, after(6)),
-        ("PrepareCommit", ABORT, STATE, FENCED),
-        ("PrepareCommit", COMMIT, Code.CONCURRENT_TRANSACTIONS, FENCED),
-        ("PrepareAbort", ABORT, Code.CONCURRENT_TRANSACTIONS, FENCED),
-        ("PrepareAbort", COMMIT, STATE, FENCED),
         ("CompleteCommit", ABORT, STATE, after(6)),
         ("CompleteCommit", COMMIT, after(5), STATE),
         ("CompleteAbort", ABORT, after(5), after(6)),
@@ -57,6 +53,14 @@ def test_the_answer_hangs_on_the_state_the_wish_and_the_epoch(state, outcome, re
     for stranger in (3, 6):
         assert at(state).end_bumping(after(stranger), outcome) is FENCED
     assert at(state).end_bumping(ProducerIdAndEpoch(999, 5), outcome) is Code.INVALID_PRODUCER_ID_MAPPING
+
+
+@pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort"])
+@pytest.mark.parametrize("outcome", [COMMIT, ABORT])
+def test_while_markers_are_under_way_everybody_comes_again(state, outcome):
+    """COR-08: only then does Kafka look who asks."""
+    for epoch in (3, 4, 5, 6):
+        assert at(state).end_bumping(after(epoch), outcome) is Code.CONCURRENT_TRANSACTIONS
 
 
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
@@ -162,7 +166,7 @@ def test_a_holder_whose_transaction_timed_out_learns_it_from_a_commit_and_may_go
     desk.add(producer)
     desk.now_ms += 1001
     assert desk.coordinator.sweep(desk.now_ms) == ["t"]
-    assert desk.end_bumping(producer, COMMIT) is STATE
+    assert desk.end_bumping(producer, COMMIT) is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 
     assert desk.end_bumping(producer, COMMIT) is STATE

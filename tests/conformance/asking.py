@@ -11,7 +11,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from .calls import NOBODY, Caller, Told
 from .cells import REQUESTS, Cell, bearer
 from .exhausting import Exhaust
-from .states import DRIVERS, LAST, STRANGER, TIMED, Place
+from .states import DRIVERS, LAST, STRANGER, STUCK, TIMED, Place
 
 _ANOTHER = "another"
 _COORDINATORS = 30
@@ -57,12 +57,13 @@ def _place(topic: str, number: int, cells: int, others: Sequence[int]) -> Place:
 def _asked(caller: Caller, cell: Cell, place: Place, held: ProducerIdAndEpoch) -> str:
     if cell.state in TIMED:
         caller.settled(place.name, unless="Ongoing")
-    before, current = caller.settled(place.name)
+    look = caller.describe if cell.state in STUCK else caller.settled
+    before, current = look(place.name)
     if not before:
         current = STRANGER
     who = bearer(cell.relation, current, held)
     told = REQUESTS[cell.request](caller, place, who)
-    state, after = caller.settled(place.name)
+    state, after = look(place.name)
     return "; ".join((_said(told, current), _holds(state, after, current), *_wrote(caller, place, current)))
 
 

@@ -12,6 +12,7 @@ from .calls import Caller
 
 WRITTEN = 7
 """Batches of one record that every open transaction has in its first partition: more than are remembered."""
+_NEWER = 9
 SHORT = 1.0
 """Seconds after which a transaction is to time out."""
 STRANGER = ProducerIdAndEpoch(987_654, 0)
@@ -133,6 +134,19 @@ def last_fenced(caller: Caller, place: Place) -> ProducerIdAndEpoch:
     return producer
 
 
+def stuck(version: int, *, commit: bool) -> Driver:
+    """Decided, but the partition refuses the marker: somebody has ended the transaction there under a newer epoch."""
+
+    def drive(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+        producer = (ongoing_old if version == 1 else ongoing)(caller, place)
+        newer = ProducerIdAndEpoch(producer.producer_id, producer.epoch + _NEWER)
+        done_code(caller.mark(newer, place.touched, 0).code)
+        done_code(caller.end(place.name, producer, 3 + version, commit=commit).code)
+        return producer
+
+    return drive
+
+
 DRIVERS: Mapping[str, Driver] = {
     "unknown": unknown,
     "Empty": empty,
@@ -148,6 +162,10 @@ DRIVERS: Mapping[str, Driver] = {
     "CompleteAbort by timeout 1": timed_out_old,
     "CompleteAbort by fencing": fenced,
     "Empty after fencing": replaced,
+    "PrepareCommit 1": stuck(1, commit=True),
+    "PrepareCommit 2": stuck(2, commit=True),
+    "PrepareAbort 1": stuck(1, commit=False),
+    "PrepareAbort 2": stuck(2, commit=False),
     "Empty, last epoch": last,
     "Ongoing 2, last epoch": last_ongoing,
     "CompleteCommit 2, rotated": last_rotated,
@@ -157,6 +175,8 @@ DRIVERS: Mapping[str, Driver] = {
 TIMED = frozenset({"CompleteAbort by timeout", "CompleteAbort by timeout 1"})
 LAST = frozenset(name for name in DRIVERS if "last epoch" in name or "rotated" in name)
 """States that need some 32,000 requests to get to."""
+STUCK = frozenset(name for name in DRIVERS if name.startswith("Prepare"))
+"""States that last only because no marker can be written."""
 OF_THE_BROKER = TIMED | {"CompleteAbort by fencing", "Empty after fencing"}
 """States that the broker's own version of transactions makes different."""
 

@@ -36,10 +36,6 @@ from eosfw_memory.transaction_log import TopicTransactionLog
 _LOG = logging.getLogger(__name__)
 NODE_ID = 1
 COORDINATOR_EPOCH = 0
-_PASSED_OVER = frozenset(
-    # The partition was deleted, or somebody ended the transaction there by hand, under a newer epoch.
-    {Code.UNKNOWN_TOPIC_OR_PARTITION, Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED}
-)
 LEADER_EPOCH = 0
 _INTERNAL = {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
 """Kafka's defaults for the broker's own topics."""
@@ -313,7 +309,7 @@ class Broker:
                 self.faults.reach(points.before("marker"), producer=producer, topic=where.topic)
             self.write_marker(where, producer, outcome, COORDINATOR_EPOCH)
         except KafkaError as refused:
-            if refused.code not in _PASSED_OVER:
+            if refused.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
                 raise
         if armed:
             self.faults.reach(points.after("marker"), producer=producer, topic=where.topic)

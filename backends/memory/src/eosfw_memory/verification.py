@@ -15,13 +15,6 @@ _ABORTABLE_VERSION = 11
 _ABORTABLE_OFFSETS_VERSION, _ADDING_OFFSETS_VERSION = 4, 5
 """The same of TxnOffsetCommit; then from which one on it adds its partition to the transaction by itself."""
 
-_ANSWERS = {
-    # A partition speaks of epochs, only the coordinator of fencing.
-    Code.PRODUCER_FENCED: Code.INVALID_PRODUCER_EPOCH,
-    # Markers are under way: retriable, and not worth a code of its own to old clients.
-    Code.CONCURRENT_TRANSACTIONS: Code.NOT_ENOUGH_REPLICAS,
-}
-
 
 def verify_write(
     coordinator: TransactionCoordinator,
@@ -35,6 +28,8 @@ def verify_write(
     code = coordinator.verify(transactional_id, producer, (where,))[where]
     if code is Code.TRANSACTION_ABORTABLE and version < _ABORTABLE_VERSION:
         code = Code.INVALID_TXN_STATE
+    if code is Code.CONCURRENT_TRANSACTIONS:
+        code = Code.NOT_ENOUGH_REPLICAS  # markers are under way: retriable, in words of old clients
     if code is not Code.NONE:
         raise _refusal(code, where, transactional_id)
 
@@ -80,6 +75,8 @@ def verify_offsets(
 
 
 def _refusal(code: Code, where: TopicPartition, transactional_id: str) -> KafkaError:
+    # A partition speaks of epochs, only the coordinator of fencing.
     return KafkaError(
-        _ANSWERS.get(code, code), f"{where} is not part of an ongoing transaction of {transactional_id!r}"
+        Code.INVALID_PRODUCER_EPOCH if code is Code.PRODUCER_FENCED else code,
+        f"{where} is not part of an ongoing transaction of {transactional_id!r}",
     )

@@ -35,9 +35,11 @@ _END_ANSWERS: dict[tuple[TransactionState, Outcome], Code] = {
     (_S.COMPLETE_COMMIT, Outcome.COMMIT): Code.NONE,
     (_S.COMPLETE_ABORT, Outcome.ABORT): Code.NONE,
     (_S.PREPARE_COMMIT, Outcome.COMMIT): Code.CONCURRENT_TRANSACTIONS,
+    (_S.PREPARE_COMMIT, Outcome.ABORT): Code.CONCURRENT_TRANSACTIONS,
+    (_S.PREPARE_ABORT, Outcome.COMMIT): Code.CONCURRENT_TRANSACTIONS,
     (_S.PREPARE_ABORT, Outcome.ABORT): Code.CONCURRENT_TRANSACTIONS,
 }
-"""COR-08: the end was asked for before; every other end of a transaction that is not ongoing is InvalidTxnState."""
+"""COR-08: the end was asked for before, or markers are under way; every other end of a transaction that is not ongoing is InvalidTxnState."""
 
 
 class _Claim(Enum):
@@ -57,15 +59,11 @@ _BUMPING_ENDS: dict[tuple[TransactionState, Outcome, _Claim], Code | Transaction
     (_S.COMPLETE_ABORT, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
     (_S.COMPLETE_COMMIT, Outcome.COMMIT, _Claim.REPEATED): Code.NONE,
     (_S.COMPLETE_ABORT, Outcome.ABORT, _Claim.REPEATED): Code.NONE,
-    (_S.PREPARE_COMMIT, Outcome.COMMIT, _Claim.REPEATED): Code.CONCURRENT_TRANSACTIONS,
-    (_S.PREPARE_ABORT, Outcome.ABORT, _Claim.REPEATED): Code.CONCURRENT_TRANSACTIONS,
 }
 """COR-08 for ends that raise the epoch; whatever else a permitted claim asks for is InvalidTxnState."""
 _CLAIMS: dict[TransactionState, frozenset[_Claim]] = {
     _S.EMPTY: frozenset({_Claim.HOLDER}),
     _S.ONGOING: frozenset({_Claim.HOLDER}),
-    _S.PREPARE_COMMIT: frozenset({_Claim.REPEATED}),
-    _S.PREPARE_ABORT: frozenset({_Claim.REPEATED}),
     _S.COMPLETE_COMMIT: frozenset(_Claim),
     _S.COMPLETE_ABORT: frozenset(_Claim),
 }
@@ -83,10 +81,10 @@ def initialise(
     fresh_producer_id: Callable[[], int],
 ) -> Decision:
     """Take over a transactional id (COR-02 to 05); PrepareEpochFence next means: abort, come again."""
-    if expected is not None and not _may_continue(known, expected):
-        return Code.PRODUCER_FENCED
     if known.state in _PREPARING:
         return Code.CONCURRENT_TRANSACTIONS
+    if expected is not None and not _may_continue(known, expected):
+        return Code.PRODUCER_FENCED
     if known.state is _S.ONGOING:
         return known.moved(_S.PREPARE_EPOCH_FENCE)
     if known.exhausted:
@@ -143,6 +141,8 @@ def add_partitions(
     client_version: int = OLD_CLIENT,
 ) -> Decision:
     """Let a transaction touch more partitions, starting it if need be (COR-06)."""
+    if known is not None and known.state in _PREPARING:
+        return Code.CONCURRENT_TRANSACTIONS
     code = _stranger(known, producer)
     if known is None or code is not Code.NONE:
         return code
@@ -178,6 +178,8 @@ def end_bumping(
     fresh_producer_id: Callable[[], int],
 ) -> Decision:
     """Decide a transaction as its holder wishes, who goes on with the next epoch (KIP-890)."""
+    if known is not None and known.state in _PREPARING:
+        return Code.CONCURRENT_TRANSACTIONS
     if known is None or (known.producer_id != producer.producer_id and not _repeats_rotation(known, producer)):
         return Code.INVALID_PRODUCER_ID_MAPPING
     claim = _claim(known, producer)

@@ -22,6 +22,8 @@ from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, Transa
 
 _LOG = logging.getLogger(__name__)
 _AT_REST = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
+_OVERTAKEN = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED})
+"""Somebody has ended the transaction by hand, under a newer epoch: as in Kafka it waits until the log is read anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,8 @@ class TransactionCoordinator:
             try:
                 self._complete(name, self._known[name], now_ms)
             except KafkaError as why:
-                self._unfinished.append(name)
+                if why.code not in _OVERTAKEN:
+                    self._unfinished.append(name)
                 _LOG.warning("the transaction of %r is decided but cannot be completed yet: %s", name, why)
 
     def sweep(self, now_ms: int) -> list[str]:

@@ -303,6 +303,10 @@ class PartitionLog:
         state = self._producers.known().get(producer_id)
         return state is not None and state.first_offset != NOT_OPEN and state.epoch == epoch
 
+    def check_epoch(self, producer_id: int, epoch: int) -> None:
+        """Raise InvalidProducerEpochError when a newer holder of the producer id has written here (BRK-01)."""
+        self._producers.check_epoch(producer_id, epoch)
+
     def late_transactions(self, before_ms: int) -> list[UndecidedTransaction]:
         """The open ones of which nothing was heard since (BRK-10)."""
         return [each for each in self.open_transactions() if each.last_timestamp < before_ms]

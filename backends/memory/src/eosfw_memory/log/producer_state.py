@@ -133,6 +133,12 @@ class ProducerStates:
             del self._states[producer_id]
         return old
 
+    def check_epoch(self, producer_id: int, epoch: int) -> None:
+        """Raise when a newer holder of the producer id has written (BRK-01)."""
+        state = self._states.get(producer_id)
+        if state is not None:
+            _check_epoch(state, producer_id, epoch)
+
     def check_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int) -> None:
         """Raise when a marker comes from an older producer epoch or an older coordinator (BRK-05)."""
         state = self._states.get(producer.producer_id)

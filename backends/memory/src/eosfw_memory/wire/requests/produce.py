@@ -87,6 +87,7 @@ def _check_transaction(
         raise KafkaError(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id")
     if header.producer_id == NO_PRODUCER_ID or log.has_open(header.producer_id, header.producer_epoch):
         return
+    log.check_epoch(header.producer_id, header.producer_epoch)
     if version < _ADDING_VERSION:
         verify_write(broker.coordinator, transactional_id, log.where, header, version)
     else:
