@@ -17,7 +17,6 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
 from eosfw_memory.topics import Topic
 
-
 _BY_ID_VERSION = 12
 """Requests have room for ids from 10 on, answers without a name only from here on."""
 
