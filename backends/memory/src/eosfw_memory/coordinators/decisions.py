@@ -39,7 +39,7 @@ _END_ANSWERS: dict[tuple[TransactionState, Outcome], Code] = {
     (_S.PREPARE_ABORT, Outcome.COMMIT): Code.CONCURRENT_TRANSACTIONS,
     (_S.PREPARE_ABORT, Outcome.ABORT): Code.CONCURRENT_TRANSACTIONS,
 }
-"""COR-08: the end was asked for before, or markers are under way; every other end of a transaction that is not ongoing is InvalidTxnState."""
+"""COR-08: asked for before, or markers are under way; every other end of what is not ongoing is InvalidTxnState."""
 
 
 class _Claim(Enum):
