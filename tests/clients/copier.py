@@ -57,7 +57,6 @@ class Copier:
             good = [message for message in messages if message.error() is None]
             if good:
                 self._copy(good)
-                time.sleep(self._options.pause)
         self._consumer.close()
 
     def _copy(self, messages: Sequence[Message]) -> None:
@@ -66,9 +65,11 @@ class Copier:
             self._producer.begin_transaction()
             for message in messages:
                 self._producer.produce(self._options.output, message.value(), message.key())
+            time.sleep(self._options.pause)
             positions = self._consumer.position(self._consumer.assignment())
             known = [position for position in positions if position.offset >= 0]
             self._producer.send_offsets_to_transaction(known, self._consumer.consumer_group_metadata(), WAIT)
+            time.sleep(self._options.pause)
             self._producer.commit_transaction(WAIT)
         except KafkaException as why:
             error = why.args[0]
@@ -89,7 +90,7 @@ def main() -> None:
     for name in ("servers", "input", "output", "group", "transactional-id"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--size", type=int, required=True, help="records a transaction")
-    parser.add_argument("--pause", type=float, default=0.0, help="seconds between transactions, to be caught at work")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds before each end of a transaction, twice")
     copier = Copier(parser.parse_args())
     signal.signal(signal.SIGTERM, copier.stop)
     copier.run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -25,10 +26,10 @@ from .copying import (
 from .reading import LiveReader
 from .serving import ServedBroker
 
-BLOWS = {"clients": 6, "broker": 3}
+BLOWS = {"clients": 6, "broker": 3, "both": 3}
 """How often; a broker takes a second or two to come back."""
-PAUSE = 0.02
-"""Between the transactions of one copier: without it, all would be copied before the third blow."""
+PAUSE = 0.01
+"""Within each transaction, before and after its offsets are sent: there it shall be hit."""
 
 
 @pytest.fixture
@@ -55,6 +56,7 @@ def copy(
         for point in points(chance, blows):
             wait_until(reader, team, point)
             assert reader.count < MESSAGES, "the copiers were done before the blow"
+            time.sleep(chance.uniform(0, 3 * PAUSE))  # anywhere in a transaction, not where the reader saw one end
             strike(chance)
         wait_until(reader, team, MESSAGES)
         return copied(reader, broker.address, partitions)
@@ -73,16 +75,16 @@ def _merged(partitions: list[list[bytes]]) -> list[bytes]:
 
 @pytest.mark.parametrize("partitions", [1, 3], ids=["ordered", "unordered"])
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "hard"])
-@pytest.mark.parametrize("who", ["clients", "broker"])
+@pytest.mark.parametrize("who", ["clients", "broker", "both"])
 def test_each_record_is_copied_once_whoever_ends(broker, dealt, tmp_path, partitions, clean, who):
     """GRP-01, GRP-02, COR-14: one partition keeps its order; several lose, repeat nothing; live, at the end."""
     team = Team(confluent_copier(broker.address, tmp_path, PAUSE * partitions), partitions)
 
     def strike(chance: random.Random) -> None:
-        if who == "clients":
-            team.bounce(chance.randrange(partitions), clean=clean)
-        else:
+        if who != "clients":
             broker.bounce(clean=clean)
+        if who != "broker":
+            team.bounce(chance.randrange(partitions), clean=clean)
 
     seen = copy(broker, team, partitions, BLOWS[who], strike)
 
