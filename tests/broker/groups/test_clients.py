@@ -83,6 +83,9 @@ class KafkaPython:
             heartbeat_interval_ms=TIMES["heartbeat.interval.ms"],
             **more,
         )
+        # kafka-python joins before it knows the topic, then joins again; a poll that ends within that second join
+        # forgets it (3.0.12): no partitions, no heartbeats. Who knows the topic before the first poll joins once.
+        assert self.client.partitions_for_topic(topic) == {0, 1, 2, 3}
         self.seen: list[bytes] = []
 
     def poll(self) -> None:
@@ -139,7 +142,7 @@ def shared(*ones) -> bool:
 def test_consumers_share_the_work_and_take_over_from_who_leaves(consumer, filled):
     """GRP-02: join, sync, heartbeat, leave; each partition has one owner, each record one reader who commits."""
     first = consumer(filled)
-    until(lambda: first.poll() or len(set(first.seen)) == 40)
+    until(lambda: first.poll() or len(first.seen) == 40)
     first.commit()
     second = consumer(filled)
     until(lambda: shared(first, second))
@@ -149,7 +152,7 @@ def test_consumers_share_the_work_and_take_over_from_who_leaves(consumer, filled
     until(lambda: shared(second))
 
     assert second.partitions() == {0, 1, 2, 3}
-    assert sorted(set(first.seen)) == EVERYTHING  # whoever joins again before it commits reads again
+    assert sorted(first.seen) == EVERYTHING
     assert second.seen == []
 
 
@@ -185,7 +188,7 @@ def test_a_reader_in_a_transaction_fences_by_its_generation(cluster, new_topic, 
     stale, read = zombie.client.consumer_group_metadata(), zombie.client.position(zombie.client.assignment())
     zombie.close()
     heir = Confluent(servers, group, filled)
-    until(lambda: heir.poll() or len(set(heir.seen)) == 40)
+    until(lambda: heir.poll() or len(heir.seen) == 40)
 
     with pytest.raises(KafkaException) as refused:
         producer.send_offsets_to_transaction(read, stale, WAIT)
