@@ -20,17 +20,17 @@ WAIT = 20.0
 def test_fencing_and_a_dead_address_print_nothing(embedded: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Ruling on output: stderr is for the user, what kafka-python says goes through a logger."""
     backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
-    backend.admin().create_topics([NewTopic("quiet")])
-    zombie, successor = backend.producer("quiet"), backend.producer("quiet")
+    backend.admin().create_topics([NewTopic("quiet-kafka-python")])
+    zombie, successor = backend.producer("quiet-kafka-python"), backend.producer("quiet-kafka-python")
     zombie.init_transactions(WAIT)
     zombie.begin_transaction()
-    zombie.send(ProducerRecord("quiet", b"v"))
+    zombie.send(ProducerRecord("quiet-kafka-python", b"v"))
     zombie.flush(WAIT)
     successor.init_transactions(WAIT)
     with pytest.raises(ProducerFencedError):
         zombie.commit_transaction(WAIT)
     dead = KafkaPythonBackend.connect({"bootstrap.servers": "127.0.0.1:1"}, ThreadRuntime()).producer(None)
-    dead.send(ProducerRecord("quiet", b"v"))
+    dead.send(ProducerRecord("quiet-kafka-python", b"v"))
     dead.close(timeout=0.5)
     backend.close()
 

@@ -131,7 +131,7 @@ def test_a_process_that_dies_in_its_transaction_leaves_nothing_behind(eos, zombi
 @EVERYWHERE
 def test_a_process_that_outsleeps_its_transaction_starts_anew_and_repeats_nothing(eos, zombies, properties):
     """Ruling 3, COR-15: the coordinator aborted its transaction; still the owner, it runs the whole protocol again."""
-    short = {**properties, "producer.override.transaction.timeout.ms": 1500}
+    short = {**properties, "producer.override.transaction.timeout.ms": 4000}
     process = zombies.process(CONNECTOR, short, at="commit", nth=2).await_frozen()
 
     await_undecided(eos, properties["topic"])
@@ -148,7 +148,7 @@ def test_a_process_that_outsleeps_its_transaction_starts_anew_and_repeats_nothin
 @EVERYWHERE
 def test_a_process_that_outsleeps_its_transaction_and_its_ownership_stops(eos, zombies, properties):
     """Ruling 3: the same, but a successor took over meanwhile; it does not start anew."""
-    short = {**properties, "producer.override.transaction.timeout.ms": 1500}
+    short = {**properties, "producer.override.transaction.timeout.ms": 4000}
     process = zombies.process(CONNECTOR, short, at="send-offsets", nth=2).await_frozen()
 
     await_undecided(eos, properties["topic"])
