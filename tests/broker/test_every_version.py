@@ -68,6 +68,7 @@ def _classes(kind):
 @pytest.mark.parametrize("elements", [0, 1, 2])
 @pytest.mark.parametrize(("key", "version"), VERSIONS)
 def test_it_is_answered_in_its_own_form(broker, key, version, elements):
+    """CMP-01: a client of any age that Kafka 4 serves finds its version."""
     schema = load_request_schema(key, version)
     out = BytesIO()
     header = schema.__header_schema__

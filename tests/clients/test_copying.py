@@ -77,7 +77,7 @@ def _merged(partitions: list[list[bytes]]) -> list[bytes]:
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "hard"])
 @pytest.mark.parametrize("who", ["clients", "broker", "both"])
 def test_each_record_is_copied_once_whoever_ends(broker, dealt, tmp_path, partitions, clean, who):
-    """GRP-01, GRP-02, COR-14: one partition keeps its order; several lose, repeat nothing; live, at the end."""
+    """GRP-01, GRP-02, COR-14, CMP-01: one partition keeps its order; several lose, repeat nothing; live, at the end."""
     team = Team(confluent_copier(broker.address, tmp_path, PAUSE * partitions), partitions)
 
     def strike(chance: random.Random) -> None:

@@ -42,7 +42,7 @@ def test_a_connectors_override_beats_the_workers_property() -> None:
     ("name", "text"), [("transactional.id", "mine"), ("enable.idempotence", "false"), ("enable.idempotence", "TRUE")]
 )
 def test_an_enforced_property_is_replaced_with_one_warning(name: str, text: str) -> None:
-    """CFG-07: the comparison is case-sensitive, as Kafka's is."""
+    """CFG-07, PRD-10: the comparison is case-sensitive, as Kafka's is."""
     settled = task_producer(
         worker(**{f"producer.{name}": "other"}), connector(**{f"producer.override.{name}": text}), TID
     )
@@ -104,7 +104,7 @@ def test_admin_overrides_lose_their_prefix() -> None:
 def test_a_transaction_gets_twice_its_interval(
     properties: dict[str, str], broker_max: float | None, seconds: float
 ) -> None:
-    """Ruling 4."""
+    """PRD-10, ruling 4: a minute, unless the interval wants more or the broker allows less."""
     settled = task_producer(worker(), connector(**properties), TID, broker_max)
 
     assert settled.transaction_timeout == seconds
@@ -126,7 +126,7 @@ def told(on: Config, by: Config | None = None) -> str:
 
 @pytest.mark.parametrize("text", ["1", "0", "ALL"])
 def test_weaker_acks_are_an_error(text: str) -> None:
-    """Ruling 10."""
+    """PRD-10, ruling 10."""
     assert f"producer.override.acks={text}" in told(worker(), connector(**{"producer.override.acks": text}))
     assert f"producer.acks={text}" in told(worker(**{"producer.acks": text}))
 
@@ -138,14 +138,14 @@ def test_acks_of_all_is_no_error(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["6", "0", "x"])
 def test_more_in_flight_than_idempotence_orders_is_an_error(text: str) -> None:
-    """Ruling 10."""
+    """PRD-10, ruling 10."""
     name = "producer.override.max.in.flight.requests.per.connection"
 
     assert f"{name}={text}" in told(worker(), connector(**{name: text}))
 
 
 def test_a_timeout_not_above_its_interval_names_both_keys() -> None:
-    """Ruling 4."""
+    """PRD-10, ruling 4."""
     by = connector(
         **{
             "transaction.boundary": "interval",
@@ -160,6 +160,7 @@ def test_a_timeout_not_above_its_interval_names_both_keys() -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "2147483648", "10s", "NaN", "1e9"])
 def test_an_impossible_transaction_timeout_names_the_range(text: str) -> None:
+    """PRD-10."""
     problem = told(worker(), connector(**{"producer.override.transaction.timeout.ms": text}))
 
     assert f"Invalid value {text}" in problem

@@ -123,3 +123,43 @@ def test_a_topic_that_does_not_exist_is_named(lab: Lab) -> None:
 
     with pytest.raises(UnknownTopicOrPartitionError, match=missing):
         lab.read({TopicPartition(missing, 0): OffsetRange(0, 1)})
+
+
+def test_who_reads_one_partition_or_begins_in_the_middle_sees_a_part_of_a_transaction(lab: Lab) -> None:
+    """CON-03: atomic is what becomes visible, not what somebody chooses to read of it."""
+    topic = lab.topic(partitions=2)
+    producer = lab.open_transaction(topic, b"a", b"b", b"c")
+    producer.send(record(topic, b"elsewhere", partition=1))
+    producer.commit_transaction(WAIT)
+    assert lab.values(topic) == [b"a", b"b", b"c", b"elsewhere"]
+
+    middle = lab.read({TopicPartition(topic, 0): OffsetRange(1, 4)})
+    other = lab.read({TopicPartition(topic, 1): OffsetRange(0, 2)})
+
+    assert [row.value for row in middle] == [b"b", b"c"]
+    assert [row.value for row in other] == [b"elsewhere"]
+
+
+def test_who_begins_in_the_middle_of_an_aborted_transaction_sees_none_of_it(lab: Lab) -> None:
+    """CON-03: its limits never show what was aborted."""
+    topic = lab.topic()
+    producer = lab.open_transaction(topic, b"a", b"b", b"c")
+    producer.abort_transaction(WAIT)
+
+    assert lab.read({TopicPartition(topic, 0): OffsetRange(1, 4)}) == []
+
+
+def test_a_reader_at_read_committed_does_not_lag_behind_an_open_transaction(lab: Lab) -> None:
+    """CON-04: lag counts up to the last stable offset; at read_uncommitted up to the end of the log."""
+    topic = lab.topic()
+    lab.write(topic, b"before")
+    owner = lab.open_transaction(topic, b"open", b"open")
+    position = 1
+
+    assert lab.end(topic, COMMITTED) - position == 0
+    assert lab.end(topic, UNCOMMITTED) - position == 2
+
+    owner.commit_transaction(WAIT)
+    lab.await_end(topic, 4)
+
+    assert lab.end(topic, COMMITTED) - position == 3

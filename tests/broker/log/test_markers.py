@@ -84,7 +84,7 @@ def test_a_marker_of_an_older_producer_epoch_is_refused(log, writer):
 
 
 def test_a_marker_of_an_older_coordinator_is_refused(log, writer):
-    """BRK-05: the coordinator moved, and its old self still tries to end a newer transaction."""
+    """BRK-05, COR-10: the coordinator moved, and its old self still tries to end a newer transaction."""
     writer.send(b"a")
     writer.commit(coordinator_epoch=5)
     writer.send(b"b")

@@ -94,7 +94,7 @@ def test_the_latest_value_of_each_key_stays_at_its_offset(house):
 
 
 def test_nothing_aborted_stays_nor_takes_the_place_of_what_was_committed(house):
-    """An aborted record is no newer value of its key."""
+    """CON-03: an aborted record is no newer value of its key."""
     writer = Keyed(house.log, 1)
     writer.send((b"k", b"good"))
     writer.commit()

@@ -1,0 +1,53 @@
+"""A producer whose id the coordinator has forgotten is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from eosfw.errors import InvalidPidMappingError
+from eosfw.protocols import TransactionalProducer
+from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+from kip98.lab import WAIT, Lab, record
+from kip98.ways import WAYS, Way
+
+JUST_OVER_A_WEEK = 7 * 86_400 + 3_600.0
+"""In seconds: Kafka's `transactional.id.expiration.ms`, with the time until somebody looks."""
+
+
+@pytest.fixture
+def cluster() -> Iterator[EmbeddedCluster]:
+    """A cluster whose clock no other test reads."""
+    cluster = EmbeddedCluster.start({}, ThreadRuntime())
+    yield cluster
+    cluster.close()
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way.cluster == "embedded"], ids=str)
+def test_a_producer_whose_id_was_forgotten_is_finished_and_a_new_one_begins(
+    way: Way, cluster: EmbeddedCluster, runtime: Runtime
+) -> None:
+    """PRD-09, COR-17: fatal, since taking the id up again would let an expired zombie write (KAFKA-18019)."""
+    lab = Lab(way.connect(cluster.bootstrap_servers, runtime), runtime)
+    topic = lab.topic()
+    rested = lab.producer("rested")
+    cluster.broker.jump(JUST_OVER_A_WEEK)
+    cluster.broker.sweep()
+    rested.begin_transaction()
+
+    for _ in range(2):  # an abort would not cure it
+        with pytest.raises(InvalidPidMappingError):
+            _write(rested, topic, b"lost")
+
+    again = lab.producer("rested")
+    again.begin_transaction()
+    _write(again, topic, b"kept")
+    assert lab.values(topic) == [b"kept"]
+    lab.close()
+
+
+def _write(producer: TransactionalProducer, topic: str, value: bytes) -> None:
+    producer.send(record(topic, value))
+    producer.commit_transaction(WAIT)
