@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker
 from eosfw_memory.coordinators.states import Outcome, TransactionState
 from eosfw_memory.duties import Duties
+from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 
 WEEK = 604_800
@@ -103,3 +105,19 @@ def test_an_open_transaction_never_expires_but_by_its_timeout(broker):
 
     assert broker.coordinator.describe("x").producer == producer
     assert broker.coordinator.end_bumping("x", producer, Outcome.COMMIT, broker.now_ms()).epoch == producer.epoch + 1
+
+
+def test_a_transaction_older_than_any_timeout_allows_is_reported_as_hanging(broker, caplog):
+    """BRK-10: transaction.max.timeout.ms and five minutes after its last batch, no sooner."""
+    began = broker.now_ms()
+    batch = encode_batch(None, [b"open"], began, producer=ProducerIdAndEpoch(7, 0), base_sequence=0, transactional=True)
+    broker.topics.logs()[TopicPartition("t", 0)].append(batch, began)
+    hangs = "the transaction of producer 7 hangs"
+
+    broker.jump(15 * 60 + 290)
+    broker.sweep()
+    assert hangs not in caplog.text
+    broker.jump(10 * 60)  # that is how often it is looked for
+    broker.sweep()
+
+    assert hangs in caplog.text

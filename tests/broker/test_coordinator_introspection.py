@@ -89,7 +89,7 @@ def test_a_pattern_that_is_none_and_a_state_that_does_not_exist_are_named(caller
 
 
 def test_a_hanging_transaction_is_found_by_its_writer_and_ended_by_a_marker(caller, run, three):
-    """COR-18, BRK-10: with the writer's ids, and the epoch of the coordinator that wrote there last or 0."""
+    """COR-18: with the writer's ids, and the epoch of the coordinator that wrote there last or 0."""
     where = TopicPartition(run, 0)
     [hanging] = [each for each in caller.writers(where) if each["current_txn_start_offset"] >= 0]
     assert hanging["producer_id"] == three["open"].producer_id
