@@ -72,7 +72,7 @@ def test_each_line_of_a_file_is_committed_once_over_restarts_of_its_task(start, 
 
     with LiveReader(embedded, source.topic) as reader:
         for part in (1, 2, 3):
-            assert reader.wait_for(part * LINES // 4)
+            assert reader.wait_for(part * LINES // 4), worker.program.said()[-3000:]
             worker.restart_task("lines")
             worker.eventually(lambda: worker.running_on("lines"))
         source.grow(100)
