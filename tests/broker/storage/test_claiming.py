@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from eosfw_memory.storage import claiming
 from eosfw_memory.storage.directory import DataDirectory
 
 from .kit import NODE, House, files
+
+NOBODY = 65534
 
 
 def opened(root, **options):
@@ -71,12 +74,28 @@ def test_a_path_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, made, sai
     assert refused.value.exit_code == 3
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_without_the_right_to_write_is_refused(tmp_path):
+@pytest.fixture
+def unprivileged():
+    """Somebody who may not write anywhere: root is refused nothing."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(NOBODY)
+    yield
+    os.seteuid(before)
+
+
+@pytest.fixture
+def foreign_directory():
+    """Of this user, for everybody to look into, for nobody to write to."""
+    with tempfile.TemporaryDirectory() as path:
+        Path(path).chmod(0o555)
+        yield Path(path)
+
+
+def test_a_directory_without_the_right_to_write_is_refused(foreign_directory, unprivileged):
     """Row 27."""
-    tmp_path.chmod(0o500)
     with pytest.raises(ConfigError, match="cannot be written to by this user"):
-        opened(tmp_path)
+        opened(foreign_directory)
 
 
 def test_what_a_refused_right_is_called(tmp_path):
