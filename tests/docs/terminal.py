@@ -17,7 +17,8 @@ HOME = "/home/me"
 """How pages write the folder that a reader works in."""
 _DOCUMENT = re.compile(r"[^\n]*<<'(\w+)'\n.*?^\1$", re.DOTALL | re.MULTILINE)
 _ECHO_STATUS = "echo $?"
-_FOREIGN = ("PYTEST_", "EOS_", "VIRTUAL_ENV", "COV_")
+# With CI or BUILD_NUMBER set pytest says more than it does to a reader.
+_FOREIGN = ("PYTEST_", "EOS_", "VIRTUAL_ENV", "COV_", "CI", "BUILD_NUMBER")
 _VARIES = (
     (re.compile(r"\b\d+\.\d+ ?s\b"), "N s"),
     (re.compile(r"127\.0\.0\.1:\d+"), "HOST:PORT"),
