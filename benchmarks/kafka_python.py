@@ -17,12 +17,13 @@ from collections.abc import Callable
 from embedded_broker import embedded_process
 from kafka import KafkaConsumer, KafkaProducer
 
+from eosfw.config.translation import Client
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from eosfw.waiting import ThreadRuntime
 from eosfw_kafka_python.backend import KafkaPythonBackend
-from eosfw_kafka_python.properties import Client, translate
+from eosfw_kafka_python.properties import KAFKA_PYTHON
 
 GOALS = {"ours_over_defaults": 0.85, "ours_over_same_arguments": 0.85, "fence_fifty_s": 0.5}
 VALUE = b"x" * 100
@@ -61,7 +62,7 @@ def raw(servers: str, transactions: int, **arguments: object) -> float:
 
 
 def same_arguments(servers: str, transactions: int) -> float:
-    said = translate({"bootstrap.servers": servers}, Client.PRODUCER)
+    said = KAFKA_PYTHON.translate({"bootstrap.servers": servers}, Client.PRODUCER)
     said.pop("bootstrap_servers")
     return raw(servers, transactions, **said)
 

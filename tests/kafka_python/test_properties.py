@@ -6,10 +6,11 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.net.manager import KafkaConnectionManager
 
+from eosfw.config.translation import Client
 from eosfw.errors import ConfigError
 from eosfw.waiting import ThreadRuntime
 from eosfw_kafka_python.backend import KafkaPythonBackend
-from eosfw_kafka_python.properties import TABLE, Client, check, number, seconds, translate
+from eosfw_kafka_python.properties import KAFKA_PYTHON, TABLE
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
 NETWORK = frozenset(KafkaConnectionManager.DEFAULT_CONFIG)
@@ -33,7 +34,7 @@ def test_every_translated_name_is_one_that_the_library_knows(name: str, client: 
 @pytest.mark.parametrize("client", KNOWN, ids=str)
 def test_every_default_is_one_that_the_library_knows(client: Client) -> None:
     """CFG-07: what is said unasked, too."""
-    assert set(translate(SERVERS, client)) - {"bootstrap_servers"} <= KNOWN[client]
+    assert set(KAFKA_PYTHON.translate(SERVERS, client)) - {"bootstrap_servers"} <= KNOWN[client]
 
 
 def test_units_types_and_names_are_kafka_pythons() -> None:
@@ -50,7 +51,7 @@ def test_units_types_and_names_are_kafka_pythons() -> None:
         "ssl.ca.location": "/ca.pem",
     }
 
-    said = translate(SERVERS, Client.PRODUCER, given)
+    said = KAFKA_PYTHON.translate(SERVERS, Client.PRODUCER, given)
 
     expected = {
         "acks": "all",
@@ -67,27 +68,19 @@ def test_units_types_and_names_are_kafka_pythons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "hint"),
+    ("name", "hint"),
     [
-        ({"linger.m": "5"}, "did you mean linger.ms"),
-        ({"sasl.jaas.config": "x"}, "sasl.username"),
-        ({"ssl.truststore.location": "x"}, "ssl.ca.location"),
-        ({"partitioner.class": "x"}, "remove it"),
-        ({"interceptor.classes": "x"}, "another backend"),
+        ("sasl.jaas.config", "sasl.username"),
+        ("ssl.truststore.location", "ssl.ca.location"),
+        ("ssl.keystore.location", "ssl.certificate.location"),
     ],
 )
-def test_a_name_without_translation_is_refused_with_what_to_do(properties: dict[str, str], hint: str) -> None:
-    """CFG-05, ruling on overrides: every problem at once, never a property that is quietly dropped."""
-    with pytest.raises(ConfigError, match=hint) as caught:
-        check({**SERVERS, **properties, "nonsense": "1"})
+def test_a_name_of_java_s_own_is_refused_with_the_one_to_take(name: str, hint: str) -> None:
+    """CFG-05, ruling on overrides: the one that the confluent backend takes, too."""
+    with pytest.raises(ConfigError, match=hint):
+        KafkaPythonBackend.connect({**SERVERS, name: "x"}, ThreadRuntime())
 
-    assert len(caught.value.problems) == 2
-
-
-def test_a_property_of_another_kind_of_client_is_refused_where_it_was_written_for_one() -> None:
-    """CFG-07: `producer.override.fetch.min.bytes` is a mistake."""
-    with pytest.raises(ConfigError, match="producer"):
-        translate(SERVERS, Client.PRODUCER, {"fetch.min.bytes": "1"})
+    assert hint in TABLE
 
 
 @pytest.mark.parametrize(
@@ -108,15 +101,6 @@ def test_a_bad_value_is_a_mistake_in_the_configuration_not_a_crash(wrong: dict[s
 
     with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
         backend.producer(None, properties=wrong)
-
-
-@pytest.mark.parametrize("forever", ["2147483647", "9223372036854775807"])
-def test_java_waits_for_ever_we_wait_for_a_deadline(forever: str) -> None:
-    """CFG-08: a finite wait stays what it was."""
-    assert seconds({"max.block.ms": forever}, "max.block.ms", 60.0) == 60.0
-    assert seconds({"max.block.ms": "1500"}, "max.block.ms", 60.0) == 1.5
-    assert seconds({}, "max.block.ms", 60.0) == 60.0
-    assert number({}, "buffer.memory", 7) == 7
 
 
 def test_delivery_never_outlives_its_transaction(embedded: str) -> None:

@@ -9,12 +9,13 @@ from weakref import WeakSet
 from confluent_kafka import KafkaException
 
 from eosfw.capabilities import Capabilities
+from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
 from eosfw.waiting import Runtime
 from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
-from eosfw_confluent.properties import Client, check, seconds, translate
+from eosfw_confluent.properties import LIBRDKAFKA
 from eosfw_confluent.reader import ConfluentReader, ReaderSettings
 
 _MAX_BLOCK = 60.0
@@ -43,9 +44,7 @@ class ConfluentBackend:
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
-        check(properties)
-        for client in (Client.PRODUCER, Client.CONSUMER, Client.ADMIN):
-            translate(properties, client)
+        LIBRDKAFKA.check(properties)
         return cls(properties, runtime)
 
     def producer(
@@ -56,7 +55,7 @@ class ConfluentBackend:
         properties: Mapping[str, str] | None = None,
     ) -> ConfluentProducer:
         given = self._layered(properties)
-        config: dict[str, object] = {**translate(self._properties, Client.PRODUCER, properties)}
+        config = LIBRDKAFKA.translate(self._properties, Client.PRODUCER, properties)
         if transactional_id is not None:
             config |= _transactional(transactional_id, transaction_timeout, given)
         max_block = seconds(given, "max.block.ms", _MAX_BLOCK)
@@ -66,16 +65,14 @@ class ConfluentBackend:
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
     ) -> ConfluentReader:
-        config: dict[str, object] = {
-            **translate(self._properties, Client.CONSUMER, properties),
-            "isolation.level": isolation.value,
-        }
+        config = LIBRDKAFKA.translate(self._properties, Client.CONSUMER, properties)
+        config["isolation.level"] = isolation.value
         settings = ReaderSettings(self._layered(properties)["bootstrap.servers"], headers)
         return self._keep(lambda: ConfluentReader(config, settings, self._runtime))
 
     def admin(self, properties: Mapping[str, str] | None = None) -> ConfluentAdmin:
         given = self._layered(properties)
-        config: dict[str, object] = {**translate(self._properties, Client.ADMIN, properties)}
+        config = LIBRDKAFKA.translate(self._properties, Client.ADMIN, properties)
         timeout = seconds(given, "default.api.timeout.ms", _API_TIMEOUT)
 
         def throw_away(victim: str) -> ConfluentProducer:

@@ -2,34 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Flag, auto
+from collections.abc import Mapping
 
-from eosfw.config.definition import nearest
-from eosfw.errors import ConfigError, Problem
-
-FOREVER = 2_147_483_647
-"""From here on Java means "wait for ever"; we wait for our own deadline (CFG-08)."""
-
-
-class Client(Flag):
-    """Which kind of client knows a property."""
-
-    PRODUCER = auto()
-    CONSUMER = auto()
-    ADMIN = auto()
-    ANY = PRODUCER | CONSUMER | ADMIN
-
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """How one of Kafka's properties is said to librdkafka; no `name` means that we act on it, or need not."""
-
-    clients: Client
-    name: str | None = None
-    convert: Callable[[str], str] = str.strip
+from eosfw.config.translation import Client, Translation, Translator, acted_on
 
 
 def _kilobytes(text: str) -> str:
@@ -42,10 +17,6 @@ def _lower(text: str) -> str:
 
 def _same(clients: Client, *names: str) -> dict[str, Translation]:
     return {name: Translation(clients, name) for name in names}
-
-
-def _ours(clients: Client, *names: str) -> dict[str, Translation]:
-    return {name: Translation(clients) for name in names}
 
 
 TABLE: Mapping[str, Translation] = {
@@ -62,21 +33,21 @@ TABLE: Mapping[str, Translation] = {
     "send.buffer.bytes": Translation(Client.ANY, "socket.send.buffer.bytes", lambda text: str(max(0, int(text)))),
     "receive.buffer.bytes": Translation(Client.ANY, "socket.receive.buffer.bytes", lambda text: str(max(0, int(text)))),
     "request.timeout.ms": Translation(Client.ANY, "socket.timeout.ms"),
-    **_ours(Client.ANY, "default.api.timeout.ms"),
+    **acted_on(Client.ANY, "default.api.timeout.ms"),
     # --- producers
     **_same(Client.PRODUCER, "acks", "batch.size", "compression.type", "enable.idempotence", "linger.ms"),
     **_same(Client.PRODUCER | Client.ADMIN, "retries"),
     **_same(Client.PRODUCER, "delivery.timeout.ms", "max.in.flight.requests.per.connection"),
     "max.request.size": Translation(Client.PRODUCER, "message.max.bytes"),
     "buffer.memory": Translation(Client.PRODUCER, "queue.buffering.max.kbytes", _kilobytes),
-    **_ours(Client.PRODUCER, "max.block.ms", "transaction.timeout.ms", "transactional.id"),
+    **acted_on(Client.PRODUCER, "max.block.ms", "transaction.timeout.ms", "transactional.id"),
     # --- consumers
     **_same(Client.CONSUMER, "check.crcs", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes"),
     "fetch.max.wait.ms": Translation(Client.CONSUMER, "fetch.wait.max.ms"),
     # What only a consumer group needs, or what a reader settles itself.
-    **_ours(Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"),
-    **_ours(Client.CONSUMER, "max.poll.interval.ms", "max.poll.records", "auto.offset.reset", "enable.auto.commit"),
-    **_ours(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
+    **acted_on(Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"),
+    **acted_on(Client.CONSUMER, "max.poll.interval.ms", "max.poll.records", "auto.offset.reset", "enable.auto.commit"),
+    **acted_on(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
 }
 """Kafka's names, each with librdkafka's; the security names that only librdkafka knows are taken as they are."""
 
@@ -87,26 +58,8 @@ _HINTS: Mapping[str, str] = {
     "partitioner.class": "records are partitioned as Java's default partitioner does; remove it",
 }
 
-_FIXED: Mapping[Client, Mapping[str, str]] = {
-    Client.PRODUCER: {
-        # Java's default partitioner: equal keys meet in equal partitions (ruling 6).
-        "partitioner": "murmur2_random",
-    },
-    Client.CONSUMER: {
-        # Needed by the library, used by nobody: offsets are assigned, none is committed.
-        "group.id": "eosfw-reader",
-        "enable.auto.commit": "false",
-        "enable.auto.offset.store": "false",
-        # A start that was deleted is an error, never a silent jump.
-        "auto.offset.reset": "error",
-        # position() passes control records only at this event.
-        "enable.partition.eof": "true",
-        "allow.auto.create.topics": "false",
-    },
-    Client.ADMIN: {},
-}
-
 _DEFAULTS: Mapping[Client, Mapping[str, str]] = {
+    Client.ANY: {"reconnect.backoff.max.ms": "1000", "topic.metadata.refresh.fast.interval.ms": "50"},
     Client.PRODUCER: {
         # A flush does not linger, so a transaction never waits for this; it only makes batches large.
         "linger.ms": "20",
@@ -126,70 +79,24 @@ _DEFAULTS: Mapping[Client, Mapping[str, str]] = {
         "fetch.error.backoff.ms": "50",
         "queued.max.messages.kbytes": "65536",
     },
-    Client.ADMIN: {},
 }
-_COMMON: Mapping[str, str] = {"reconnect.backoff.max.ms": "1000", "topic.metadata.refresh.fast.interval.ms": "50"}
-_SECRET = re.compile(r"password|jaas|secret|token|key")
 
+_FIXED: Mapping[Client, Mapping[str, str]] = {
+    Client.PRODUCER: {
+        # Java's default partitioner: equal keys meet in equal partitions (ruling 6).
+        "partitioner": "murmur2_random",
+    },
+    Client.CONSUMER: {
+        # Needed by the library, used by nobody: offsets are assigned, none is committed.
+        "group.id": "eosfw-reader",
+        "enable.auto.commit": "false",
+        "enable.auto.offset.store": "false",
+        # A start that was deleted is an error, never a silent jump.
+        "auto.offset.reset": "error",
+        # position() passes control records only at this event.
+        "enable.partition.eof": "true",
+        "allow.auto.create.topics": "false",
+    },
+}
 
-def check(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError with every property that no client of this backend understands."""
-    problems = [*_problems(properties, Client.ANY)]
-    if not properties.get("bootstrap.servers", "").strip():
-        problems.append(Problem("", 'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker'))
-    if problems:
-        raise ConfigError(*problems)
-
-
-def translate(
-    properties: Mapping[str, str], client: Client, overrides: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Say `properties`, then `overrides`, in librdkafka's words; ConfigError for what has none for this client.
-
-    `properties` are those of the whole backend: what another kind of client knows is left out in silence.
-    """
-    own = dict(overrides or {})
-    if problems := _problems(own, client):
-        raise ConfigError(*problems)
-    said: dict[str, str] = {**_COMMON, **_DEFAULTS[client]}
-    for name, text in {**properties, **own}.items():
-        entry = TABLE[name]
-        if entry.name is not None and client in entry.clients:
-            said[entry.name] = _converted(name, text, entry)
-    return {**said, **_FIXED[client]}
-
-
-def seconds(properties: Mapping[str, str], name: str, default: float) -> float:
-    """A wait in seconds; Java's "for ever" becomes the default (CFG-08)."""
-    text = properties.get(name, "").strip()
-    if not text:
-        return default
-    try:
-        milliseconds = int(text)
-    except ValueError:
-        raise ConfigError(Problem("", f"Invalid value {text} for configuration {name}: Not a number")) from None
-    return default if milliseconds >= FOREVER else milliseconds / 1000
-
-
-def _converted(name: str, text: str, entry: Translation) -> str:
-    try:
-        return entry.convert(text)
-    except ValueError:
-        shown = "[hidden]" if _SECRET.search(name) else text
-        raise ConfigError(Problem("", f"Invalid value {shown} for configuration {name}: Not a number")) from None
-
-
-def _problems(properties: Mapping[str, str], client: Client) -> list[Problem]:
-    return [Problem("", _why(name, client)) for name in properties if not _known(name, client)]
-
-
-def _known(name: str, client: Client) -> bool:
-    return name in TABLE and bool(TABLE[name].clients & client)
-
-
-def _why(name: str, client: Client) -> str:
-    if name in TABLE:
-        return f"{name} is no property of a Kafka {str(client.name).lower()} client"
-    near = nearest(name, TABLE)
-    hint = _HINTS.get(name) or (f"did you mean {near}?" if near else "remove it, or choose another backend")
-    return f"the confluent backend cannot translate {name}: {hint}"
+LIBRDKAFKA = Translator("confluent", TABLE, _HINTS, _DEFAULTS, _FIXED)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from eosfw.capabilities import Capabilities
+from eosfw.config.translation import Client, number, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
 from eosfw.waiting import Runtime
-from eosfw_kafka_python.properties import Client, check, number, seconds, translate
+from eosfw_kafka_python.properties import KAFKA_PYTHON
 
 if TYPE_CHECKING:
     from eosfw_kafka_python.admin import KafkaPythonAdmin
@@ -52,9 +53,7 @@ class KafkaPythonBackend:
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
-        check(properties)
-        for client in (Client.PRODUCER, Client.CONSUMER, Client.ADMIN):
-            translate(properties, client)
+        KAFKA_PYTHON.check(properties)
         return cls(properties, runtime)
 
     def producer(
@@ -68,7 +67,7 @@ class KafkaPythonBackend:
         from eosfw_kafka_python.producer import KafkaPythonProducer, ProducerSettings
 
         given = self._layered(properties)
-        config = translate(self._properties, Client.PRODUCER, properties)
+        config = KAFKA_PYTHON.translate(self._properties, Client.PRODUCER, properties)
         if transactional_id is not None:
             config |= _transactional(transactional_id, transaction_timeout, given)
         settings = ProducerSettings(
@@ -86,7 +85,8 @@ class KafkaPythonBackend:
         load_library()
         from eosfw_kafka_python.reader import KafkaPythonReader
 
-        config = {**translate(self._properties, Client.CONSUMER, properties), "isolation_level": isolation.value}
+        config = KAFKA_PYTHON.translate(self._properties, Client.CONSUMER, properties)
+        config["isolation_level"] = isolation.value
         connection = self._connection(config, self._layered(properties))
         return self._keep(KafkaPythonReader(config, connection, headers=headers))
 
@@ -96,7 +96,7 @@ class KafkaPythonBackend:
         from eosfw_kafka_python.routing import Routes
 
         timeout = seconds(self._layered(properties), "default.api.timeout.ms", _API_TIMEOUT)
-        config, given = translate(self._properties, Client.ADMIN, properties), self._layered(properties)
+        config, given = KAFKA_PYTHON.translate(self._properties, Client.ADMIN, properties), self._layered(properties)
         return self._keep(KafkaPythonAdmin(timeout, lambda: Routes(self._connection(config, given))))
 
     def close(self) -> None:

@@ -3,33 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Flag, auto
 from typing import Any
 
-from eosfw.config.definition import nearest
-from eosfw.errors import ConfigError, Problem
-
-FOREVER = 2_147_483_647
-"""From here on Java means "wait for ever"; we wait for our own deadline (CFG-08)."""
-
-
-class Client(Flag):
-    """Which kind of client knows a property."""
-
-    PRODUCER = auto()
-    CONSUMER = auto()
-    ADMIN = auto()
-    ANY = PRODUCER | CONSUMER | ADMIN
-
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """How one of Kafka's properties is said to kafka-python; no `name` means that we act on it, or need not."""
-
-    clients: Client
-    name: str | None = None
-    convert: Callable[[str], Any] = str.strip
+from eosfw.config.translation import Client, Translation, Translator, acted_on
 
 
 def _yes(text: str) -> bool:
@@ -61,11 +37,8 @@ def _checked_name(text: str) -> bool:
 
 def _as(clients: Client, convert: Callable[[str], Any], *names: str) -> dict[str, Translation]:
     """Properties whose name differs in its dots alone."""
-    return {name: Translation(clients, name.replace(".", "_"), convert) for name in names}
-
-
-def _ours(clients: Client, *names: str) -> dict[str, Translation]:
-    return {name: Translation(clients) for name in names}
+    refusal = "Not a number" if convert in (int, _buffer) else "Not one of its values"
+    return {name: Translation(clients, name.replace(".", "_"), convert, refusal) for name in names}
 
 
 TABLE: Mapping[str, Translation] = {
@@ -84,7 +57,7 @@ TABLE: Mapping[str, Translation] = {
     "ssl.key.password": Translation(Client.ANY, "ssl_password"),
     "ssl.cipher.suites": Translation(Client.ANY, "ssl_ciphers"),
     "ssl.endpoint.identification.algorithm": Translation(Client.ANY, "ssl_check_hostname", _checked_name),
-    **_ours(Client.ANY, "default.api.timeout.ms"),
+    **acted_on(Client.ANY, "default.api.timeout.ms"),
     # --- producers
     **_as(Client.PRODUCER, int, "batch.size", "linger.ms", "delivery.timeout.ms", "max.request.size"),
     **_as(Client.PRODUCER, int, "max.in.flight.requests.per.connection"),
@@ -92,16 +65,16 @@ TABLE: Mapping[str, Translation] = {
     **_as(Client.PRODUCER, _yes, "enable.idempotence"),
     **_as(Client.PRODUCER, _acks, "acks"),
     **_as(Client.PRODUCER, _compression, "compression.type"),
-    **_ours(Client.PRODUCER, "buffer.memory", "max.block.ms", "transaction.timeout.ms", "transactional.id"),
+    **acted_on(Client.PRODUCER, "buffer.memory", "max.block.ms", "transaction.timeout.ms", "transactional.id"),
     # --- consumers
     **_as(Client.CONSUMER, int, "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "max.poll.records"),
     **_as(Client.CONSUMER, int, "fetch.max.wait.ms"),
     **_as(Client.CONSUMER, _yes, "check.crcs"),
     **_as(Client.CONSUMER, str.strip, "client.rack"),
     # What only a consumer group needs, or what a reader settles itself.
-    **_ours(Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"),
-    **_ours(Client.CONSUMER, "max.poll.interval.ms", "auto.offset.reset", "enable.auto.commit"),
-    **_ours(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
+    **acted_on(Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"),
+    **acted_on(Client.CONSUMER, "max.poll.interval.ms", "auto.offset.reset", "enable.auto.commit"),
+    **acted_on(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
 }
 """Kafka's names, each with kafka-python's; the security names are those of the confluent backend."""
 
@@ -113,19 +86,8 @@ _HINTS: Mapping[str, str] = {
     "partitioner.class": "records are partitioned as Java's default partitioner does; remove it",
 }
 
-_FIXED: Mapping[Client, Mapping[str, Any]] = {
-    Client.PRODUCER: {"allow_auto_create_topics": False, "metrics_enabled": False},
-    Client.CONSUMER: {
-        # A start that was deleted is an error, never a silent jump.
-        "auto_offset_reset": "none",
-        "enable_auto_commit": False,
-        "allow_auto_create_topics": False,
-        "metrics_enabled": False,
-    },
-    Client.ADMIN: {},
-}
-
 _DEFAULTS: Mapping[Client, Mapping[str, Any]] = {
+    Client.ANY: {"reconnect_backoff_max_ms": 1000},
     Client.PRODUCER: {
         # A flush does not linger, so a transaction never waits for this; it only makes batches large. They go out one
         # by one for each partition, so small ones would wait for each other.
@@ -145,70 +107,17 @@ _DEFAULTS: Mapping[Client, Mapping[str, Any]] = {
         "max_poll_records": 5_000,
         "max_partition_fetch_bytes": 4_194_304,
     },
-    Client.ADMIN: {},
 }
-_COMMON: Mapping[str, Any] = {"reconnect_backoff_max_ms": 1000}
 
+_FIXED: Mapping[Client, Mapping[str, Any]] = {
+    Client.PRODUCER: {"allow_auto_create_topics": False, "metrics_enabled": False},
+    Client.CONSUMER: {
+        # A start that was deleted is an error, never a silent jump.
+        "auto_offset_reset": "none",
+        "enable_auto_commit": False,
+        "allow_auto_create_topics": False,
+        "metrics_enabled": False,
+    },
+}
 
-def check(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError with every property that no client of this backend understands."""
-    problems = [*_problems(properties, Client.ANY)]
-    if not properties.get("bootstrap.servers", "").strip():
-        problems.append(Problem("", 'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker'))
-    if problems:
-        raise ConfigError(*problems)
-
-
-def translate(
-    properties: Mapping[str, str], client: Client, overrides: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Say `properties`, then `overrides`, in kafka-python's words; ConfigError for what has none for this client.
-
-    `properties` are those of the whole backend: what another kind of client knows is left out in silence.
-    """
-    own = dict(overrides or {})
-    if problems := _problems(own, client):
-        raise ConfigError(*problems)
-    said: dict[str, Any] = {**_COMMON, **_DEFAULTS[client]}
-    for name, text in {**properties, **own}.items():
-        entry = TABLE[name]
-        if entry.name is not None and client in entry.clients:
-            said[entry.name] = _converted(name, text, entry.convert)
-    return {**said, **_FIXED[client]}
-
-
-def seconds(properties: Mapping[str, str], name: str, default: float) -> float:
-    """A wait in seconds; Java's "for ever" becomes the default (CFG-08)."""
-    milliseconds = number(properties, name, FOREVER)
-    return default if milliseconds >= FOREVER else milliseconds / 1000
-
-
-def number(properties: Mapping[str, str], name: str, default: int) -> int:
-    """A number that we act on ourselves."""
-    text = properties.get(name, "").strip()
-    return int(_converted(name, text, int)) if text else default
-
-
-def _converted(name: str, text: str, convert: Callable[[str], Any]) -> Any:
-    try:
-        return convert(text)
-    except ValueError:
-        # No secret comes here: those are taken as they are.
-        wanted = "Not a number" if convert in (int, _buffer) else "Not one of its values"
-        raise ConfigError(Problem("", f"Invalid value {text} for configuration {name}: {wanted}")) from None
-
-
-def _problems(properties: Mapping[str, str], client: Client) -> list[Problem]:
-    return [Problem("", _why(name, client)) for name in properties if not _known(name, client)]
-
-
-def _known(name: str, client: Client) -> bool:
-    return name in TABLE and bool(TABLE[name].clients & client)
-
-
-def _why(name: str, client: Client) -> str:
-    if name in TABLE:
-        return f"{name} is no property of a Kafka {str(client.name).lower()} client"
-    near = nearest(name, TABLE)
-    hint = _HINTS.get(name) or (f"did you mean {near}?" if near else "remove it, or choose another backend")
-    return f"the kafka-python backend cannot translate {name}: {hint}"
+KAFKA_PYTHON = Translator("kafka-python", TABLE, _HINTS, _DEFAULTS, _FIXED)

@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from eosfw.capabilities import Capabilities
+from eosfw.config.translation import Client
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
 from eosfw.waiting import Runtime
@@ -14,7 +15,7 @@ from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.producer import MemoryProducer, ProducerSettings
-from eosfw_memory.client.properties import TRANSPORT, Client, ClientSettings, check
+from eosfw_memory.client.properties import TRANSPORT, ClientSettings, check
 from eosfw_memory.client.reader import MemoryReader, ReaderSettings
 from eosfw_memory.client.routing import Routes
 from eosfw_memory.client.sockets import SocketNetwork

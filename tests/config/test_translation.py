@@ -1,0 +1,117 @@
+"""Kafka's names in a library's words: what is said, what is refused (CFG-05, CFG-07, CFG-08)."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.config.translation import Client, Translation, Translator, acted_on, number, problems, seconds
+from eosfw.errors import ConfigError
+
+SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
+FOREVER = ["2147483647", "9223372036854775807"]
+
+
+def _color(text: str) -> str:
+    if text not in ("red", "green"):
+        raise ValueError(text)
+    return text.upper()
+
+
+MINE = Translator(
+    "mine",
+    {
+        "bootstrap.servers": Translation(Client.ANY, "servers"),
+        "linger.ms": Translation(Client.PRODUCER, "linger", int),
+        "compression.type": Translation(Client.PRODUCER, "color", _color, "Not one of its values"),
+        "ssl.key.password": Translation(Client.ANY, "secret", int),
+        "fetch.min.bytes": Translation(Client.CONSUMER, "least", int),
+        **acted_on(Client.ANY, "max.block.ms"),
+    },
+    hints={"sasl.jaas.config": "say sasl.username instead"},
+    defaults={Client.ANY: {"patience": 7}, Client.PRODUCER: {"linger": 20}},
+    fixed={Client.CONSUMER: {"group": "none", "least": 1}},
+)
+
+
+def test_a_client_is_told_what_concerns_it_in_its_library_s_words() -> None:
+    """CFG-07: converted; another kind's properties are left out in silence, as are those the backend acts on."""
+    given = {**SERVERS, "linger.ms": "5", "fetch.min.bytes": "9", "max.block.ms": "10"}
+
+    assert MINE.translate(given, Client.PRODUCER) == {"servers": "127.0.0.1:1", "linger": 5, "patience": 7}
+    assert MINE.translate(given, Client.ADMIN) == {"servers": "127.0.0.1:1", "patience": 7}
+
+
+def test_overrides_beat_properties_which_beat_defaults_and_nothing_beats_what_is_fixed() -> None:
+    """CFG-07: what a guarantee rests on cannot be talked away."""
+    assert MINE.translate(SERVERS, Client.PRODUCER)["linger"] == 20
+    assert MINE.translate({**SERVERS, "linger.ms": "5"}, Client.PRODUCER)["linger"] == 5
+    assert MINE.translate({**SERVERS, "linger.ms": "5"}, Client.PRODUCER, {"linger.ms": "6"})["linger"] == 6
+    assert MINE.translate(SERVERS, Client.CONSUMER, {"fetch.min.bytes": "9"})["least"] == 1
+
+
+def test_every_name_that_nobody_knows_is_refused_at_once_with_what_to_do() -> None:
+    """CFG-05, ruling on overrides: never a property that is quietly dropped."""
+    wrong = {"linger.m": "5", "sasl.jaas.config": "x", "interceptor.classes": "x"}
+
+    with pytest.raises(ConfigError) as caught:
+        MINE.check(wrong)
+
+    assert [problem.what for problem in caught.value.problems] == [
+        "the mine backend cannot translate linger.m: did you mean linger.ms?",
+        "the mine backend cannot translate sasl.jaas.config: say sasl.username instead",
+        "the mine backend cannot translate interceptor.classes: remove it, or choose another backend",
+        'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker',
+    ]
+
+
+def test_a_property_of_another_kind_of_client_is_refused_where_it_was_written_for_one() -> None:
+    """CFG-07: `producer.override.fetch.min.bytes` is a mistake, `fetch.min.bytes` of the whole backend is none."""
+    MINE.check({**SERVERS, "fetch.min.bytes": "1"})
+
+    with pytest.raises(ConfigError, match=r"fetch\.min\.bytes is no property of a Kafka producer client"):
+        MINE.translate(SERVERS, Client.PRODUCER, {"fetch.min.bytes": "1"})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"linger.ms": "soon"}, "Invalid value soon for configuration linger.ms: Not a number"),
+        ({"compression.type": "zip"}, "Invalid value zip for configuration compression.type: Not one of its values"),
+        ({"ssl.key.password": "hush"}, "Invalid value [hidden] for configuration ssl.key.password: Not a number"),
+    ],
+)
+def test_a_value_that_cannot_be_said_is_refused_before_any_client_is_made(wrong: dict[str, str], said: str) -> None:
+    """CFG-05: a secret is never shown."""
+    with pytest.raises(ConfigError) as caught:
+        MINE.check({**SERVERS, **wrong})
+
+    assert [problem.what for problem in caught.value.problems] == [said]
+
+
+def test_a_backend_without_a_library_names_what_is_wrong_in_its_own_words() -> None:
+    """CFG-05: one that acts on every property itself has nothing to translate."""
+    known = {"linger.ms": Client.PRODUCER}
+
+    found = problems({"linger.ms": "5", "lingerms": "5"}, Client.ADMIN, known, "the own backend does not know")
+
+    assert [problem.what for problem in found] == [
+        "linger.ms is no property of a Kafka admin client",
+        "the own backend does not know lingerms: did you mean linger.ms?",
+    ]
+
+
+@pytest.mark.parametrize("forever", FOREVER)
+def test_java_waits_for_ever_we_wait_for_a_deadline(forever: str) -> None:
+    """CFG-08: a finite wait stays what it was."""
+    assert seconds({"max.block.ms": forever}, "max.block.ms", 60.0) == 60.0
+    assert seconds({"max.block.ms": "1500"}, "max.block.ms", 60.0) == 1.5
+    assert seconds({"max.block.ms": " "}, "max.block.ms", 60.0) == 60.0
+    assert seconds({}, "max.block.ms", 60.0) == 60.0
+
+
+def test_a_number_that_is_none_is_a_mistake_in_the_configuration() -> None:
+    """CFG-05."""
+    assert number({"buffer.memory": " 9 "}, "buffer.memory", 7) == 9
+    assert number({}, "buffer.memory", 7) == 7
+    with pytest.raises(ConfigError, match=r"Invalid value much for configuration buffer\.memory: Not a number"):
+        number({"buffer.memory": "much"}, "buffer.memory", 7)

@@ -1,0 +1,51 @@
+"""Every backend takes Kafka's property names, and refuses what it cannot do with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import ConfigError
+from eosfw.protocols import Backend
+from eosfw.waiting import Runtime
+from kip98.ways import BACKENDS
+from pytest_eos.installed import installed
+
+SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
+
+
+@pytest.fixture(params=BACKENDS)
+def kind(request: pytest.FixtureRequest) -> type[Backend]:
+    """Each backend in turn."""
+    return installed().backend(request.param)
+
+
+def test_a_name_that_nobody_knows_is_refused_with_the_nearest_one(kind: type[Backend], runtime: Runtime) -> None:
+    """CFG-05: every problem at once, never a property that is quietly dropped."""
+    with pytest.raises(ConfigError) as caught:
+        kind.connect({"linger.m": "5", "nonsense": "1"}, runtime)
+
+    misspelt, nonsense, missing = (problem.what for problem in caught.value.problems)
+    assert f"the {kind.name} backend" in misspelt
+    assert misspelt.endswith("linger.m: did you mean linger.ms?")
+    assert nonsense.endswith("nonsense: remove it, or choose another backend")
+    assert missing == 'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker'
+
+
+def test_a_property_of_another_kind_of_client_is_refused_where_it_was_written_for_one(
+    kind: type[Backend], runtime: Runtime
+) -> None:
+    """CFG-07: `producer.override.fetch.min.bytes` is a mistake, `fetch.min.bytes` of the whole backend is none."""
+    backend = kind.connect({**SERVERS, "fetch.min.bytes": "1"}, runtime)
+
+    with pytest.raises(ConfigError, match=r"fetch\.min\.bytes is no property of a Kafka producer client"):
+        backend.producer(None, properties={"fetch.min.bytes": "1"})
+    backend.close()
+
+
+def test_a_wait_that_is_no_number_is_a_mistake_in_the_configuration(kind: type[Backend], runtime: Runtime) -> None:
+    """CFG-05: found when a client is made, before it talks to anybody."""
+    backend = kind.connect(SERVERS, runtime)
+
+    with pytest.raises(ConfigError, match=r"Invalid value soon for configuration max\.block\.ms: Not a number"):
+        backend.producer(None, properties={"max.block.ms": "soon"})
+    backend.close()
