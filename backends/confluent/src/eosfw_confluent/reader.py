@@ -16,11 +16,11 @@ from eosfw.errors import (
     ClusterUnavailableError,
     EosfwError,
     IllegalStateError,
-    ReadStalledError,
     UnknownTopicOrPartitionError,
 )
 from eosfw.ids import TopicPartition
 from eosfw.records import Headers, LogBatch, OffsetRange
+from eosfw.state.reading import ReadProgress
 from eosfw.waiting import Runtime
 from eosfw_confluent import codes
 from eosfw_confluent.errors import READ, ours, translated
@@ -44,31 +44,6 @@ class ReaderSettings:
     headers: bool
 
 
-class _Progress:
-    """How far each partition of one read has come."""
-
-    def __init__(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
-        self._ends = {one: offsets.end for one, offsets in ranges.items()}
-        self.positions = {one: offsets.start for one, offsets in ranges.items()}
-
-    def advance(self, one: TopicPartition, position: int) -> bool:
-        """Note a position; tell whether it is new."""
-        if one not in self.positions or position <= self.positions[one]:
-            return False
-        self.positions[one] = position
-        return True
-
-    def finished(self) -> list[TopicPartition]:
-        """Take out the partitions whose ends are reached."""
-        reached = [one for one, position in self.positions.items() if position >= self._ends[one]]
-        for one in reached:
-            del self.positions[one]
-        return reached
-
-    def end(self, one: TopicPartition) -> int:
-        return self._ends[one]
-
-
 class ConfluentReader:
     """A `LogReader` over one librdkafka consumer, which it keeps between reads."""
 
@@ -80,7 +55,7 @@ class ConfluentReader:
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
         client = self._open()
-        progress = _Progress({one: offsets for one, offsets in ranges.items() if offsets.start < offsets.end})
+        progress = ReadProgress(ranges)
         if not progress.positions:
             return
         _learn_leaders(client, {one.topic for one in progress.positions}, stall_timeout)
@@ -96,7 +71,7 @@ class ConfluentReader:
         # The handle goes with its last reference; its own close() would wait for a group that does not exist.
         self._client = None
 
-    def _read_all(self, client: Consumer, progress: _Progress, stall_timeout: float) -> Iterator[LogBatch]:
+    def _read_all(self, client: Consumer, progress: ReadProgress, stall_timeout: float) -> Iterator[LogBatch]:
         deadline = self._runtime.now() + stall_timeout
         look = self._runtime.now() + _LOOK_AFTER
         while progress.positions:
@@ -172,7 +147,7 @@ class ConfluentReader:
             if error is not None and error.code() != codes.END_OF_PARTITION:
                 raise ours(error, READ, self._what(f"read {one}"))
 
-    def _refuse_missing(self, client: Consumer, progress: _Progress, wait: float) -> None:
+    def _refuse_missing(self, client: Consumer, progress: ReadProgress, wait: float) -> None:
         # The library waits half a minute for a topic to appear before it says that there is none.
         for topic in {one.topic for one in progress.positions}:
             try:
@@ -183,15 +158,11 @@ class ConfluentReader:
                 if one.topic == topic and (known is None or one.partition not in known.partitions):
                     raise UnknownTopicOrPartitionError(f"{self._what(f'read {one}')}: there is no such partition")
 
-    def _stalled(self, client: Consumer, progress: _Progress, waited: float) -> EosfwError:
+    def _stalled(self, client: Consumer, progress: ReadProgress, waited: float) -> EosfwError:
         if not answered(client):
             late = f"{self._what('read')}: no broker answered within {waited:g} s{self._events.hint}"
             return ClusterUnavailableError(f"{late}; is the cluster running?")
-        where = ", ".join(f"{one} at offset {at} of {progress.end(one)}" for one, at in progress.positions.items())
-        return ReadStalledError(
-            f"{self._what('read')}: nothing came for {waited:g} s; waiting for {where}; "
-            f"an open transaction holds back read_committed{self._events.hint}"
-        )
+        return progress.stalled(self._what("read"), waited, self._events.hint)
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._settings.servers}"

@@ -12,40 +12,16 @@ from typing import Any
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaPartition
 
-from eosfw.errors import EosfwError, IllegalStateError, ReadStalledError, UnknownTopicOrPartitionError
+from eosfw.errors import IllegalStateError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import LogBatch, OffsetRange
+from eosfw.state.reading import ReadProgress
 from eosfw_kafka_python.connection import Connection, part
 from eosfw_kafka_python.errors import READ, translated
 
 _SLICE_MS = 20
 """How long one poll may last: it does not end for a position that moved without records."""
 _KNOWN = frozenset(KafkaConsumer.DEFAULT_CONFIG)
-
-
-class _Progress:
-    """How far each partition of one read has come."""
-
-    def __init__(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
-        self._ends = {one: offsets.end for one, offsets in ranges.items()}
-        self.positions = {one: offsets.start for one, offsets in ranges.items()}
-
-    def advance(self, one: TopicPartition, position: int | None) -> bool:
-        """Note a position; tell whether it is new."""
-        if position is None or position <= self.positions[one]:
-            return False
-        self.positions[one] = position
-        return True
-
-    def finished(self) -> list[TopicPartition]:
-        """Take out the partitions whose ends are reached."""
-        reached = [one for one, position in self.positions.items() if position >= self._ends[one]]
-        for one in reached:
-            del self.positions[one]
-        return reached
-
-    def end(self, one: TopicPartition) -> int:
-        return self._ends[one]
 
 
 class KafkaPythonReader:
@@ -60,7 +36,7 @@ class KafkaPythonReader:
         self._closed = False
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
-        progress = _Progress({one: offsets for one, offsets in ranges.items() if offsets.start < offsets.end})
+        progress = ReadProgress(ranges)
         self._refuse_closed()
         if not progress.positions:
             return
@@ -92,7 +68,7 @@ class KafkaPythonReader:
                 _part(self._consumer)
         return self._consumer
 
-    def _read_all(self, consumer: KafkaConsumer, progress: _Progress, stall_timeout: float) -> Iterator[LogBatch]:
+    def _read_all(self, consumer: KafkaConsumer, progress: ReadProgress, stall_timeout: float) -> Iterator[LogBatch]:
         deadline = self._runtime.now() + stall_timeout
         self._refuse_missing(consumer, progress, deadline)
         while progress.positions:
@@ -112,7 +88,7 @@ class KafkaPythonReader:
             if moved:
                 deadline = self._runtime.now() + stall_timeout
             elif self._runtime.now() >= deadline:
-                raise self._stalled(progress, stall_timeout)
+                raise progress.stalled(self._what("read"), stall_timeout)
 
     def _batch(self, one: TopicPartition, records: Sequence[Any], end: int) -> LogBatch | None:
         offsets: list[int] = list(map(attrgetter("offset"), records))
@@ -142,7 +118,7 @@ class KafkaPythonReader:
         if self._closed:
             raise IllegalStateError("this reader is closed")
 
-    def _refuse_missing(self, consumer: KafkaConsumer, progress: _Progress, deadline: float) -> None:
+    def _refuse_missing(self, consumer: KafkaConsumer, progress: ReadProgress, deadline: float) -> None:
         """The library waits for ever for a topic, or a partition, that does not exist."""
         missing = set(progress.positions)
         settled = min(deadline, self._runtime.now() + 1.0)
@@ -158,18 +134,11 @@ class KafkaPythonReader:
                 raise UnknownTopicOrPartitionError(f"{self._what(f'read {lost}')}: there is no such partition")
             self._runtime.sleep(_SLICE_MS / 1000)
 
-    def _stalled(self, progress: _Progress, waited: float) -> EosfwError:
-        where = ", ".join(f"{one} at offset {at} of {progress.end(one)}" for one, at in progress.positions.items())
-        return ReadStalledError(
-            f"{self._what('read')}: nothing came for {waited:g} s; waiting for {where}; "
-            "an open transaction holds back read_committed"
-        )
-
     def _what(self, what: str) -> str:
         return f"{what} at {self._connection.servers}"
 
 
-def _places(progress: _Progress) -> str:
+def _places(progress: ReadProgress) -> str:
     return ", ".join(str(one) for one in progress.positions)
 
 

@@ -1,0 +1,46 @@
+"""Decide how far a read of ranges has come (KIP-98, positions of a consumer)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eosfw.errors import ReadStalledError
+from eosfw.ids import TopicPartition
+from eosfw.records import OffsetRange
+
+
+class ReadProgress:
+    """The partitions of one read that are not at their ends yet; ranges without offsets are left out."""
+
+    def __init__(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
+        left = {one: offsets for one, offsets in ranges.items() if offsets.start < offsets.end}
+        self._ends = {one: offsets.end for one, offsets in left.items()}
+        self.positions = {one: offsets.start for one, offsets in left.items()}
+        """The next offset of each partition."""
+
+    def advance(self, one: TopicPartition, position: int | None) -> bool:
+        """Note a position, None where none is known; tell whether it is new."""
+        known = self.positions.get(one)
+        if known is None or position is None or position <= known:
+            return False
+        self.positions[one] = position
+        return True
+
+    def finished(self) -> list[TopicPartition]:
+        """Take out the partitions whose ends are reached."""
+        reached = [one for one, position in self.positions.items() if position >= self._ends[one]]
+        for one in reached:
+            del self.positions[one]
+        return reached
+
+    def end(self, one: TopicPartition) -> int:
+        """The offset before which the read of a partition stops."""
+        return self._ends[one]
+
+    def stalled(self, what: str, waited: float, hint: str = "") -> ReadStalledError:
+        """The error of a read, named by `what`, that did not move for so many seconds."""
+        where = ", ".join(f"{one} at offset {at} of {self._ends[one]}" for one, at in self.positions.items())
+        return ReadStalledError(
+            f"{what}: nothing came for {waited:g} s; waiting for {where}; "
+            f"an open transaction holds back read_committed{hint}"
+        )

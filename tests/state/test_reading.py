@@ -1,0 +1,50 @@
+"""A read knows how far each of its partitions has come."""
+
+from __future__ import annotations
+
+from eosfw.ids import TopicPartition
+from eosfw.records import OffsetRange
+from eosfw.state.reading import ReadProgress
+
+A, B, EMPTY = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("t", 2)
+
+
+def progress() -> ReadProgress:
+    return ReadProgress({A: OffsetRange(3, 5), B: OffsetRange(0, 9), EMPTY: OffsetRange(4, 4)})
+
+
+def test_a_range_without_offsets_is_finished_before_it_begins() -> None:
+    """LogReader: nothing is waited for."""
+    assert progress().positions == {A: 3, B: 0}
+
+
+def test_only_a_higher_position_is_news() -> None:
+    """LogReader: what a library says twice, or does not know, keeps nobody waiting longer."""
+    read = progress()
+
+    assert [read.advance(A, position) for position in (None, 2, 3, 4, 4)] == [False, False, False, True, False]
+    assert read.positions[A] == 4
+    assert not read.advance(EMPTY, 7)
+
+
+def test_an_end_is_reached_by_position_not_by_records() -> None:
+    """LogReader: control records behind the last record end a read, too; each partition is finished once."""
+    read = progress()
+    read.advance(A, 6)
+
+    assert read.finished() == [A]
+    assert read.finished() == []
+    assert (read.positions, read.end(B)) == ({B: 0}, 9)
+    assert not read.advance(A, 7)
+
+
+def test_a_read_that_stands_still_says_where() -> None:
+    """LogReader: the partition, the offset that is waited for."""
+    read = progress()
+    read.advance(A, 5)
+    read.finished()
+
+    assert str(read.stalled("read at host:1", 2.5, " (seen: x)")) == (
+        "read at host:1: nothing came for 2.5 s; waiting for t-1 at offset 0 of 9; "
+        "an open transaction holds back read_committed (seen: x)"
+    )
