@@ -27,6 +27,9 @@ class ListLog:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         self.records.append((encode_key(transactional_id), None if metadata is None else encode_value(metadata)))
 
+    def epoch_of(self, transactional_id: str) -> int:
+        return 0
+
     def replay(self):
         for key, value in self.records:
             name = decode_key(key)
@@ -48,7 +51,7 @@ class Desk:
         )
         self.unwritable: set[TopicPartition] = set()
 
-    def _write(self, where, producer, outcome):
+    def _write(self, where, producer, outcome, coordinator_epoch):
         if where in self.unwritable:
             raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER)
         self.markers.append((where, producer, outcome))

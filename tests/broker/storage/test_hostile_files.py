@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eosfw_memory.log.segment import MemorySegment
 from eosfw_memory.log.storing import LogState
 from eosfw_memory.storage.indexes import decode_index
-from eosfw_memory.storage.scanning import scan
+from eosfw_memory.storage.scanning import Due, scan
 from eosfw_memory.storage.sealed import Witness, seal, unseal
 from eosfw_memory.storage.snapshots import decode_state, encode_producers
 
@@ -66,7 +66,7 @@ def test_a_scan_of_arbitrary_bytes_ends_with_an_answer(tmp_path_factory, noise, 
     path = tmp_path_factory.mktemp("scan") / "0.log"
     path.write_bytes((good[:at] + noise + good[at:])[: max(cut, 1)])
     offsets = []
-    result = scan(path, 0, lambda header, size, control: offsets.append(header.base_offset), gaps=False)  # noqa: ARG005
+    result = scan(path, Due(0, gaps=False), lambda header, size, control: offsets.append(header.base_offset))  # noqa: ARG005
     assert offsets == list(range(len(offsets)))
     assert result.whole <= result.size
     assert bool(result.problem) == (result.whole < result.size)

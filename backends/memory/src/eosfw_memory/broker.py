@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -28,6 +29,8 @@ from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults, StoppedError
 from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.log.batch import split
+from eosfw_memory.log.epochs import EPOCHS_A_START
+from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage, Storage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, Topic, Topics
@@ -35,8 +38,6 @@ from eosfw_memory.transaction_log import TopicTransactionLog
 
 _LOG = logging.getLogger(__name__)
 NODE_ID = 1
-COORDINATOR_EPOCH = 0
-LEADER_EPOCH = 0
 _INTERNAL = {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
 """Kafka's defaults for the broker's own topics."""
 _GROUP_TICK_MS = 250
@@ -193,11 +194,19 @@ class Broker:
         """Stop on the spot, start anew from the logs: every connection is dropped, what was only in memory is gone."""
         with self._lock:
             self.incarnation += 1
+            self._lead_anew()
             for log in self.topics.logs().values():
                 log.reload()
             self._load()
             for drop in self._upon_restart:
                 drop()
+
+    def _lead_anew(self) -> None:
+        """Lead every partition in a later epoch, as a start does, unless it cannot be kept that one was begun."""
+        with suppress(KafkaStorageError):
+            self._storage.begin_anew()
+            for log in self.topics.logs().values():
+                log.lead(log.leader_epoch + EPOCHS_A_START)
 
     def upon_restart(self, drop: Callable[[], None]) -> None:
         """Have `drop` called, on whatever thread, when all connections must go."""
@@ -301,13 +310,15 @@ class Broker:
             self.groups.transaction_ended(where.partition, producer.producer_id, outcome)
         partition.changed()
 
-    def _write_marker(self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome) -> None:
+    def _write_marker(
+        self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int
+    ) -> None:
         """Write the coordinator's own marker; where nothing is left to end there is nothing to write (COR-11)."""
         armed = self.faults.armed
         try:
             if armed:
                 self.faults.reach(points.before("marker"), producer=producer, topic=where.topic)
-            self.write_marker(where, producer, outcome, COORDINATOR_EPOCH)
+            self.write_marker(where, producer, outcome, coordinator_epoch)
         except KafkaError as refused:
             if refused.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
                 raise

@@ -40,6 +40,10 @@ class TopicTransactionLog:
         if armed:
             self._faults.reach(points.after(what), transactional_id=transactional_id)
 
+    def epoch_of(self, transactional_id: str) -> int:
+        """The leader epoch of the partition that keeps an id."""
+        return self._partition(transactional_id).log.leader_epoch
+
     def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
         """Every change of every partition."""
         for partition in self._topic().partitions:

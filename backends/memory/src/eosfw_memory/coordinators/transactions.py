@@ -40,8 +40,8 @@ class CoordinatorConfig:
 
 _DEFAULT = CoordinatorConfig()
 
-WriteMarker = Callable[[TopicPartition, ProducerIdAndEpoch, Outcome], None]
-"""Append a control record to a partition; a partition that no longer exists is passed over."""
+WriteMarker = Callable[[TopicPartition, ProducerIdAndEpoch, Outcome, int], None]
+"""Append a control record to a partition, with the coordinator's epoch; one that no longer exists is passed over."""
 
 
 class TransactionLog(Protocol):
@@ -49,6 +49,9 @@ class TransactionLog(Protocol):
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         """Write one change, None to forget the id; raise KafkaError and write nothing if that cannot be done."""
+
+    def epoch_of(self, transactional_id: str) -> int:
+        """The leader epoch of the partition that keeps an id: the coordinator's own, in its markers (COR-10)."""
 
     def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
         """Every change so far, oldest first for each id."""
@@ -223,8 +226,9 @@ class TransactionCoordinator:
     def _complete(self, name: str, prepared: TransactionMetadata, now_ms: int) -> None:
         outcome = OUTCOME[prepared.state]
         producer = prepared.producer
+        epoch = self._log.epoch_of(name)
         for partition in sorted(prepared.partitions):
-            self._write_marker(partition, producer, outcome)
+            self._write_marker(partition, producer, outcome, epoch)
         self._apply(name, decisions.completed(prepared, now_ms), now_ms)
 
 

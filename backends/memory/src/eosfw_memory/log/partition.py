@@ -20,6 +20,7 @@ from eosfw_memory.log.batch import (
     restamped,
 )
 from eosfw_memory.log.codec import decode_records
+from eosfw_memory.log.epochs import EpochEnd, EpochStart, end_of, following, within
 from eosfw_memory.log.errors import KafkaStorageError, OffsetOutOfRangeError
 from eosfw_memory.log.markers import marker
 from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
@@ -59,6 +60,7 @@ class TimestampAndOffset(NamedTuple):
 
     timestamp: int
     offset: int
+    leader_epoch: int
 
 
 class UndecidedTransaction(NamedTuple):
@@ -85,6 +87,12 @@ class PartitionLog:
         self._segments = kept.segments
         self._active = kept.segments[-1]
         self._roll_at_ms: int | None = None
+        self.lead(kept.leader_epoch)
+
+    @property
+    def leader_epoch(self) -> int:
+        """In which batches are written now."""
+        return self._active.leader_epoch
 
     @property
     def high_watermark(self) -> int:
@@ -157,6 +165,10 @@ class PartitionLog:
         take_marker(self.state, producer, outcome, coordinator_epoch, now_ms, offset)
         return offset
 
+    def lead(self, epoch: int) -> None:
+        """Go on in a leader epoch, which is never an older one (KIP-101)."""
+        self._active.lead(epoch)
+
     def _put(self, batch: bytes, records: int, newest: int, now_ms: int) -> int:
         """Append to the active segment, or to a fresh one when it has had its size or its time."""
         due = self._roll_at_ms
@@ -169,7 +181,9 @@ class PartitionLog:
     def _roll(self, now_ms: int) -> None:
         if self._active.size:
             self.shelf.sealed(self._active, self.state)
+            epoch = self.leader_epoch
             self._active = self.shelf.segment(self._active.end_offset)
+            self._active.lead(epoch)
             self._segments.append(self._active)
         self._roll_at_ms = now_ms + self.config.segment_ms
 
@@ -220,13 +234,21 @@ class PartitionLog:
         """The first visible record that is not older, or None; LATEST asks for the end, EARLIEST for the start."""
         end = self.visible_end(isolation)
         if timestamp == LATEST:
-            return TimestampAndOffset(NO_TIMESTAMP, end)
+            return TimestampAndOffset(NO_TIMESTAMP, end, self.leader_epoch)
         if timestamp == EARLIEST:
-            return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset)
+            return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset, self.epochs()[0].epoch)
         since = (batch for segment in self._segments for batch in segment.since(timestamp))
         every = (_found_in(batch, timestamp, self.log_start_offset) for batch in since)
         found = next((one for one in every if one is not None), None)
         return found if found is not None and found.offset < end else None
+
+    def epochs(self) -> Sequence[EpochStart]:
+        """The leader epochs of all that is left, oldest first; the last is that of now."""
+        return within(following(segment.epochs for segment in self._segments), self.log_start_offset)
+
+    def end_of_epoch(self, epoch: int) -> EpochEnd:
+        """Where a leader epoch ends, as far as it is known here (KIP-320)."""
+        return end_of(self.epochs(), epoch, self.high_watermark)
 
     # --- keeping
 
@@ -328,6 +350,10 @@ def _base_offset(segment: Segment) -> int:
 
 def _found_in(batch: bytes, timestamp: int, start: int) -> TimestampAndOffset | None:
     """The first record of a batch that is neither older nor before the start of the log."""
-    columns = decode_records(batch)
+    header = header_at(batch, 0)
+    columns = decode_records(batch, header)
     pairs = zip(columns.timestamps, columns.offsets, strict=True)
-    return next((TimestampAndOffset(time, at) for time, at in pairs if time >= timestamp and at >= start), None)
+    return next(
+        (TimestampAndOffset(time, at, header.leader_epoch) for time, at in pairs if time >= timestamp and at >= start),
+        None,
+    )

@@ -8,9 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from eosfw_memory.log.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, header_at
-
-LEADER_EPOCH = 0
-"""One broker is the only leader its partitions ever had."""
+from eosfw_memory.log.epochs import NO_LEADER, EpochStart
 
 
 class Segment(ABC):
@@ -28,6 +26,10 @@ class Segment(ABC):
         """Bytes up to the end of each batch."""
         self.newest = array("q")
         """The largest timestamp up to each batch: rising, hence fit for bisection."""
+        self.leader_epoch = NO_LEADER
+        """That of the next batch."""
+        self.epochs: list[EpochStart] = []
+        """The leader epochs of all batches, the first from the beginning of the segment on."""
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -48,6 +50,19 @@ class Segment(ABC):
     def bytes_of(self, first: int, last: int) -> bytes:
         """The batches from number `first` up to but not including `last`, stamped with their offsets."""
 
+    def lead(self, epoch: int) -> None:
+        """Have the batches from now on belong to a leader epoch."""
+        if self.epochs and self.epochs[-1].start_offset == self.end_offset:
+            self.epochs.pop()  # nothing was written in it
+        if not self.epochs or self.epochs[-1].epoch != epoch:
+            self.epochs.append(EpochStart(epoch, self.end_offset))
+        self.leader_epoch = epoch
+
+    def epoch_of(self, number: int) -> int:
+        """The leader epoch of a batch by its number."""
+        at = bisect_right(self.epochs, self.base_offsets[number], key=_start_offset) - 1
+        return self.epochs[at].epoch
+
     def note(self, base_offset: int, records: int, size: int, newest: int) -> None:
         """Know the place of a batch behind all others."""
         times = self.newest
@@ -61,6 +76,8 @@ class Segment(ABC):
         """Know the place of a batch that has its offset already, maybe with a gap before it."""
         if header.base_offset != self.end_offset:
             self.sparse = True
+        if header.leader_epoch != self.leader_epoch:
+            self.lead(header.leader_epoch)
         self.note(header.base_offset, header.last_offset_delta + 1, size, header.max_timestamp)
 
     def read(self, offset: int, end: int, max_bytes: int) -> tuple[bytes, int]:
@@ -121,7 +138,14 @@ class MemorySegment(Segment):
         return b"".join(self._pieces(first, last))
 
     def _pieces(self, first: int, last: int) -> Iterator[bytes | memoryview]:
+        several, epoch = len(self.epochs) > 1, self.leader_epoch
         for at in range(first, last):
             batch = self._batches[at]
-            yield PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, LEADER_EPOCH)
+            if several:
+                epoch = self.epoch_of(at)
+            yield PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, epoch)
             yield memoryview(batch)[PLACE.size :]
+
+
+def _start_offset(start: EpochStart) -> int:
+    return start.start_offset

@@ -31,6 +31,8 @@ class Kept:
     start_offset: int = 0
     cleaned_to: int = 0
     """Below it the log was compacted."""
+    leader_epoch: int = 0
+    """In which it is led from now on."""
 
 
 class Shelf(Protocol):
@@ -86,6 +88,7 @@ class MemoryShelf:
         made = MemorySegment(segment.base_offset)
         for batch in batches:
             made.adopt(batch)
+        made.epochs, made.leader_epoch = segment.epochs, segment.leader_epoch
         return made
 
     def drop(self, segment: Segment) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Self
@@ -20,6 +21,8 @@ from eosfw_memory.log.storing import Shelf
 from eosfw_memory.storage.claiming import allow_many_files, claim
 from eosfw_memory.storage.committing import GroupCommit
 from eosfw_memory.storage.disk import TEMPORARY, Disk, System
+from eosfw_memory.storage.incarnation import NAME as INCARNATION
+from eosfw_memory.storage.incarnation import Incarnation
 from eosfw_memory.storage.papers import (
     TOPICS,
     Checkpoint,
@@ -49,6 +52,7 @@ class DataDirectory:
         listed = read_topics(disk.root)
         self._topics = {topic.name: topic for topic in listed.topics}
         self._deleting = list(listed.deleting)
+        self._incarnation = Incarnation(disk)
         self.producer_ids: Iterator[int] = producer_ids(disk)
         self._starts = Checkpoint(disk, "log-start-offset-checkpoint")
         self._cleaned = Checkpoint(disk, "cleaner-offset-checkpoint")
@@ -78,6 +82,7 @@ class DataDirectory:
         return list(self._topics.values())
 
     def create(self, topic: StoredTopic) -> None:
+        topic = replace(topic, born=self._incarnation.number)
         made: list[Path] = []
         try:
             for partition in range(topic.partitions):
@@ -105,9 +110,13 @@ class DataDirectory:
         where = TopicPartition(topic.name, partition)
         found = self._found.pop(where, None)
         shelf = self._new_shelf(topic, partition) if found is None else found.shelf
+        shelf.leader_epoch = self._leader_epoch(self._topics[topic.name])
         shelf.started_at = partial(self._starts.put, where)
         shelf.cleaned = partial(self._cleaned.put, where)
         return shelf
+
+    def begin_anew(self) -> None:
+        self._incarnation.begin()
 
     def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupCommit | None:
         return GroupCommit(self.disk, lock, runtime) if self.disk.waits else None
@@ -137,15 +146,18 @@ class DataDirectory:
         }
         damage = [problem for found in self._found.values() for problem in found.damage]
         damage += self._strays()
+        damage += self._from_the_future()
         if damage:
             raise DamagedDataError("\n".join(damage))
         self._finish_deleting()
         for where, found in self._found.items():
             self._apply(where, found)
         self.disk.replace(running, boot, durable=False)
+        self._incarnation.begin()
 
     def _search(self, topic: StoredTopic, partition: int, *, distrust: bool) -> Found:
         shelf = self._new_shelf(topic, partition)
+        shelf.leader_epoch = self._leader_epoch(topic)
         if not shelf.directory.is_dir():
             return Found(shelf, damage=[f"{shelf.directory}: is missing: restore it from a copy"])
         compacted = "compact" in topic.config.get("cleanup.policy", "")
@@ -156,6 +168,14 @@ class DataDirectory:
             found.kept.start_offset = min(max(self._starts.offsets.get(where, 0), first), end)
             found.kept.cleaned_to = self._cleaned.offsets.get(where, 0)
         return found
+
+    def _from_the_future(self) -> list[str]:
+        """Topics that were made after the last start that is known: parts of the directory are of different age."""
+        return [
+            f"{self.disk.root / INCARNATION}: is older than topic {topic.name}: restore all of it from one copy"
+            for topic in self._topics.values()
+            if topic.born > self._incarnation.number
+        ]
 
     def _strays(self) -> list[str]:
         """Directories with records that belong to no topic: nobody but their owner can say what they are."""
@@ -188,6 +208,9 @@ class DataDirectory:
         shelf.keep(found.kept)
 
     # --- inside
+
+    def _leader_epoch(self, topic: StoredTopic) -> int:
+        return self._incarnation.leader_epoch(topic.born)
 
     def _new_shelf(self, topic: StoredTopic, partition: int) -> FileShelf:
         return FileShelf(self._directory(topic, partition), topic.topic_id, partition, self.disk)

@@ -10,7 +10,7 @@ from crc32c import crc32c
 
 from eosfw_memory.log.batch import LENGTH_END, PLACE
 from eosfw_memory.log.errors import CorruptMessageError
-from eosfw_memory.log.segment import LEADER_EPOCH, Segment
+from eosfw_memory.log.segment import Segment
 from eosfw_memory.storage.disk import DataFile, Disk
 
 LOG: Final = ".log"
@@ -44,7 +44,7 @@ class FileSegment(Segment):
 
     def append(self, batch: bytes, records: int, newest: int) -> int:
         base_offset = self.end_offset
-        place = PLACE.pack(base_offset, len(batch) - LENGTH_END, LEADER_EPOCH)
+        place = PLACE.pack(base_offset, len(batch) - LENGTH_END, self.leader_epoch)
         self._disk.write(self.file, (place, memoryview(batch)[PLACE.size :]), self.size)
         if not self.size and self._disk.waits:
             self._disk.sync_directory(self.file.path.parent)
@@ -52,8 +52,10 @@ class FileSegment(Segment):
         return base_offset
 
     def bytes_of(self, first: int, last: int) -> bytes:
-        start = self.ends[first - 1] if first else 0
-        data = self.file.read(self.ends[last - 1] - start, start)
+        start, end = self.ends[first - 1] if first else 0, self.ends[last - 1]
+        if not 0 <= start <= end <= self.size:
+            raise self._damaged(first, start)
+        data = self.file.read(end - start, start)
         self._check(data, first, last, start)
         return data
 
@@ -75,7 +77,10 @@ class FileSegment(Segment):
                 end - begin - LENGTH_END,
             )
             if not whole or declared_crc(view[begin:end]) != crc32c(view[begin + COVERED_FROM : end]):
-                raise CorruptMessageError(
-                    f"{self.file.path}: the batch at byte {begin + start} (offset {self.base_offsets[at]}) is damaged: "
-                    "stop the broker and restore the file from a copy"
-                )
+                raise self._damaged(at, begin + start)
+
+    def _damaged(self, at: int, byte: int) -> CorruptMessageError:
+        return CorruptMessageError(
+            f"{self.file.path}: the batch at byte {byte} (offset {self.base_offsets[at]}) is damaged: "
+            "stop the broker and restore the file from a copy"
+        )

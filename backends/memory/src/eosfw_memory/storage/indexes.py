@@ -1,4 +1,4 @@
-"""Write where a segment's batches lie as bytes, with the aborted transactions whose markers it holds."""
+"""Write where a segment's batches lie as bytes, with its leader epochs, the aborted transactions that end in it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from eosfw_memory.log.aborted import AbortedTransactions, AbortEntry
+from eosfw_memory.log.epochs import NO_LEADER, EpochStart
 from eosfw_memory.log.segment import Segment
 
 KIND: Final = b"EOSX"
-_HEAD = struct.Struct(">?II")
+_HEAD = struct.Struct(">?III")
+_EPOCH = struct.Struct(">iq")
 _ENTRY = struct.Struct(">qqqq")
 
 
@@ -22,8 +24,9 @@ def encode_index(segment: Segment, aborted: AbortedTransactions) -> bytes:
     columns = (segment.base_offsets, segment.ends, segment.newest)
     return b"".join(
         (
-            _HEAD.pack(segment.sparse, len(segment), len(entries)),
+            _HEAD.pack(segment.sparse, len(segment), len(segment.epochs), len(entries)),
             *map(_big_endian, columns),
+            *(_EPOCH.pack(*start) for start in segment.epochs),
             *(_ENTRY.pack(*entry) for entry in entries),
         )
     )
@@ -33,15 +36,18 @@ def decode_index(body: memoryview, segment: Segment, end_offset: int) -> list[Ab
     """Fill an empty segment; give its aborted transactions, None when the bytes make no sense."""
     if len(body) < _HEAD.size:
         return None
-    sparse, batches, aborted = _HEAD.unpack_from(body)
+    sparse, batches, epochs, aborted = _HEAD.unpack_from(body)
     width = 8 * batches
-    behind = _HEAD.size + 3 * width
+    led = _HEAD.size + 3 * width
+    behind = led + epochs * _EPOCH.size
     if len(body) != behind + aborted * _ENTRY.size:
         return None
     starts = (_HEAD.size + column * width for column in range(3))
     segment.base_offsets, segment.ends, segment.newest = (_numbers(body[at : at + width]) for at in starts)
     segment.sparse, segment.end_offset = sparse, end_offset
     segment.size = segment.ends[-1] if batches else 0
+    segment.epochs = [EpochStart._make(_EPOCH.unpack_from(body, at)) for at in range(led, behind, _EPOCH.size)]
+    segment.leader_epoch = segment.epochs[-1].epoch if epochs else NO_LEADER
     return [AbortEntry._make(_ENTRY.unpack_from(body, at)) for at in range(behind, len(body), _ENTRY.size)]
 
 

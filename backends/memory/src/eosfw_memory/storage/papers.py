@@ -11,9 +11,11 @@ from uuid import UUID, uuid4
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
+from eosfw_memory.codes import KafkaError
 from eosfw_memory.storage.claiming import LOCK, refused
 from eosfw_memory.storage.disk import TEMPORARY, Disk
 from eosfw_memory.storage.stored import FIRST_PRODUCER_ID, StoredTopic
+from eosfw_memory.topic_config import check_name, check_shape
 
 META: Final = "meta.properties"
 TOPICS: Final = "topics.json"
@@ -74,7 +76,7 @@ def read_topics(root: Path) -> TopicList:
         return TopicList([_topic(each) for each in found["topics"]], [_topic(each) for each in found["deleting"]])
     except FileNotFoundError:
         return TopicList([])
-    except (ValueError, KeyError, TypeError, AttributeError) as why:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KafkaError) as why:
         raise DamagedDataError(f"{path}: cannot be read ({why}): restore the file from a copy") from why
 
 
@@ -86,7 +88,10 @@ def write_topics(disk: Disk, listed: TopicList) -> None:
 
 def _topic(found: Mapping[str, Any]) -> StoredTopic:
     config = {str(name): str(value) for name, value in found["config"].items()}
-    return StoredTopic(str(found["name"]), UUID(found["id"]), int(found["partitions"]), config)
+    check_name(str(found["name"]))
+    check_shape(int(found["partitions"]), config)
+    born = int(found.get("born", 0))
+    return StoredTopic(str(found["name"]), UUID(found["id"]), int(found["partitions"]), config, born)
 
 
 def _plain(topic: StoredTopic) -> dict[str, object]:
@@ -95,6 +100,7 @@ def _plain(topic: StoredTopic) -> dict[str, object]:
         "id": str(topic.topic_id),
         "partitions": topic.partitions,
         "config": dict(topic.config),
+        "born": topic.born,
     }
 
 

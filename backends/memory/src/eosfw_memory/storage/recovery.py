@@ -12,13 +12,15 @@ from pathlib import Path
 
 from eosfw_memory.log.aborted import AbortEntry
 from eosfw_memory.log.batch import BatchHeader
+from eosfw_memory.log.epochs import NO_LEADER
+from eosfw_memory.log.errors import LogError
 from eosfw_memory.log.replaying import replay
 from eosfw_memory.log.storing import Kept, LogState
 from eosfw_memory.storage.disk import Disk
 from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.indexes import decode_index
-from eosfw_memory.storage.scanning import Scanned, scan
+from eosfw_memory.storage.scanning import Due, Scanned, scan
 from eosfw_memory.storage.sealed import Witness, unseal
 from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
@@ -49,6 +51,8 @@ class Search:
     def __init__(self, shelf: FileShelf, disk: Disk, *, gaps: bool, distrust: bool) -> None:
         self._shelf = shelf
         self._disk = disk
+        self._epoch = NO_LEADER
+        """Of the last batch that was looked at."""
         self._gaps = gaps
         self._distrust = distrust
         self._found = Found(shelf)
@@ -77,6 +81,7 @@ class Search:
             if at >= trusted:
                 last = at == len(segments) - 1
                 self._replayed(segment, state, last=last)
+            self._epoch = max(self._epoch, segment.leader_epoch)
             self._check_order(segments, at)
             if self._found.damage:
                 return
@@ -150,11 +155,19 @@ class Search:
     # --- what does
 
     def _replayed(self, segment: FileSegment, state: LogState, *, last: bool) -> None:
-        def visit(header: BatchHeader, size: int, control: memoryview | None) -> None:
-            segment.note_stamped(header, size)
+        def visit(header: BatchHeader, size: int, control: bytes | None) -> None:
             replay(state, header, control)
+            segment.note_stamped(header, size)
 
-        result = scan(segment.file.path, segment.base_offset, visit, gaps=self._gaps)
+        due = Due(segment.base_offset, self._gaps, max(self._epoch, 0), self._shelf.leader_epoch)
+        try:
+            result = scan(segment.file.path, due, visit)
+        except LogError as why:  # its checksum fits, so no torn write left it
+            where = f"{segment.file.path}: damaged at byte {segment.size} (offset {segment.end_offset})"
+            self._found.damage.append(
+                f"{where}: a control batch cannot be read: {why}. Nothing was changed: restore the file from a copy"
+            )
+            return
         if result.problem:
             self._judge(segment, result, last=last)
         elif not last:
@@ -167,9 +180,14 @@ class Search:
             self._found.cuts.append((path, result.whole, result.size))
             return
         where = f"{path}: damaged at byte {result.whole} (offset {segment.end_offset}): {result.problem}"
-        more = "more segments" if result.batch_behind is None else f"a whole batch at byte {result.batch_behind}"
+        if result.batch_behind is None:
+            more = "more segments behind it"
+        elif result.batch_behind == result.whole:
+            more = "it is whole"
+        else:
+            more = f"a whole batch at byte {result.batch_behind} behind it"
         self._found.damage.append(
-            f"{where}; {more} behind it, so no torn last write. Nothing was changed: restore the file from a copy"
+            f"{where}; {more}, so no torn last write. Nothing was changed: restore the file from a copy"
         )
 
     def _leftovers(self, segments: list[FileSegment]) -> list[Path]:

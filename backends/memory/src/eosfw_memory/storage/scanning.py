@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,13 +14,12 @@ from crc32c import crc32c
 
 from eosfw_memory.log.batch import CONTROL, HEADER, LENGTH_END, MAGIC, PLACE, BatchHeader, header_at
 from eosfw_memory.log.errors import LogError
-from eosfw_memory.log.segment import LEADER_EPOCH
 from eosfw_memory.storage.files import COVERED_FROM
 
-Visit: TypeAlias = Callable[[BatchHeader, int, memoryview | None], None]
+Visit: TypeAlias = Callable[[BatchHeader, int, bytes | None], None]
 """Gets a batch's header, its size, its bytes if it is a control batch: nobody needs those of the others."""
 
-_EPOCH_AND_MAGIC: Final = b"\x00\x00\x00\x00\x02"
+_EPOCH_AND_MAGIC: Final = re.compile(rb"(?=\x00...\x02)", re.DOTALL)
 """What every batch holds between its length and its checksum: it shows where one may begin."""
 _EPOCH_AT: Final = 12
 
@@ -34,40 +34,51 @@ class Scanned:
     problem: str
     """What is wrong behind them; empty when they fill the file."""
     batch_behind: int | None
-    """Where a whole batch follows after what is wrong, so that it cannot be the torn end of a last write."""
+    """Where a whole batch stands all the same, so that what is wrong cannot be the torn end of a last write."""
 
 
-def scan(path: Path, next_offset: int, visit: Visit, *, gaps: bool) -> Scanned:
-    """Show every batch in order up to the first that is damaged.
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What must come next in a file."""
 
-    `gaps` lets offsets be missing, as compaction leaves a log.
-    """
-    with _mapped(path) as (view, find):
-        at, next_offset = _walk(view, next_offset, visit, gaps=gaps)
+    offset: int
+    gaps: bool
+    """Whether offsets may be missing, as compaction leaves a log."""
+    first_epoch: int = 0
+    """No batch is of an older leader epoch, nor of one older than a batch before it."""
+    last_epoch: int = 0
+    """No batch is of a later one: the checksum does not cover it."""
+
+
+def scan(path: Path, due: Due, visit: Visit) -> Scanned:
+    """Show every batch in order up to the first that is damaged."""
+    with _mapped(path) as view:
+        at, next_offset = _walk(view, due, visit)
         if at == len(view):
             return Scanned(at, at, "", None)
         problem = _problem(view, at, next_offset)
-        return Scanned(at, len(view), problem, _whole_batch_behind(view, find, at, next_offset))
+        return Scanned(at, len(view), problem, _whole_batch_from(view, at, next_offset))
 
 
-def _walk(view: memoryview, next_offset: int, visit: Visit, *, gaps: bool) -> tuple[int, int]:
+def _walk(view: memoryview, due: Due, visit: Visit) -> tuple[int, int]:
     """Show the good batches; give the position and the offset behind them.
 
     Flat on purpose: a log of small batches has millions, and each call in here would cost seconds.
     """
     unpack, make, end, at = HEADER.unpack_from, BatchHeader._make, len(view), 0
+    next_offset, gaps, oldest, latest = due.offset, due.gaps, due.first_epoch, due.last_epoch
     while end - at >= HEADER.size:
         header = make(unpack(view, at))
         base_offset, length, epoch, magic, crc, attributes, delta = header[:7]
         behind = at + length + LENGTH_END
-        if not (at + HEADER.size <= behind <= end and magic == MAGIC and epoch == LEADER_EPOCH):
+        if not (at + HEADER.size <= behind <= end and magic == MAGIC and oldest <= epoch <= latest):
             break
         if base_offset < next_offset or (base_offset > next_offset and not gaps) or delta < 0 or header.records < 0:
             break
         if crc32c(view[at + COVERED_FROM : behind]) != crc:
             break
-        visit(header, behind - at, view[at:behind] if attributes & CONTROL else None)
-        at, next_offset = behind, base_offset + delta + 1
+        visit(header, behind - at, bytes(view[at:behind]) if attributes & CONTROL else None)
+        at, next_offset, oldest = behind, base_offset + delta + 1, epoch
     return at, next_offset
 
 
@@ -84,14 +95,10 @@ def _problem(view: memoryview, at: int, next_offset: int) -> str:
     return f"a header of leader epoch {header.leader_epoch} with {header.records} records makes no sense"
 
 
-def _whole_batch_behind(view: memoryview, find: Callable[[bytes, int], int], at: int, next_offset: int) -> int | None:
-    found = find(_EPOCH_AND_MAGIC, at + 1 + _EPOCH_AT)
-    while found >= 0:
-        start = found - _EPOCH_AT
-        if _intact(view, start, next_offset):
-            return start
-        found = find(_EPOCH_AND_MAGIC, found + 1)
-    return None
+def _whole_batch_from(view: memoryview, at: int, next_offset: int) -> int | None:
+    """Where a whole batch stands that was not shown; the first may be one of a leader epoch that cannot be."""
+    starts = (found.start() - _EPOCH_AT for found in _EPOCH_AND_MAGIC.finditer(view, at + _EPOCH_AT))
+    return next((start for start in starts if _intact(view, start, next_offset)), None)
 
 
 def _intact(view: memoryview, start: int, next_offset: int) -> bool:
@@ -106,10 +113,10 @@ def _intact(view: memoryview, start: int, next_offset: int) -> bool:
 
 
 @contextmanager
-def _mapped(path: Path) -> Iterator[tuple[memoryview, Callable[[bytes, int], int]]]:
+def _mapped(path: Path) -> Iterator[memoryview]:
     with path.open("rb") as file:
         if not file.seek(0, 2):
-            yield memoryview(b""), b"".find
+            yield memoryview(b"")
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
-            yield view, mapped.find
+            yield view

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from crc32c import crc32c
 
-VERSION = 1
+VERSION = 2
 _HEAD = struct.Struct(">4sH16siqqqI")
 _CRC = struct.Struct(">I")
 

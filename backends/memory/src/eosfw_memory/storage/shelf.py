@@ -30,6 +30,8 @@ class FileShelf:
         self.partition = partition
         self._disk = disk
         self._kept: Kept | None = None
+        self.leader_epoch = 0
+        """In which the partition is led from its loading on."""
         self.started_at: Note = lambda _: None
         self.cleaned: Note = lambda _: None
 
@@ -43,7 +45,10 @@ class FileShelf:
 
     def load(self) -> Kept:
         kept, self._kept = self._kept, None
-        return Kept([self._fresh(0)]) if kept is None else kept
+        if kept is None:
+            kept = Kept([self._fresh(0)])
+        kept.leader_epoch = self.leader_epoch
+        return kept
 
     def segment(self, base_offset: int) -> Segment:
         made = self._fresh(base_offset)
@@ -76,6 +81,7 @@ class FileShelf:
         for batch in batches:
             self._disk.write(made.file, [batch], made.size)
             made.note_stamped(header_at(batch, 0), len(batch))
+        made.epochs, made.leader_epoch = segment.epochs, segment.leader_epoch
         self._swap(segment, made)
         index = seal(INDEX_KIND, self.witness(made), encode_index(made, aborted))
         self._disk.replace(self.directory / file_name(made.base_offset, INDEX), index, durable=False)

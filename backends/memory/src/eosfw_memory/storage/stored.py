@@ -28,6 +28,8 @@ class StoredTopic:
     topic_id: UUID
     partitions: int
     config: Mapping[str, str]
+    born: int = 0
+    """In which start of the broker it was made; storage knows."""
 
 
 class Storage(Protocol):
@@ -48,6 +50,9 @@ class Storage(Protocol):
 
     def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
         """Where the segments of one partition are."""
+
+    def begin_anew(self) -> None:
+        """Count a start, so that no later one leads a partition in the epochs of this one."""
 
     def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupCommit | None:
         """What holds answers back until they are on the disk, if anything does; `lock` is the broker's."""
@@ -77,6 +82,9 @@ class MemoryStorage:
 
     def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
         return MemoryShelf()
+
+    def begin_anew(self) -> None:
+        pass
 
     def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> None:
         return None

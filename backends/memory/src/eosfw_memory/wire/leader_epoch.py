@@ -1,15 +1,14 @@
-"""Compare the leader epoch a client believes in with the only one there is."""
+"""Compare the leader epoch a client believes in with that of a partition."""
 
 from __future__ import annotations
 
-from eosfw_memory.broker import LEADER_EPOCH
 from eosfw_memory.codes import Code
+from eosfw_memory.log.epochs import NO_LEADER
+from eosfw_memory.log.partition import PartitionLog
 
-NO_EPOCH = -1
 
-
-def epoch_error(believed: int) -> Code:
+def epoch_error(log: PartitionLog, believed: int) -> Code:
     """What to answer a client that names the current leader epoch (KIP-320)."""
-    if believed in (NO_EPOCH, LEADER_EPOCH):
+    if believed in (NO_LEADER, log.leader_epoch):
         return Code.NONE
-    return Code.UNKNOWN_LEADER_EPOCH if believed > LEADER_EPOCH else Code.FENCED_LEADER_EPOCH
+    return Code.UNKNOWN_LEADER_EPOCH if believed > log.leader_epoch else Code.FENCED_LEADER_EPOCH

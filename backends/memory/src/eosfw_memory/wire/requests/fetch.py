@@ -21,6 +21,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.log.epochs import NO_LEADER
 from eosfw_memory.topics import Partition
 from eosfw_memory.wire.leader_epoch import epoch_error
 
@@ -89,10 +90,10 @@ class _Poll:
         index = wanted.request.partition
         if wanted.partition is None:
             return _refused(index, wanted.missing)
-        code = epoch_error(getattr(wanted.request, "current_leader_epoch", -1))
+        log = wanted.partition.log
+        code = epoch_error(log, getattr(wanted.request, "current_leader_epoch", NO_LEADER))
         if code is not Code.NONE:
             return _refused(index, code)
-        log = wanted.partition.log
         # Whoever comes first gets a batch whatever its size (KIP-74); who finds no room left gets nothing this time.
         limit = min(room, wanted.request.partition_max_bytes) if room > 0 else 0
         try:

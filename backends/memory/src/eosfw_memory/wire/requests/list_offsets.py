@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.broker import LEADER_EPOCH, Broker, Context
+from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
+from eosfw_memory.log.epochs import NO_LEADER
 from eosfw_memory.log.errors import LogError
 from eosfw_memory.wire.leader_epoch import epoch_error
 
@@ -41,7 +42,7 @@ def _partition(broker: Broker, topic: str, wanted: Any, isolation: IsolationLeve
     partition = broker.topics.partition(topic, wanted.partition_index)
     if partition is None:
         return {"partition_index": wanted.partition_index, "error_code": Code.UNKNOWN_TOPIC_OR_PARTITION}
-    code = epoch_error(getattr(wanted, "current_leader_epoch", -1))
+    code = epoch_error(partition.log, getattr(wanted, "current_leader_epoch", NO_LEADER))
     if code is not Code.NONE:
         return {"partition_index": wanted.partition_index, "error_code": code}
     try:
@@ -53,5 +54,5 @@ def _partition(broker: Broker, topic: str, wanted: Any, isolation: IsolationLeve
         "error_code": Code.NONE,
         "timestamp": NOT_FOUND if found is None else found.timestamp,
         "offset": NOT_FOUND if found is None else found.offset,
-        "leader_epoch": LEADER_EPOCH,
+        "leader_epoch": NO_LEADER if found is None else found.leader_epoch,
     }

@@ -3,7 +3,7 @@
 Behaviour
 - Topics null (version 0: empty) means all of them. A topic asked for by name that does not exist is created with
   `num.partitions` partitions if the client allows it and `auto.create.topics.enable` is true, and exists at once.
-- One broker leads everything, in leader epoch 0.
+- One broker leads everything, after each of its starts in a later leader epoch.
 
 Version notes: allow_auto_topic_creation from 4, leader epochs from 7, topic ids from 10 (asked for by id from 12).
 """
@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from eosfw_memory.broker import LEADER_EPOCH, NODE_ID, Broker, Context
+from eosfw_memory.broker import NODE_ID, Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
+from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.topics import Topic
 
 _BY_ID_VERSION = 12
@@ -62,16 +63,16 @@ def _described(topic: Topic) -> Answer:
         "name": topic.name,
         "topic_id": topic.topic_id,
         "is_internal": topic.internal,
-        "partitions": [_partition(index) for index in range(len(topic.partitions))],
+        "partitions": [_partition(index, each.log) for index, each in enumerate(topic.partitions)],
     }
 
 
-def _partition(index: int) -> Answer:
+def _partition(index: int, log: PartitionLog) -> Answer:
     return {
         "error_code": Code.NONE,
         "partition_index": index,
         "leader_id": NODE_ID,
-        "leader_epoch": LEADER_EPOCH,
+        "leader_epoch": log.leader_epoch,
         "replica_nodes": (NODE_ID,),
         "isr_nodes": (NODE_ID,),
     }

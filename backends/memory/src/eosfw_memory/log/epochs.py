@@ -1,0 +1,65 @@
+"""Know in which leader epoch each offset was written (KIP-101), so that a client can notice a cut log (KIP-320)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+NO_LEADER: Final = -1
+EPOCHS_A_START: Final = 2
+"""As in Kafka's KRaft mode: an epoch begins when the only replica goes, another when it is back."""
+
+
+class EpochStart(NamedTuple):
+    """A leader epoch with the offset at which it began."""
+
+    epoch: int
+    start_offset: int
+
+
+class EpochEnd(NamedTuple):
+    """A leader epoch with the offset behind its last record."""
+
+    epoch: int
+    end_offset: int
+
+
+UNDEFINED: Final = EpochEnd(NO_LEADER, -1)
+"""What is said of an epoch that nobody knows here."""
+
+
+def following(histories: Iterable[Iterable[EpochStart]]) -> Iterator[EpochStart]:
+    """The one history of segments that follow each other; many begin in the epoch that was."""
+    before = NO_LEADER
+    for history in histories:
+        for start in history:
+            if start.epoch != before:
+                yield start
+            before = start.epoch
+
+
+def within(history: Iterable[EpochStart], log_start: int) -> list[EpochStart]:
+    """The history of what is left of a log: its first epoch begins where the log does."""
+    starts = list(history)
+    first = max(bisect_right(starts, log_start, key=_start_offset) - 1, 0)
+    return [EpochStart(one.epoch, max(one.start_offset, log_start)) for one in starts[first:]]
+
+
+def end_of(history: Sequence[EpochStart], wanted: int, log_end: int) -> EpochEnd:
+    """Where an epoch ends; of one without records the epoch before it, of one that was deleted where the log begins."""
+    if wanted == NO_LEADER or not history or wanted > history[-1].epoch:
+        return UNDEFINED
+    behind = bisect_right(history, wanted, key=_epoch)
+    if behind == len(history):
+        return EpochEnd(wanted, log_end)
+    known = history[behind - 1].epoch if behind else wanted
+    return EpochEnd(known, history[behind].start_offset)
+
+
+def _epoch(start: EpochStart) -> int:
+    return start.epoch
+
+
+def _start_offset(start: EpochStart) -> int:
+    return start.start_offset

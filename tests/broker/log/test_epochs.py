@@ -1,0 +1,144 @@
+"""Batches carry the leader epoch they were written in; where each epoch ends can be asked (KIP-101, KIP-320)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw_memory.log.batch import header_at
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.log.epochs import UNDEFINED, EpochEnd, EpochStart, end_of, following
+from eosfw_memory.log.partition import EARLIEST, LATEST
+from eosfw_memory.log.upkeep import compact, retain
+from eosfw_memory.log.validation import LogConfig
+
+from .shelf import NOW, Writer, new_log, plain, unhurried
+
+LATER = NOW + 1_000_000_000
+HISTORY = [EpochStart(2, 10), EpochStart(4, 20), EpochStart(6, 25)]
+
+
+def led(log):
+    """Leader epoch and first offset of every batch."""
+    headers = (header_at(batch, 0) for batch in log.batches())
+    return [(header.base_offset, header.leader_epoch) for header in headers]
+
+
+def test_a_batch_keeps_the_epoch_it_was_written_in():
+    """KIP-101: a new leader epoch changes nothing of what is there."""
+    log = new_log()
+    log.append(plain(b"a", b"b"), NOW)
+    log.lead(2)
+    log.append(plain(b"c"), NOW)
+    log.lead(4)
+    log.lead(6)
+    log.append(plain(b"d"), NOW)
+    assert led(log) == [(0, 0), (2, 2), (3, 6)]
+    assert log.leader_epoch == 6
+    assert list(log.epochs()) == [EpochStart(0, 0), EpochStart(2, 2), EpochStart(6, 3)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (-1, UNDEFINED),
+        (0, EpochEnd(0, 10)),
+        (1, EpochEnd(1, 10)),
+        (2, EpochEnd(2, 20)),
+        (3, EpochEnd(2, 20)),
+        (4, EpochEnd(4, 25)),
+        (5, EpochEnd(4, 25)),
+        (6, EpochEnd(6, 31)),
+        (7, UNDEFINED),
+        (2**31 - 1, UNDEFINED),
+    ],
+)
+def test_the_end_of_an_epoch_is_told_by_kafkas_rules(wanted, told):
+    """KIP-101, LeaderEpochFileCache.endOffsetFor: before the first, between, the latest, behind it."""
+    assert end_of(HISTORY, wanted, 31) == told
+
+
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_log_without_history_ends_its_only_epoch_where_it_ends(wanted):
+    """KIP-320: nothing was ever cut."""
+    log = new_log()
+    log.append(plain(b"a"), NOW)
+    assert log.end_of_epoch(wanted) == (EpochEnd(0, 1) if wanted == 0 else UNDEFINED)
+
+
+@unhurried
+@given(st.lists(st.tuples(st.sampled_from(["append", "lead", "roll"]), st.integers(1, 3)), max_size=40))
+def test_however_epochs_and_segments_follow_the_history_is_that_of_the_batches(turns):
+    """KIP-101: the history of all segments is what a walk over every batch finds, with the current epoch behind it."""
+    log, epoch, starts = new_log(LogConfig(segment_ms=10)), 0, [EpochStart(0, 0)]
+    now = NOW
+    for what, number in turns:
+        if what == "append":
+            log.append(plain(*[b"x"] * number), now)
+        elif what == "roll":
+            now += 20
+        else:
+            epoch += number
+            starts = [one for one in starts if one.start_offset < log.high_watermark]
+            starts.append(EpochStart(epoch, log.high_watermark))
+            log.lead(epoch)
+    assert list(log.epochs()) == starts
+    for base_offset, led_in in led(log):
+        assert led_in == max(start.epoch for start in starts if start.start_offset <= base_offset)
+
+
+def test_what_is_deleted_takes_its_epochs_along():
+    """KIP-101: the first epoch begins where the log does."""
+    log = new_log(LogConfig(segment_bytes=1, retention_ms=0))
+    for epoch in (0, 2, 4):
+        log.lead(epoch)
+        log.append(plain(b"a"), NOW)
+    log.delete_before(1)
+    assert list(log.epochs()) == [EpochStart(2, 1), EpochStart(4, 2)]
+    assert retain(log, LATER) == 2
+    assert list(log.epochs()) == [EpochStart(4, 2)]
+    assert log.end_of_epoch(0) == EpochEnd(0, 2)
+
+
+def test_compaction_keeps_the_history():
+    """BRK-09, KIP-101: also of epochs of which nothing is left."""
+    log = new_log(LogConfig(segment_bytes=1, compacted=True, deleted=False, min_dirty_ratio=0.0))
+    for epoch in (0, 2, 4):
+        log.lead(epoch)
+        log.append(encode_batch([b"k"], [b"v"], NOW), NOW)
+        log.append(encode_batch([b"k"], [b"w"], NOW), NOW)
+    before = list(log.epochs())
+    assert compact(log, LATER)
+    assert list(log.epochs()) == before
+
+
+def test_a_replay_keeps_the_history():
+    """A26."""
+    log = new_log()
+    Writer(log, 7).send(b"a")
+    log.lead(2)
+    log.append(plain(b"b"), NOW)
+    before = (led(log), list(log.epochs()))
+    log.reload()
+    assert (led(log), list(log.epochs())) == before
+
+
+def test_times_and_ends_are_told_with_their_epoch():
+    """KIP-320, ListOffsets from version 4 on: the end in the current epoch, everything else in that of its batch."""
+    log = new_log()
+    log.append(plain(b"a"), NOW)
+    log.lead(2)
+    log.append(encode_batch(None, [b"b"], NOW + 5), NOW)
+    log.lead(4)
+    assert log.offset_for_timestamp(LATEST).leader_epoch == 4
+    assert log.offset_for_timestamp(EARLIEST).leader_epoch == 0
+    assert [log.offset_for_timestamp(at).leader_epoch for at in (NOW, NOW + 1)] == [0, 2]
+    log.delete_before(1)
+    assert log.offset_for_timestamp(EARLIEST).leader_epoch == 2
+
+
+def test_histories_of_segments_make_one():
+    """A segment begins in the epoch of the one before it, or in a later one."""
+    first, second = [EpochStart(0, 0), EpochStart(2, 5)], [EpochStart(2, 8), EpochStart(4, 9)]
+    assert list(following([first, second])) == [EpochStart(0, 0), EpochStart(2, 5), EpochStart(4, 9)]

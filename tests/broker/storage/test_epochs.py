@@ -1,0 +1,121 @@
+"""Each start on a data directory leads every partition in later epochs than any before it (KIP-101, KIP-320)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from eosfw.errors import DamagedDataError
+from eosfw_memory.log.epochs import UNDEFINED, EpochEnd, EpochStart
+
+from ..log.shelf import NOW, Writer, plain
+from ..log.test_epochs import led
+from .kit import SMALL, TOPIC, House, data_file, files
+
+ENDINGS = pytest.mark.parametrize("end", ["stop", "crash"])
+HISTORY = [EpochStart(0, 0), EpochStart(2, 2), EpochStart(6, 4)]
+BATCHES = [(0, 0), (1, 0), (2, 2), (3, 2), (4, 6), (5, 6)]
+
+
+def lived(root, end="crash", **config):
+    """Four starts, of which the third writes nothing; the last runs."""
+    for start in range(4):
+        house = House(root, **config)
+        if start != 2:
+            house.log.append(plain(b"a"), NOW)
+            house.log.append(plain(b"b"), NOW)
+        if start < 3:
+            getattr(house, end)()
+    return house
+
+
+@ENDINGS
+@pytest.mark.parametrize("config", [{}, SMALL, {"segment.bytes": "100"}], ids=["one segment", "several", "each"])
+def test_each_start_leads_in_a_later_epoch_that_its_batches_carry(tmp_path, end, config):
+    """KIP-101: by two, as Kafka counts the loss of the only leader and its return; a start that writes nothing, too."""
+    house = lived(tmp_path, end, **config)
+    assert (house.log.leader_epoch, led(house.log)) == (6, BATCHES)
+    assert list(house.log.epochs()) == HISTORY
+    ends = [house.log.end_of_epoch(epoch) for epoch in (0, 1, 2, 4, 6, 7)]
+    assert ends == [EpochEnd(0, 2), EpochEnd(0, 2), EpochEnd(2, 4), EpochEnd(2, 4), EpochEnd(6, 6), UNDEFINED]
+    getattr(house, end)()
+
+
+@pytest.mark.parametrize("suffix", [".index", ".snapshot"])
+def test_the_history_is_learnt_from_the_batches_where_nothing_else_tells_it(tmp_path, suffix):
+    """F34: what lies beside the log can always be made again."""
+    lived(tmp_path, "stop", **SMALL).stop()
+    for path in tmp_path.rglob(f"*{suffix}"):
+        path.unlink()
+    house = House(tmp_path)
+    assert list(house.log.epochs()) == [*HISTORY, EpochStart(8, 6)]
+    assert led(house.log) == BATCHES
+    house.stop()
+
+
+def test_a_topic_begins_in_epoch_0_whenever_it_is_made(tmp_path):
+    """As in Kafka."""
+    lived(tmp_path).crash()
+    house = House(tmp_path)
+    house.topics.create("young", 1, {})
+    assert house.topics.partition("young", 0).log.leader_epoch == 0
+    house.stop()
+    house = House(tmp_path)
+    epochs = [house.topics.partition(name, 0).log.leader_epoch for name in (TOPIC, "young")]
+    assert epochs == [10, 2]
+    house.stop()
+
+
+def test_a_marker_of_an_older_coordinator_is_known_after_a_restart(tmp_path):
+    """COR-10, BRK-08: its epoch is part of what a partition knows of a producer."""
+    house = House(tmp_path)
+    writer = Writer(house.log, 7)
+    writer.send(b"a")
+    writer.commit(coordinator_epoch=4)
+    house.crash()
+    for _ in range(2):
+        house = House(tmp_path)
+        assert house.log.producers()[7].coordinator_epoch == 4
+        house.stop()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_batches_of_an_epoch_that_never_was_are_refused_not_cut_off(tmp_path, count):
+    """F36: an old count of starts beside newer logs, however few batches show it; everything stays as it was."""
+    lived(tmp_path).crash()
+    path = data_file(tmp_path)
+    if count == 1:
+        with path.open("r+b") as file:
+            file.truncate(path.stat().st_size * 5 // 6)
+    (tmp_path / "incarnation").write_text("2\n")
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match=r"leader epoch 6 .*no torn last write"):
+        House(tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_a_count_of_starts_older_than_a_topic_is_refused(tmp_path):
+    """F36: parts of a directory that are from different copies."""
+    House(tmp_path).crash()
+    (tmp_path / "incarnation").unlink()
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match="is older than topic flights"):
+        House(tmp_path)
+    assert files(tmp_path) == before
+    (tmp_path / "incarnation").write_text("many")
+    with pytest.raises(DamagedDataError, match="holds no number"):
+        House(tmp_path)
+
+
+def test_a_damaged_epoch_in_the_middle_is_found_though_no_checksum_covers_it(tmp_path):
+    """F31: epochs never go back, none is later than that of now."""
+    lived(tmp_path).crash()
+    path = data_file(tmp_path)
+    good, size = path.read_bytes(), path.stat().st_size // 6
+    for number, epoch in itertools.product(range(5), (7, 2**31 - 1, -1)):
+        changed = bytearray(good)
+        changed[number * size + 12 : number * size + 16] = epoch.to_bytes(4, signed=True)
+        path.write_bytes(changed)
+        with pytest.raises(DamagedDataError, match=f"damaged at byte {number * size}"):
+            House(tmp_path)
