@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import Protocol, TypeVar
 
+from eosfw.closing import C, Closable
 from eosfw.errors import InterruptedRunError
 from eosfw.waiting import Runtime
 
 logger = logging.getLogger(__name__)
-
-
-class Closable(Protocol):
-    """Closed from any thread, twice if need be."""
-
-    def close(self) -> None:
-        """Let go at once."""
-
-
-C = TypeVar("C", bound=Closable)
 
 
 class Belongings:

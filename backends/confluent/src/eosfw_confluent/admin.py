@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
-from weakref import WeakSet
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka import IsolationLevel as KafkaIsolation
@@ -19,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from confluent_kafka.admin import NewTopic as KafkaTopic  # type: ignore[attr-defined]
 
+from eosfw.closing import Made
 from eosfw.errors import (
     ClusterUnavailableError,
     EosfwError,
@@ -78,7 +78,7 @@ class ConfluentAdmin:
         self._client: AdminClient | None = AdminClient({**config, **self._events.client_config()})
         self._settings = settings
         self._runtime = runtime
-        self._fencing: WeakSet[Fencing] = WeakSet()
+        self._fencing = Made(runtime)
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         # Asking for all of them creates none, even where a broker creates topics that are asked for.
@@ -115,8 +115,7 @@ class ConfluentAdmin:
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
         self._open()
-        fencing = Fencing(self._settings.make_producer, self._runtime)
-        self._fencing.add(fencing)
+        fencing = self._fencing.add(Fencing(self._settings.make_producer, self._runtime))
         deadline = self._runtime.now() + (options.timeout or self._settings.timeout)
         return FenceProducersResult.of(transactional_ids, self._runtime, lambda result: fencing.fence(result, deadline))
 
@@ -155,8 +154,7 @@ class ConfluentAdmin:
 
     def close(self) -> None:
         self._client = None
-        for fencing in list(self._fencing):
-            fencing.close()
+        self._fencing.close()
 
     # --- one call each
 

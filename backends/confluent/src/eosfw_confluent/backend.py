@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Protocol, Self, TypeVar
-from weakref import WeakSet
+from typing import ClassVar, Self
 
 from confluent_kafka import KafkaException
 
 from eosfw.capabilities import Capabilities
+from eosfw.closing import C, Made
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
@@ -24,13 +24,6 @@ _FENCING_TIMEOUT = 10.0
 """Stored with a fenced id until its next owner initialises; no transaction opens meanwhile, so any legal value does."""
 
 
-class _Closable(Protocol):
-    def close(self) -> None: ...
-
-
-T = TypeVar("T", bound=_Closable)
-
-
 class ConfluentBackend:
     """A `Backend` over confluent-kafka."""
 
@@ -40,7 +33,7 @@ class ConfluentBackend:
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
         self._properties = dict(properties)
         self._runtime = runtime
-        self._made: WeakSet[_Closable] = WeakSet()
+        self._made = Made(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
@@ -82,20 +75,17 @@ class ConfluentBackend:
         return self._keep(lambda: ConfluentAdmin(config, settings, self._runtime))
 
     def close(self) -> None:
-        for made in list(self._made):
-            made.close()
+        self._made.close()
 
     def _layered(self, properties: Mapping[str, str] | None) -> Mapping[str, str]:
         return {**self._properties, **(properties or {})}
 
-    def _keep(self, make: Callable[[], T]) -> T:
+    def _keep(self, make: Callable[[], C]) -> C:
         try:
-            made = make()
+            return self._made.add(make())
         except KafkaException as why:
             # A client refuses values, never the cluster: it has not talked to one yet.
             raise ConfigError(Problem("the confluent backend", why.args[0].str())) from why
-        self._made.add(made)
-        return made
 
 
 def _transactional(transactional_id: str, timeout: float, given: Mapping[str, str]) -> dict[str, object]:

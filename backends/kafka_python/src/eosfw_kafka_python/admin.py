@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
-from weakref import WeakSet
 
 from kafka import errors as kafka_errors
 from kafka.protocol.admin import CreateTopicsRequest, DescribeConfigsRequest
 from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
 from kafka.protocol.metadata import CoordinatorType
 
+from eosfw.closing import Made
 from eosfw.errors import EosfwError, FatalError, IllegalStateError
 from eosfw.fates import RETRIABLE
 from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
@@ -48,7 +48,7 @@ class KafkaPythonAdmin:
         self._make_routes = make_routes
         self._routes = make_routes()
         self._runtime = self._routes.runtime
-        self._fencing: WeakSet[Routes] = WeakSet()
+        self._fencing = Made(self._runtime)
         self._closed = False
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
@@ -84,12 +84,11 @@ class KafkaPythonAdmin:
         routes = self._make_routes()  # of its own: it goes on while this client is used for something else
 
         def fence(result: FenceProducersResult) -> None:
-            self._fencing.add(routes)
+            connection = self._fencing.add(routes.connection)
             try:
                 Fencing(routes).fence(result, deadline)
             finally:
-                self._fencing.discard(routes)
-                routes.connection.close()
+                connection.close()
 
         return FenceProducersResult.of(transactional_ids, self._runtime, fence)
 
@@ -151,8 +150,8 @@ class KafkaPythonAdmin:
 
     def close(self) -> None:
         self._closed = True
-        for routes in (self._routes, *self._fencing):
-            routes.connection.close()
+        self._routes.connection.close()
+        self._fencing.close()
 
     # --- one call each
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from eosfw.capabilities import Capabilities
+from eosfw.closing import Made
 from eosfw.config.translation import Client, number, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
@@ -26,13 +26,6 @@ _BUFFER = 268_435_456
 _LARGEST = 1_048_576
 
 
-class _Closable(Protocol):
-    def close(self) -> None: ...
-
-
-T = TypeVar("T", bound=_Closable)
-
-
 class KafkaPythonBackend:
     """A `Backend` over kafka-python."""
 
@@ -49,7 +42,7 @@ class KafkaPythonBackend:
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
         self._properties = dict(properties)
         self._runtime = runtime
-        self._made: WeakSet[_Closable] = WeakSet()
+        self._made = Made(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
@@ -77,7 +70,7 @@ class KafkaPythonBackend:
             number(given, "buffer.memory", _BUFFER),
         )
         connection = self._connection(config, given)
-        return self._keep(KafkaPythonProducer(_fitting(config), settings, connection))
+        return self._made.add(KafkaPythonProducer(_fitting(config), settings, connection))
 
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
@@ -88,7 +81,7 @@ class KafkaPythonBackend:
         config = KAFKA_PYTHON.translate(self._properties, Client.CONSUMER, properties)
         config["isolation_level"] = isolation.value
         connection = self._connection(config, self._layered(properties))
-        return self._keep(KafkaPythonReader(config, connection, headers=headers))
+        return self._made.add(KafkaPythonReader(config, connection, headers=headers))
 
     def admin(self, properties: Mapping[str, str] | None = None) -> KafkaPythonAdmin:
         load_library()
@@ -97,11 +90,10 @@ class KafkaPythonBackend:
 
         timeout = seconds(self._layered(properties), "default.api.timeout.ms", _API_TIMEOUT)
         config, given = KAFKA_PYTHON.translate(self._properties, Client.ADMIN, properties), self._layered(properties)
-        return self._keep(KafkaPythonAdmin(timeout, lambda: Routes(self._connection(config, given))))
+        return self._made.add(KafkaPythonAdmin(timeout, lambda: Routes(self._connection(config, given))))
 
     def close(self) -> None:
-        for made in list(self._made):
-            made.close()
+        self._made.close()
 
     def _connection(self, config: Mapping[str, Any], given: Mapping[str, str]) -> Connection:
         from eosfw_kafka_python.connection import Connection
@@ -110,10 +102,6 @@ class KafkaPythonBackend:
 
     def _layered(self, properties: Mapping[str, str] | None) -> Mapping[str, str]:
         return {**self._properties, **(properties or {})}
-
-    def _keep(self, made: T) -> T:
-        self._made.add(made)
-        return made
 
 
 def load_library() -> None:

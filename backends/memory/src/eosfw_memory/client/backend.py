@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Protocol, Self, TypeVar
-from weakref import WeakSet
+from typing import ClassVar, Self
 
 from eosfw.capabilities import Capabilities
+from eosfw.closing import Made
 from eosfw.config.translation import Client
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
@@ -20,13 +20,6 @@ from eosfw_memory.client.reader import MemoryReader, ReaderSettings
 from eosfw_memory.client.routing import Routes
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
-
-
-class _Closable(Protocol):
-    def close(self) -> None: ...
-
-
-T = TypeVar("T", bound=_Closable)
 
 
 class MemoryBackend:
@@ -45,7 +38,7 @@ class MemoryBackend:
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
         self._properties = dict(properties)
         self._runtime = runtime
-        self._made: WeakSet[_Closable] = WeakSet()
+        self._made = Made(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
@@ -62,22 +55,21 @@ class MemoryBackend:
     ) -> MemoryProducer:
         settings = ClientSettings.of(self._properties, properties, Client.PRODUCER)
         own = ProducerSettings(transactional_id, transaction_timeout, settings.max_block, settings.max_request)
-        return self._keep(MemoryProducer(own, self._routes(settings, may_create=True)))
+        return self._made.add(MemoryProducer(own, self._routes(settings, may_create=True)))
 
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
     ) -> MemoryReader:
         settings = ClientSettings.of(self._properties, properties, Client.CONSUMER)
         own = ReaderSettings(isolation, headers, settings.fetch_bytes, settings.partition_bytes, settings.fetch_wait)
-        return self._keep(MemoryReader(own, self._routes(settings)))
+        return self._made.add(MemoryReader(own, self._routes(settings)))
 
     def admin(self, properties: Mapping[str, str] | None = None) -> MemoryAdmin:
         settings = ClientSettings.of(self._properties, properties, Client.ADMIN)
-        return self._keep(MemoryAdmin(settings.api_timeout, lambda: self._routes(settings)))
+        return self._made.add(MemoryAdmin(settings.api_timeout, lambda: self._routes(settings)))
 
     def close(self) -> None:
-        for made in list(self._made):
-            made.close()
+        self._made.close()
 
     def _routes(self, settings: ClientSettings, *, may_create: bool = False) -> Routes:
         return Routes(self._network(settings), self._runtime, may_create=may_create)
@@ -87,10 +79,6 @@ class MemoryBackend:
         if served is not None:
             return DirectNetwork(settings.servers, served.broker, served.is_open, self._runtime)
         return SocketNetwork(settings.servers, settings.client_id, settings.request_timeout, self._runtime)
-
-    def _keep(self, made: T) -> T:
-        self._made.add(made)
-        return made
 
 
 def _served(settings: ClientSettings) -> EmbeddedCluster | None:
