@@ -9,6 +9,8 @@ from contextlib import contextmanager
 import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
+from eosfw.records import SourceBatch
+from eosfw.runtime.loop import IDLE_PAUSE
 from eosfw.runtime.startup import Startup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from pytest_eos.clusters import virtual
@@ -137,6 +139,69 @@ def test_a_wait_in_vain_is_bounded_by_virtual_patience(eos):
         eos.run(Waiting)
 
     assert TIMEOUT <= eos.runtime.now() - now < 2 * TIMEOUT
+
+
+class Unsure(CounterConnector):
+    """Does not know whether it will ever have more."""
+
+    name = "unsure"
+
+    class Task(CounterTask):
+        def at_end(self):
+            return None
+
+    task = Task
+
+
+@pytest.mark.parametrize("request_kind", ["Produce", "AddPartitionsToTxn", "EndTxn"])
+def test_an_answer_that_takes_longer_than_the_idle_time_is_not_the_end_of_the_stream(eos, request_kind):
+    """Ruling 12: what is under way is no idleness; every number still to come is read, too."""
+    slow = eos.cluster.local.faults.add("delay", request=request_kind, nth=6, seconds=20.0)
+
+    run = eos.run(Unsure, SMALL)
+
+    assert slow.fired
+    assert len(eos.topic(run.topics[0]).values()) == SMALL["streams"] * SMALL["until"]
+
+
+def test_a_source_that_gives_a_record_now_and_then_is_not_drained_in_between(eos):
+    """Ruling 12: each poll with records starts the idle time anew."""
+
+    class Slow(Unsure.Task):
+        def poll(self):
+            eos.runtime.sleep(4.0)
+            return super().poll()
+
+    class Connector(Unsure):
+        name, task = "slow", Slow
+
+    run = eos.run(Connector, {**SMALL, "batch": 1, "tasks.max": 1})
+
+    assert len(eos.topic(run.topics[0]).values()) == SMALL["streams"] * SMALL["until"]
+
+
+@pytest.mark.parametrize(("step", "lasts"), [(1, "less"), (0, "more")], ids=["moving", "standing"])
+def test_a_source_that_passes_over_what_it_does_not_want_is_polled_without_a_pause(eos, step, lasts):
+    """Empty batches that move are progress; one that stands still leaves its task a rest."""
+    polls = 400
+
+    class Passing(CounterTask):
+        polled = 0
+
+        def poll(self):
+            self.polled += 1
+            return SourceBatch(self.topic, [], {"stream": "s0"}, {"next": self.polled * step})
+
+        def at_end(self):
+            return self.polled >= polls
+
+    class Connector(CounterConnector):
+        name, task = "passing", Passing
+
+    now = eos.runtime.now()
+    eos.run(Connector, {"streams": 1})
+
+    assert (eos.runtime.now() - now < polls * IDLE_PAUSE / 2) is (lasts == "less")
 
 
 class Endless(CounterConnector):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from eosfw.errors import described
 from eosfw.runtime.plan import Announce, TaskPlan
@@ -24,7 +26,7 @@ class TaskBoard:
         self.superseded = False
         self.records = self.transactions = self.open_records = 0
         self.at_end: bool | None = None
-        self.last_activity = runtime.now()
+        self.idle_since: float | None = None
 
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
         """Announce a step; whoever hears it may hold this thread up."""
@@ -47,6 +49,7 @@ class TaskBoard:
     def running(self) -> None:
         """Start to count idle time only now: a start may take long."""
         self.state = TaskState.RUNNING
+        self.at_end = None
         self.active()
 
     def committed(self, records: int) -> None:
@@ -54,11 +57,18 @@ class TaskBoard:
         self.records += records
         self.transactions += 1
         self.open_records = 0
-        self.active()
 
     def active(self) -> None:
-        """Note that something moved."""
-        self.last_activity = self._runtime.now()
+        """Note that the source gave records, or begins to be asked."""
+        self.idle_since = self._runtime.now()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Stop the clock of idleness while a transaction is filled or ended; it stays stopped behind a failure."""
+        since, began = self.idle_since, self._runtime.now()
+        self.idle_since = None
+        yield
+        self.idle_since = None if since is None else since + self._runtime.now() - began
 
     def notice(self, kind: str, text: str, count: int = 1) -> None:
         """Keep something to tell the user; the first text of a kind stays, counts add up."""
@@ -99,7 +109,7 @@ class TaskBoard:
             self.records,
             self.transactions,
             self.at_end,
-            self.last_activity,
+            self.idle_since,
             self.open_records,
             tuple(self._notices.values()),
         )

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
-from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
+from eosfw.records import Primitive, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.plan import TaskPlan
-from eosfw.runtime.polled import Batches, Records, read_polled
+from eosfw.runtime.polled import Batches, Records, any_records, read_polled
 from eosfw.runtime.transaction import Transaction
 from eosfw.state.boundary import Boundary, BoundaryConflictError, End, RequestedBoundary
 from eosfw.state.standstill import POLLS, Standstill
@@ -53,6 +53,8 @@ class Loop:
         self._board, self._runtime = board, runtime
         self._boundary: Boundary = plan.boundary()
         self._standstill = Standstill()
+        self._passed: list[dict[str, Primitive]] = []
+        """The source offsets of the last poll without records."""
 
     def start(
         self,
@@ -71,15 +73,26 @@ class Loop:
         self._boundary.start(self._runtime.now())
         while not stop.is_set():
             polled = self._poll()
-            self._send(polled)
-            if polled:
-                self._board.active()
+            some = any_records(polled)
+            if some:
                 self._board.at_end = None
+            with self._board.working():
+                self._send(polled)
+            if some:
+                self._board.active()
                 self._watch(polled[-1])
             else:
                 self._board.at_end = self._source.at_end()
-                stop.wait(IDLE_PAUSE)
-        self._end(self._boundary.at_stop())
+                self._rest(polled, stop)
+        with self._board.working():
+            self._end(self._boundary.at_stop())
+
+    def _rest(self, polled: Batches | Records, stop: Event) -> None:
+        """Pause after a poll without records, unless its source says by an empty batch that it got on."""
+        passed = [dict(one.source_offset) for one in polled if one.source_offset]
+        if passed == self._passed:
+            stop.wait(IDLE_PAUSE)
+        self._passed = passed
 
     def _watch(self, last: SourceRecord | SourceBatch) -> None:
         if self._standstill.saw(last):

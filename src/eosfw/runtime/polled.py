@@ -32,6 +32,11 @@ def read_polled(polled: Any, task: object) -> Batches | Records:
     return polled
 
 
+def any_records(polled: Batches | Records) -> bool:
+    """Whether a poll gave records; an empty batch only tells of a source's offset."""
+    return any(not isinstance(one, SourceBatch) or len(one) for one in polled)
+
+
 def _check_count(polled: Sequence[Any], task: object) -> None:
     count = len(polled)
     if count <= MOST and isinstance(polled[0], SourceBatch):

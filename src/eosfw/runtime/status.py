@@ -56,8 +56,9 @@ class TaskStatus:
     transactions: int = 0
     at_end: bool | None = None
     """What the source answered last: nothing more to give, more, unknown (ruling 12)."""
-    last_activity: float = 0.0
-    """When records were polled or committed last, on the runtime's monotonic clock."""
+    idle_since: float | None = None
+    """Since when its source has given no records, on the runtime's monotonic clock, time for sending and committing
+    left out; None while it sends or commits."""
     open_records: int = 0
     """Records in the open transaction."""
     notices: tuple[Notice, ...] = ()

@@ -102,6 +102,7 @@ class Worker:
     def drained(self, idle: float) -> bool:
         """Whether every task said it is at its end, or does not know and was idle for `idle` seconds (ruling 12).
 
+        Idle is a task whose source gives no records; while it sends or commits, it is not, however long that takes.
         Failed, superseded and stopped tasks do not count as drained: look at `status`. A drained run may have an open
         transaction at interval boundaries: `stop` commits it.
         """
@@ -163,6 +164,6 @@ class Worker:
 
 
 def _is_drained(task: TaskStatus, now: float, idle: float) -> bool:
-    if task.state is not TaskState.RUNNING or task.at_end is False:
+    if task.state is not TaskState.RUNNING or task.idle_since is None or task.at_end is False:
         return False
-    return task.at_end is True or now - task.last_activity >= idle
+    return task.at_end is True or now - task.idle_since >= idle
