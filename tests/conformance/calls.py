@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.apis import Api, Fields, milliseconds
+from eosfw_memory.client.channel import Network
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.codes import Code
 from eosfw_memory.log.codec import encode_batch
@@ -19,6 +22,7 @@ NOBODY = ProducerIdAndEpoch(-1, -1)
 _PRODUCE, _FIND_COORDINATOR, _CREATE_TOPICS = 0, 10, 19
 _INIT, _ADD_PARTITIONS, _ADD_OFFSETS, _END, _MARKERS, _COMMIT_OFFSETS = 22, 24, 25, 26, 27, 28
 _DESCRIBE_PRODUCERS, _DESCRIBE_TRANSACTIONS = 61, 65
+_PLAIN_COMMIT, _DELETE_RECORDS = 8, 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +34,45 @@ class Told:
     offset: int = -1
 
 
-class Caller:
-    """One connection to one broker."""
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Who somebody says to be in a consumer group."""
 
-    def __init__(self, servers: str) -> None:
+    member_id: str = ""
+    generation: int = -1
+    instance: str | None = None
+
+
+NO_MEMBER = Member()
+
+
+def offsets_of(where: TopicPartition, offset: int) -> list[Fields]:
+    """What a request commits, when it is one partition's offset."""
+    wanted = Fields(
+        partition_index=where.partition, committed_offset=offset, committed_leader_epoch=-1, committed_metadata=""
+    )
+    return [Fields(name=where.topic, partitions=[wanted])]
+
+
+@cache
+def _api(key: int, version: int) -> Api:
+    return Api(key, f"request {key}", version, version)
+
+
+class Caller:
+    """One connection to one broker; another network than a socket's may lead there."""
+
+    def __init__(self, servers: str, network: Network | None = None) -> None:
         self.servers = servers
         self.runtime = ThreadRuntime()
-        self._network = SocketNetwork(servers, "conformance", WAIT, self.runtime)
+        self._network = network or SocketNetwork(servers, "conformance", WAIT, self.runtime)
 
     def close(self) -> None:
         self._network.close()
 
     def ask(self, key: int, version: int, **fields: object) -> Any:
         deadline = self.runtime.now() + WAIT
-        return self._network.any(deadline).call(
-            Api(key, f"request {key}", version, version), Fields(**fields), deadline
-        )
+        return self._network.any(deadline).call(_api(key, version), Fields(**fields), deadline)
 
     # --- requests of transactions
 
@@ -101,11 +128,16 @@ class Caller:
         )
 
     def commit_offsets(
-        self, name: str, producer: ProducerIdAndEpoch, group: str, where: TopicPartition, version: int = 5
+        self,
+        name: str,
+        producer: ProducerIdAndEpoch,
+        group: str,
+        where: TopicPartition,
+        version: int = 5,
+        *,
+        offset: int = 1,
+        member: Member = NO_MEMBER,
     ) -> Told:
-        offset = Fields(
-            partition_index=where.partition, committed_offset=1, committed_leader_epoch=-1, committed_metadata=""
-        )
         answer = self.ask(
             _COMMIT_OFFSETS,
             version,
@@ -113,10 +145,10 @@ class Caller:
             group_id=group,
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
-            generation_id=-1,
-            member_id="",
-            group_instance_id=None,
-            topics=[Fields(name=where.topic, partitions=[offset])],
+            generation_id=member.generation,
+            member_id=member.member_id,
+            group_instance_id=member.instance,
+            topics=offsets_of(where, offset),
         )
         return Told(Code(answer["topics"][0]["partitions"][0]["error_code"]))
 
@@ -177,7 +209,7 @@ class Caller:
         [found] = self.ask(_DESCRIBE_TRANSACTIONS, 0, transactional_ids=[name])["transaction_states"]
         return found["transaction_state"], ProducerIdAndEpoch(found["producer_id"], found["producer_epoch"])
 
-    def settled(self, name: str, *, unless: str = "Prepare") -> tuple[str, ProducerIdAndEpoch]:
+    def settled(self, name: str, *, unless: str | tuple[str, ...] = "Prepare") -> tuple[str, ProducerIdAndEpoch]:
         """The same, once no marker is under way."""
         deadline = self.runtime.now() + WAIT
         while True:
@@ -222,12 +254,37 @@ class Caller:
         [found] = self.ask(_DESCRIBE_PRODUCERS, 0, topics=[wanted])["topics"]
         return all(each["error_code"] == Code.NONE for each in found["partitions"])
 
-    def _until(self, holds: Any) -> None:
+    def _until(self, holds: Callable[[], bool]) -> None:
         deadline = self.runtime.now() + WAIT
         while not holds():
             if self.runtime.now() > deadline:
                 raise TimeoutError("the broker did not get ready")
             self.runtime.sleep(0.05)
+
+
+def commit_plain(
+    caller: Caller, group: str, where: TopicPartition, offset: int, version: int = 8, member: Member = NO_MEMBER
+) -> Told:
+    """OffsetCommit, outside of any transaction."""
+    answer = caller.ask(
+        _PLAIN_COMMIT,
+        version,
+        group_id=group,
+        generation_id_or_member_epoch=member.generation,
+        member_id=member.member_id,
+        group_instance_id=member.instance,
+        topics=offsets_of(where, offset),
+    )
+    return Told(Code(answer["topics"][0]["partitions"][0]["error_code"]))
+
+
+def delete_before(caller: Caller, where: TopicPartition, offset: int) -> Told:
+    """DeleteRecords: take what lies before an offset from readers; -1 means all there is."""
+    wanted = Fields(partition_index=where.partition, offset=offset)
+    topics = [Fields(name=where.topic, partitions=[wanted])]
+    answer = caller.ask(_DELETE_RECORDS, 2, topics=topics, timeout=milliseconds(WAIT))
+    [found] = answer["topics"][0]["partitions"]
+    return Told(_code(found), offset=found["low_watermark"])
 
 
 def _code(answer: Any) -> Code:

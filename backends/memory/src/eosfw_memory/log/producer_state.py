@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.log.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
+from eosfw_memory.log.doubts import Doubt
 from eosfw_memory.log.errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
@@ -86,6 +87,7 @@ class ProducerStates:
 
     def __init__(self, states: dict[int, ProducerState] | None = None) -> None:
         self._states: dict[int, ProducerState] = {} if states is None else states
+        self._doubts: dict[int, Doubt] = {}
 
     def known(self) -> Mapping[int, ProducerState]:
         """Every producer by its id; not to be changed."""
@@ -95,12 +97,14 @@ class ProducerStates:
         """Let a batch pass (None), recognise its repetition, or raise; nothing is changed (BRK-01 to 04)."""
         state = self._states.get(header.producer_id)
         if state is None:
+            self._check_doubt(header, nothing_known=True)
             return None  # BRK-03: unknown or forgotten, so any sequence number may be the next
         _check_epoch(state, header.producer_id, header.producer_epoch)
         if origin is Origin.CLIENT:
             due = state.next_sequence if header.producer_epoch == state.epoch else 0
             if header.base_sequence != due:
                 return state.repetition(header) or _out_of_order(header, due)
+            self._check_doubt(header, nothing_known=False)
         if state.first_offset != NOT_OPEN and not header.transactional:
             raise InvalidTxnStateError(
                 f"producer {header.producer_id} sent a batch outside any transaction while its transaction from offset "
@@ -108,8 +112,18 @@ class ProducerStates:
             )
         return None
 
+    def doubt(self, header: BatchHeader, now_ms: int, *, strict: bool) -> None:
+        """Take note of a transactional batch that is still to be confirmed by the coordinator."""
+        known = self._doubts.get(header.producer_id)
+        if known is None:
+            self._doubts[header.producer_id] = Doubt(header, now_ms, strict=strict)
+        else:
+            known.meet(header)
+
     def saw(self, header: BatchHeader, base_offset: int) -> bool:
         """Take note of an appended batch; tell whether it began a transaction here."""
+        if self._doubts and header.transactional:
+            self._doubts.pop(header.producer_id, None)
         state = self._states.get(header.producer_id)
         if state is None:
             state = self._states[header.producer_id] = ProducerState(header.producer_epoch)
@@ -124,6 +138,7 @@ class ProducerStates:
 
     def expire(self, before_ms: int) -> list[int]:
         """Forget the producers that wrote nothing since, unless a transaction of theirs is open (BRK-08); name them."""
+        self._doubts = {pid: doubt for pid, doubt in self._doubts.items() if doubt.since_ms > before_ms}
         old = [
             producer_id
             for producer_id, state in self._states.items()
@@ -153,6 +168,7 @@ class ProducerStates:
 
     def saw_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
         """Take note of an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""
+        self._doubts.pop(producer.producer_id, None)
         state = self._states.get(producer.producer_id)
         if state is None:
             state = self._states[producer.producer_id] = ProducerState(producer.epoch)
@@ -161,6 +177,12 @@ class ProducerStates:
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp = now_ms
         return ended
+
+    def _check_doubt(self, header: BatchHeader, *, nothing_known: bool) -> None:
+        doubt = self._doubts.get(header.producer_id) if self._doubts else None
+        due = None if doubt is None else doubt.due(header, nothing_known=nothing_known)
+        if due is not None:
+            _out_of_order(header, due)
 
 
 def _check_epoch(state: ProducerState, producer_id: int, epoch: int) -> None:

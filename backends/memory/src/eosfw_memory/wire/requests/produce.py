@@ -22,7 +22,6 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
 from eosfw_memory.faults import points
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
-from eosfw_memory.log.errors import OutOfOrderSequenceNumberError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.verification import add_write, verify_write
 
@@ -88,19 +87,11 @@ def _check_transaction(
     if header.producer_id == NO_PRODUCER_ID or log.has_open(header.producer_id, header.producer_epoch):
         return
     log.check_epoch(header.producer_id, header.producer_epoch)
+    log.state.producers.doubt(header, broker.now_ms(), strict=version >= _ADDING_VERSION)
     if version < _ADDING_VERSION:
         verify_write(broker.coordinator, transactional_id, log.where, header, version)
     else:
         add_write(broker.coordinator, transactional_id, log.where, header, broker.now_ms())
-        _check_first(log, header)
-
-
-def _check_first(log: PartitionLog, header: BatchHeader) -> None:
-    """The first batch of a producer is its first: that something before it was forgotten is no excuse any more."""
-    if header.base_sequence and header.producer_id not in log.producers():
-        raise OutOfOrderSequenceNumberError(
-            f"producer {header.producer_id} is not known here, so sequence number 0 was due, not {header.base_sequence}"
-        )
 
 
 def _refused(where: TopicPartition, code: Code, message: str) -> Answer:

@@ -3,6 +3,7 @@
 Behaviour
 - Here it is the way of an administrator to end a hanging transaction (KIP-664): the partition checks the producer's
   epoch and the coordinator's, as with any marker (BRK-05); the coordinator is not asked.
+- A marker of no producer cannot be written: Kafka fails over it with UnknownServerError, and so does this broker.
 
 Version notes: 1 is the only one of Kafka 4.1.
 """
@@ -14,8 +15,10 @@ from typing import Any
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.metadata import NO_EPOCH
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.deferred import Answer
+from eosfw_memory.log.batch import NO_PRODUCER_ID
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
@@ -40,6 +43,8 @@ def _written(broker: Broker, marker: Any) -> Answer:
 
 
 def _partition(broker: Broker, marker: Any, topic: str, index: int) -> Code:
+    if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_EPOCH:
+        return Code.UNKNOWN_SERVER_ERROR
     producer = ProducerIdAndEpoch(marker.producer_id, marker.producer_epoch)
     outcome = Outcome.COMMIT if marker.transaction_result else Outcome.ABORT
     try:
