@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw.records import OffsetRange
-from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.codes import Code
 
-from .calls import NOBODY, WAIT, Caller, Told
+from . import looks
+from .actions import SHORT, choose
+from .calls import NOBODY, Caller, Told
 
 PARTITIONS = 2
 CLIENTS = 2
+
+_BUSY = (3, 1)
+"""How much each client does: were they alike, one of them would be fenced all the time."""
+_BEGUN = 0.9
+"""How many walks begin with an id that is known."""
 
 
 @dataclass(slots=True)
@@ -32,135 +37,78 @@ class Client:
 
 
 class Walk:
-    """One transactional id, two clients that both believe in it, two partitions; everything hangs on the seed."""
+    """One transactional id, two clients that both believe in it, two partitions, a group; all hangs on the seed."""
 
     def __init__(self, caller: Caller, seed: int) -> None:
-        self._caller = caller
-        self._random = random.Random(seed)
-        self._name = f"walk-{seed}-{uuid.uuid4().hex[:8]}"
+        self.caller = caller
+        self.random = random.Random(seed)
+        self.name = f"walk-{seed}-{uuid.uuid4().hex[:8]}"
+        self.group = f"{self.name}-readers"
+        self.partitions = [TopicPartition(self.name, number) for number in range(PARTITIONS)]
         self._clients = [Client() for _ in range(CLIENTS)]
         self._ids: dict[int, str] = {-1: "nobody"}
         self._values = 0
-        caller.create(self._name, PARTITIONS)
-        caller.warm_up(f"{self._name}-other", TopicPartition(self._name, 0))
+        caller.create(self.name, PARTITIONS)
+        caller.warm_up(f"{self.name}-other", self.partitions[0])
+
+        if self.random.random() < _BEGUN:
+            self._clients[0].become(caller.init(self.name).producer)
 
     def steps(self, count: int) -> list[str]:
         """Take so many steps; each is told with its answer and the state it led to."""
         return [self._step() for _ in range(count)]
 
-    def seen(self) -> Mapping[str, list[tuple[int, int, bytes | None]]]:
-        """Every record with its place, by isolation level, after the last transaction was ended."""
+    def seen(self) -> Mapping[str, object]:
+        """Every record with its place, by isolation level, and the group's offsets, after the last end."""
         self._end_everything()
-        with_wait = {"bootstrap.servers": self._caller.servers, "eosfw.transport": "socket"}
-        backend = MemoryBackend.connect(with_wait, self._caller.runtime)
-        try:
-            return {level.name: self._read(backend, level) for level in IsolationLevel}
-        finally:
-            backend.close()
+        read = {
+            level.name: [(where.partition, looks.records(self.caller, where, level)) for where in self.partitions]
+            for level in IsolationLevel
+        }
+        offsets = [looks.group_offset(self.caller, self.group, where, stable=True) for where in self.partitions]
+        return {**read, "offsets": offsets, "ends": [looks.ends(self.caller, where) for where in self.partitions]}
+
+    # --- for actions
+
+    def where(self) -> TopicPartition:
+        """A partition, by chance."""
+        return self.random.choice(self.partitions)
+
+    def value(self) -> bytes:
+        """A value no record has yet."""
+        self._values += 1
+        return b"%d" % self._values
+
+    def who(self, producer: ProducerIdAndEpoch) -> str:
+        """A producer by the order in which ids were met, so that it is called the same on every broker."""
+        return f"{self.id(producer.producer_id)} epoch {producer.epoch}"
+
+    def id(self, producer_id: int) -> str:
+        """A producer id by the order in which they were met."""
+        return self._ids.setdefault(producer_id, f"id{len(self._ids)}")
+
+    def place(self, where: TopicPartition) -> str:
+        """A partition without what differs from walk to walk."""
+        return where.topic.replace(self.name, "walk") + f"-{where.partition}"
 
     # --- inside
 
     def _step(self) -> str:
-        number = self._random.randrange(CLIENTS)
-        action = self._random.choices(list(_ACTIONS), weights=[weight for weight, _ in _ACTIONS.values()])[0]
-        told, what = _ACTIONS[action][1](self, self._clients[number])
-        state, holder = self._caller.settled(self._name)
-        after = f"{state} {self._who(holder)}" if state else "unknown"
-        return f"client {number} {action} {what}: {self._said(told)}; {after}"
+        [number] = self.random.choices(range(CLIENTS), weights=_BUSY)
+        name, take = choose(self.random)
+        told, what = take(self, self._clients[number])
+        state, holder = self._settled()
+        after = f"{state} {self.who(holder)}" if state else "unknown"
+        return f"client {number} {name} {what}: {self._said(told)}; {after}"
 
-    def _said(self, told: Told) -> str:
-        return f"{told.code._name_} {self._who(told.producer)} {told.offset}"
+    def _settled(self) -> tuple[str, ProducerIdAndEpoch]:
+        """Once no marker is under way, nor a transaction open that would time out at a moment of its own."""
+        hasty = looks.transaction(self.caller, self.name).timeout_ms <= SHORT * 1000
+        return self.caller.settled(self.name, unless=("Prepare", "Ongoing") if hasty else "Prepare")
 
-    def _who(self, producer: ProducerIdAndEpoch) -> str:
-        name = self._ids.setdefault(producer.producer_id, f"id{len(self._ids)}")
-        return f"{name} epoch {producer.epoch}"
-
-    def _where(self) -> TopicPartition:
-        return TopicPartition(self._name, self._random.randrange(PARTITIONS))
-
-    def _init(self, client: Client) -> tuple[Told, str]:
-        told = self._caller.init(self._name)
-        if told.code is Code.NONE:
-            client.become(told.producer)
-        return told, ""
-
-    def _init_named(self, client: Client) -> tuple[Told, str]:
-        told = self._caller.init(self._name, client.producer)
-        if told.code is Code.NONE:
-            client.become(told.producer)
-        return told, ""
-
-    def _add(self, client: Client) -> tuple[Told, str]:
-        where = self._where()
-        return self._caller.add(self._name, client.producer, where), str(where.partition)
-
-    def _verify(self, client: Client) -> tuple[Told, str]:
-        where = self._where()
-        return self._caller.add_batched(self._name, client.producer, where, verify=True), str(where.partition)
-
-    def _produce(self, version: int) -> Callable[[Client], tuple[Told, str]]:
-        def produce(client: Client) -> tuple[Told, str]:
-            where = self._where()
-            due = client.due.get(where.partition, 0)
-            sequence = max(0, due + self._random.choice([0, 0, 0, 0, 0, -1, -6, 2]))
-            self._values += 1
-            value = b"%d" % self._values
-            told = self._caller.produce(self._name, client.producer, where, sequence, version, value)
-            if told.code is Code.NONE:
-                client.due[where.partition] = max(due, sequence + 1)
-            return told, f"{where.partition} sequence {sequence}"
-
-        return produce
-
-    def _end(self, version: int) -> Callable[[Client], tuple[Told, str]]:
-        def end(client: Client) -> tuple[Told, str]:
-            commit = self._random.random() < 0.6
-            told = self._caller.end(self._name, client.producer, version, commit=commit)
-            if told.code is Code.NONE and told.producer != NOBODY and self._random.random() < 0.8:
-                client.become(told.producer)  # else the answer was lost
-            return told, "commit" if commit else "abort"
-
-        return end
-
-    def _offsets(self, version: int) -> Callable[[Client], tuple[Told, str]]:
-        def commit(client: Client) -> tuple[Told, str]:
-            where = self._where()
-            return self._caller.commit_offsets(self._name, client.producer, self._name, where, version), ""
-
-        return commit
-
-    def _add_offsets(self, client: Client) -> tuple[Told, str]:
-        return self._caller.add_offsets(self._name, client.producer, self._name), ""
+    def _said(self, told: Told | str) -> str:
+        return told if isinstance(told, str) else f"{told.code._name_} {self.who(told.producer)} {told.offset}"
 
     def _end_everything(self) -> None:
-        while self._caller.init(self._name).code is not Code.NONE:
-            self._caller.settled(self._name)
-
-    def _read(self, backend: MemoryBackend, level: IsolationLevel) -> list[tuple[int, int, bytes | None]]:
-        partitions = [TopicPartition(self._name, number) for number in range(PARTITIONS)]
-        ends = backend.admin().end_offsets(partitions, level)
-        reader = backend.reader(level)
-        batches = reader.read({where: OffsetRange(0, end) for where, end in ends.items()}, WAIT)
-        return sorted(
-            (batch.partition, offset, value)
-            for batch in batches
-            for offset, value in zip(batch.offsets, batch.values, strict=True)
-        )
-
-
-_Action = Callable[[Walk, Client], tuple[Told, str]]
-_ACTIONS: Mapping[str, tuple[int, _Action]] = {
-    "init": (2, Walk._init),
-    "init named": (2, Walk._init_named),
-    "add 3": (4, Walk._add),
-    "verify 5": (2, Walk._verify),
-    "produce 9": (3, lambda walk, client: walk._produce(9)(client)),
-    "produce 11": (5, lambda walk, client: walk._produce(11)(client)),
-    "produce 12": (8, lambda walk, client: walk._produce(12)(client)),
-    "end 4": (4, lambda walk, client: walk._end(4)(client)),
-    "end 5": (6, lambda walk, client: walk._end(5)(client)),
-    "add offsets 4": (1, Walk._add_offsets),
-    "commit offsets 3": (1, lambda walk, client: walk._offsets(3)(client)),
-    "commit offsets 5": (1, lambda walk, client: walk._offsets(5)(client)),
-}
-"""What a client may do, with how often."""
+        while self.caller.init(self.name).code is not Code.NONE:
+            self.caller.settled(self.name)

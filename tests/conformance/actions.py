@@ -1,0 +1,199 @@
+"""List what a client of a random walk may do."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.codes import Code
+
+from . import looks
+from .calls import NOBODY, Told, commit_plain, delete_before
+
+if TYPE_CHECKING:
+    from .sequences import Client, Walk
+
+SHORT = 0.3
+"""Seconds after which some transactions time out; whoever opens one waits for that at once."""
+_STATES = ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort")
+_NONE_AT_ALL = ProducerIdAndEpoch(-1, -1)
+_OLDEST_MS, _OLD_MS = 3_600_000, 0
+
+Took: TypeAlias = tuple[Told | str, str]
+"""What was said, and what exactly was asked for."""
+Action: TypeAlias = "Callable[[Walk, Client], Took]"
+
+
+# --- transactions
+
+
+def _init(walk: Walk, client: Client) -> Took:
+    return _became(client, walk.caller.init(walk.name)), ""
+
+
+def _init_named(walk: Walk, client: Client) -> Took:
+    return _became(client, walk.caller.init(walk.name, client.producer)), ""
+
+
+def _init_short(walk: Walk, client: Client) -> Took:
+    return _became(client, walk.caller.init(walk.name, timeout=SHORT)), ""
+
+
+def _became(client: Client, told: Told) -> Told:
+    if told.code is Code.NONE:
+        client.become(told.producer)
+    return told
+
+
+def _add(walk: Walk, client: Client) -> Took:
+    where = walk.where()
+    return walk.caller.add(walk.name, client.producer, where), str(where.partition)
+
+
+def _verify(walk: Walk, client: Client) -> Took:
+    where = walk.where()
+    return walk.caller.add_batched(walk.name, client.producer, where, verify=True), str(where.partition)
+
+
+def _produce(version: int, *, transactional: bool = True) -> Action:
+    def produce(walk: Walk, client: Client) -> Took:
+        where = walk.where()
+        due = client.due.get(where.partition, 0)
+        sequence = max(0, due + walk.random.choice([0, 0, 0, 0, 0, -1, -6, 2]))
+        name = walk.name if transactional else None
+        told = walk.caller.produce(name, client.producer, where, sequence, version, walk.value())
+        if told.code is Code.NONE:
+            client.due[where.partition] = max(due, sequence + 1)
+        return told, f"{where.partition} sequence {sequence}"
+
+    return produce
+
+
+def _produce_plain(walk: Walk, client: Client) -> Took:
+    where = walk.where()
+    return walk.caller.produce(None, _NONE_AT_ALL, where, -1, 11, walk.value()), str(where.partition)
+
+
+def _end(version: int) -> Action:
+    def end(walk: Walk, client: Client) -> Took:
+        commit = walk.random.random() < 0.6
+        told = walk.caller.end(walk.name, client.producer, version, commit=commit)
+        heard = walk.random.random() < 0.8
+        if told.code is Code.NONE and told.producer != NOBODY and heard:
+            client.become(told.producer)
+        return told, "commit" if commit else "abort"
+
+    return end
+
+
+def _mark(walk: Walk, client: Client) -> Took:
+    where, commit = walk.where(), walk.random.random() < 0.3
+    told = walk.caller.mark(client.producer, where, -1, commit=commit)
+    return told, f"{where.partition} {'commit' if commit else 'abort'}"
+
+
+# --- offsets of a group
+
+
+def _add_offsets(walk: Walk, client: Client) -> Took:
+    return walk.caller.add_offsets(walk.name, client.producer, walk.group), ""
+
+
+def _commit_offsets(version: int) -> Action:
+    def commit(walk: Walk, client: Client) -> Took:
+        where, offset = walk.where(), walk.random.randrange(100)
+        told = walk.caller.commit_offsets(walk.name, client.producer, walk.group, where, version, offset=offset)
+        return told, f"{where.partition} at {offset}"
+
+    return commit
+
+
+def _commit_plain(walk: Walk, client: Client) -> Took:
+    where, offset = walk.where(), walk.random.randrange(100)
+    return commit_plain(walk.caller, walk.group, where, offset), f"{where.partition} at {offset}"
+
+
+def _offset(*, stable: bool) -> Action:
+    def fetch(walk: Walk, client: Client) -> Took:
+        found = [looks.group_offset(walk.caller, walk.group, where, stable=stable) for where in walk.partitions]
+        return ", ".join(each.name if isinstance(each, Code) else str(each) for each in found), ""
+
+    return fetch
+
+
+# --- looking in, cutting off
+
+
+def _describe(walk: Walk, client: Client) -> Took:
+    found = looks.transaction(walk.caller, walk.name)
+    partitions = " ".join(map(walk.place, found.partitions))
+    words = (found.code._name_, found.state, walk.who(found.producer), found.timeout_ms, found.started, partitions)
+    return " ".join(map(str, words)), ""
+
+
+def _list(walk: Walk, client: Client) -> Took:
+    states = walk.random.sample(_STATES, walk.random.randrange(3))
+    producer_ids = [client.producer.producer_id] if walk.random.random() < 0.3 else []
+    older_ms = walk.random.choice([-1, -1, _OLD_MS, _OLDEST_MS])
+    found = looks.listed(walk.caller, states, producer_ids, older_ms=older_ms).get(walk.name)
+    said = f"{found[0]} {walk.id(found[1])}" if found else "not listed"
+    return said, f"{'/'.join(states)} {'of its id' if producer_ids else ''} older than {older_ms}"
+
+
+def _writers(walk: Walk, client: Client) -> Took:
+    where = walk.where()
+    found = sorted(walk.caller.writers(where), key=lambda each: each["producer_id"])
+    told = [
+        f"{walk.who(ProducerIdAndEpoch(each['producer_id'], each['producer_epoch']))} "
+        f"sequence {each['last_sequence']} open {each['current_txn_start_offset']} by {each['coordinator_epoch']}"
+        for each in found
+    ]
+    return ", ".join(told) or "nobody", str(where.partition)
+
+
+def _ends(walk: Walk, client: Client) -> Took:
+    return ", ".join(str(looks.ends(walk.caller, where)) for where in walk.partitions), ""
+
+
+def _delete(walk: Walk, client: Client) -> Took:
+    where = walk.where()
+    start, _, high = looks.ends(walk.caller, where)
+    before = walk.random.choice([-1, max(0, start - 1), high + 1, *[walk.random.randint(start, high)] * 4])
+    return delete_before(walk.caller, where, before), f"{where.partition} before {before}"
+
+
+_ACTIONS: Mapping[str, tuple[int, Action]] = {
+    "init": (20, _init),
+    "init named": (20, _init_named),
+    "init short": (7, _init_short),
+    "add 3": (40, _add),
+    "verify 5": (20, _verify),
+    "produce 9": (30, _produce(9)),
+    "produce 11": (50, _produce(11)),
+    "produce 12": (80, _produce(12)),
+    "produce 12 idempotent": (10, _produce(12, transactional=False)),
+    "produce 11 of nobody": (10, _produce_plain),
+    "end 4": (40, _end(4)),
+    "end 5": (60, _end(5)),
+    "marker": (5, _mark),
+    "add offsets 4": (30, _add_offsets),
+    "commit offsets 3": (25, _commit_offsets(3)),
+    "commit offsets 5": (25, _commit_offsets(5)),
+    "commit offsets outside": (10, _commit_plain),
+    "fetch offsets": (10, _offset(stable=False)),
+    "fetch stable offsets": (15, _offset(stable=True)),
+    "describe": (10, _describe),
+    "list": (15, _list),
+    "writers": (10, _writers),
+    "ends": (10, _ends),
+    "delete records": (8, _delete),
+}
+"""What a client may do, with how often."""
+
+
+def choose(chance: random.Random) -> tuple[str, Action]:
+    """One action by name."""
+    name = chance.choices(list(_ACTIONS), weights=[weight for weight, _ in _ACTIONS.values()])[0]
+    return name, _ACTIONS[name][1]

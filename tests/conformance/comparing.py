@@ -1,0 +1,77 @@
+"""Send random walks through the embedded broker and a real Kafka: `python -m conformance.comparing` in `tests/`.
+
+Both versions of transactions in turn, each with a broker of its own. Says where two walks part, and how many went.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+from real_kafka import KAFKA_VERSION, SETTINGS, RealKafka
+
+from .calls import Caller
+from .sequences import Walk
+
+STEPS = 60
+SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+
+
+def parted(callers: Sequence[Caller], seed: int, steps: int = STEPS) -> str | None:
+    """How the walk of a seed parts on two brokers, if it does: what led there, then what each said."""
+    ours, kafkas = [Walk(caller, seed) for caller in callers]
+    taken: list[str] = []
+    for number in range(steps):
+        (our,), (their,) = ours.steps(1), kafkas.steps(1)
+        if our != their:
+            return "\n".join([f"seed {seed}, step {number}:", *taken, f"ours   {our}", f"Kafka's {their}"])
+        taken.append(our)
+    seen, expected = ours.seen(), kafkas.seen()
+    if seen == expected:
+        return None
+    return "\n".join([f"seed {seed}, at its end:", *taken, f"ours   {seen}", f"Kafka's {expected}"])
+
+
+def compare(version: int, seeds: Sequence[int], steps: int) -> int:
+    """Walk on two brokers of a version of transactions; give how many walks parted."""
+    properties = {SWEEP: SETTINGS[SWEEP], "transaction.version": str(version)}
+    embedded = EmbeddedCluster.start(properties, ThreadRuntime())
+    node = RealKafka.start(features={"transaction.version": version})
+    callers = [Caller(embedded.bootstrap_servers), Caller(node.bootstrap_servers)]
+    count = 0
+    try:
+        for seed in seeds:
+            difference = parted(callers, seed, steps)
+            if difference is not None:
+                count += 1
+                sys.stdout.write(f"transaction.version {version}, {difference}\n\n")
+                sys.stdout.flush()
+    finally:
+        for caller in callers:
+            caller.close()
+        embedded.close()
+        node.stop()
+    return count
+
+
+def main() -> int:
+    """Compare; the exit code is 1 when any walk parted."""
+    said = argparse.ArgumentParser(description=__doc__)
+    said.add_argument("--walks", type=int, default=200, help="of each version of transactions")
+    said.add_argument("--steps", type=int, default=STEPS)
+    said.add_argument("--first", type=int, default=0, help="the first seed")
+    said.add_argument("--versions", type=int, nargs="+", default=[2, 1])
+    options = said.parse_args()
+    seeds = range(options.first, options.first + options.walks)
+    counts = {version: compare(version, seeds, options.steps) for version in options.versions}
+    for version, count in counts.items():
+        told = f"{options.walks} walks of {options.steps} steps, {count} parted"
+        sys.stdout.write(f"Kafka {KAFKA_VERSION}, transaction.version {version}: {told}\n")
+    return 1 if any(counts.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
