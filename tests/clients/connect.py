@@ -71,6 +71,11 @@ class Worker:
         running = [task["worker_id"] for task in status["tasks"] if task["state"] == "RUNNING"]
         return running[0] if running else None
 
+    def failures(self, connector: str) -> list[str]:
+        """Why its tasks failed; a failed task stays so until it is restarted."""
+        status = self.try_ask("GET", f"/connectors/{connector}/status") or {"tasks": []}
+        return [task["trace"] for task in status["tasks"] if task["state"] == "FAILED"]
+
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"

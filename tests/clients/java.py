@@ -16,6 +16,8 @@ from real_kafka import java_command
 ARTIFACTS = ("kafka_2.13", "kafka-tools", "connect-runtime", "connect-file", "connect-json")
 QUICK = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Most of what these programs do is to start."""
+DATED = ("-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS")
+"""When something stalls, its log must tell since when."""
 WITHIN = 60.0
 
 _TOOLS = "org.apache.kafka.tools"
@@ -31,6 +33,7 @@ PROGRAMS: Mapping[str, str] = {
     "kafka-dump-log": "kafka.tools.DumpLogSegments",
     "kafka-features": f"{_TOOLS}.FeatureCommand",
     "kafka-get-offsets": f"{_TOOLS}.GetOffsetShell",
+    "kafka-log-dirs": f"{_TOOLS}.LogDirsCommand",
     "kafka-producer-perf-test": f"{_TOOLS}.ProducerPerformance",
     "kafka-topics": f"{_TOOLS}.TopicCommand",
     "kafka-transactions": f"{_TOOLS}.TransactionsCommand",
@@ -113,7 +116,7 @@ class Java:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         java, *rest = java_command(ARTIFACTS)
-        self._command = [java, *QUICK, *rest]
+        self._command = [java, *QUICK, *DATED, *rest]
 
     def command(self, name: str, *arguments: object) -> list[str]:
         """The whole command line of a program."""

@@ -51,6 +51,7 @@ class LiveReader:
     """A reader at read_committed that is there all the time, on a thread of its own."""
 
     def __init__(self, servers: str, topic: str, partitions: int = 1) -> None:
+        self.servers, self.topic = servers, topic
         self.values: list[list[bytes]] = [[] for _ in range(partitions)]
         self._consumer = _consumer(servers, "read_committed")
         self._consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from .connect import Worker
-from .reading import LiveReader, read_all
+from .reading import WAIT, LiveReader, read_all
 
 LINES = 20_000
 BATCH = 50
@@ -63,6 +64,28 @@ class Source:
             file.write(b"".join(line + b"\n" for line in more))
 
 
+def at_work(start: Callable[[], Worker], source: Source) -> tuple[Worker, Worker]:
+    """Two workers of a group with much to do: the one that runs the only task, then the other."""
+    one, other = start(), start()
+    one.ready()
+    other.ready()
+    source.grow(LINES)
+    one.configure("lines", source.config)
+    owner = one.eventually(lambda: one.running_on("lines"))
+    return (one, other) if owner == one.address else (other, one)
+
+
+def until(reader: LiveReader, count: int, worker: Worker) -> None:
+    """Wait for records; if they do not come, say who is to blame: the reader, a task that failed, or nobody knows."""
+    deadline = time.monotonic() + WAIT
+    while not reader.wait_for(count, 1.0):
+        assert not (failed := worker.failures("lines")), failed
+        assert time.monotonic() < deadline, (
+            f"the reader saw {reader.count} of {count} records, in the log are "
+            f"{len(read_all(reader.servers, reader.topic)[0])}; the worker said:\n{worker.program.said()[-5000:]}"
+        )
+
+
 def test_each_line_of_a_file_is_committed_once_over_restarts_of_its_task(start, source, embedded, group):
     """TXN-02, FEN-14: records and their offsets in one transaction; a task restarted by REST goes on."""
     worker = start()
@@ -72,11 +95,11 @@ def test_each_line_of_a_file_is_committed_once_over_restarts_of_its_task(start, 
 
     with LiveReader(embedded, source.topic) as reader:
         for part in (1, 2, 3):
-            assert reader.wait_for(part * LINES // 4), worker.program.said()[-3000:]
+            until(reader, part * LINES // 4, worker)
             worker.restart_task("lines")
             worker.eventually(lambda: worker.running_on("lines"))
         source.grow(100)
-        assert reader.wait_for(len(source.lines)), worker.program.said()[-3000:]
+        until(reader, len(source.lines), worker)
         seen = reader.values
 
     offsets = worker.ask("GET", "/connectors/lines/offsets")["offsets"]
@@ -89,48 +112,34 @@ def test_each_line_of_a_file_is_committed_once_over_restarts_of_its_task(start, 
 
 def test_a_worker_that_is_killed_is_replaced_without_loss_or_repeat(start, source, embedded):
     """SCN, FEN-08: the open transaction of a dead worker's task is aborted, its successor goes on behind the last."""
-    dying, heir = start(), start()
-    dying.ready()
-    heir.ready()
-    source.grow(LINES)
-    dying.configure("lines", source.config)
-    owner = dying.eventually(lambda: dying.running_on("lines"))
-    first, second = (dying, heir) if owner == dying.address else (heir, dying)
+    first, second = at_work(start, source)
 
     with LiveReader(embedded, source.topic) as reader:
-        assert reader.wait_for(LINES // 4)
+        until(reader, LINES // 4, first)
         first.program.kill()
         at_death = reader.count
         second.eventually(lambda: second.running_on("lines") == second.address)
-        assert reader.wait_for(LINES), second.program.said()[-3000:]
+        until(reader, LINES, second)
         seen = reader.values
 
     assert at_death < LINES, "it was done before it was killed"
     assert seen == read_all(embedded, source.topic) == [source.lines]
 
 
-def test_a_worker_that_wakes_from_a_pause_is_fenced(start, source, embedded, tool):
+def test_a_worker_that_wakes_from_a_pause_is_fenced(start, source, embedded):
     """FEN-01, PRD-08: a zombie in the middle of its transactions, its successor running; it cannot commit any more."""
-    sleeping, heir = start(), start()
-    sleeping.ready()
-    heir.ready()
-    source.grow(LINES)
-    sleeping.configure("lines", source.config)
-    owner = sleeping.eventually(lambda: sleeping.running_on("lines"))
-    first, second = (sleeping, heir) if owner == sleeping.address else (heir, sleeping)
+    first, second = at_work(start, source)
 
     with LiveReader(embedded, source.topic) as reader:
-        assert reader.wait_for(LINES // 4)
+        until(reader, LINES // 4, first)
         first.program.freeze()
         asleep_at = reader.count
         second.eventually(lambda: second.running_on("lines") == second.address)
-        assert reader.wait_for(LINES), second.program.said()[-3000:]
+        until(reader, LINES, second)
         first.program.wake()
-        first.eventually(
-            lambda: "ProducerFenced" in first.program.said() or "InvalidProducerEpoch" in first.program.said()
-        )
+        first.eventually(lambda: FENCED.search(first.program.said()))
         source.grow(100)
-        assert reader.wait_for(len(source.lines)), first.program.said()[-3000:]
+        until(reader, len(source.lines), second)
         seen = reader.values
 
     assert asleep_at < LINES, "it was done before it slept"
