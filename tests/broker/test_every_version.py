@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import struct
 import typing
 import uuid
 from io import BytesIO
@@ -15,11 +16,14 @@ from kio.serial import entity_reader, entity_writer
 
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.client.messages import flattener, format_of
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Deferred
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.wire.codec import decode
 from eosfw_memory.wire.routes import ROUTES
+from eosfw_memory.wire.writing import writer
 
 VERSIONS = [
     pytest.param(route.key, version, id=f"{route.module}-v{version}")
@@ -34,6 +38,8 @@ SIMPLE = {
     "bytes": b"",
     "timedelta_i32": dt.timedelta(milliseconds=1),
     "timedelta_i64": dt.timedelta(milliseconds=1),
+    "datetime_i64": dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+    "error_code": ErrorCode.none,
 }
 
 
@@ -94,3 +100,48 @@ def test_it_is_answered_in_its_own_form(broker, key, version, elements):
 
 def test_codes_have_kafkas_names_and_numbers():
     assert {code.name: int(code) for code in Code} == {ErrorCode(int(code)).name.upper(): int(code) for code in Code}
+
+
+@pytest.mark.parametrize("load", [load_request_schema, load_response_schema])
+@pytest.mark.parametrize("elements", [0, 1, 2])
+@pytest.mark.parametrize(("key", "version"), VERSIONS)
+def test_what_is_written_are_the_bytes_that_kio_writes(key, version, elements, load):
+    """CMP-01: our writer of trees against the generated message classes."""
+    schema = load(key, version)
+    message = filled(schema, elements=elements)
+    out = BytesIO()
+    entity_writer(schema)(out, message)
+
+    pieces = []
+    writer(schema)(flattener(schema)(message), pieces)
+
+    assert b"".join(pieces) == out.getvalue()
+
+
+@pytest.mark.parametrize(("key", "version"), VERSIONS)
+def test_a_client_introduces_itself_as_kio_does(key, version):
+    schema = load_request_schema(key, version)
+    header, out = schema.__header_schema__, BytesIO()
+    entity_writer(header)(
+        out, header(request_api_key=key, request_api_version=version, correlation_id=5, client_id="me")
+    )
+    entity_writer(schema)(out, filled(schema, elements=1))
+
+    frame = format_of(key, version).frame(5, "me", Fields(**flattener(schema)(filled(schema, elements=1))))
+
+    assert frame == len(out.getvalue()).to_bytes(4, "big") + out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("tree", "complaint"),
+    [
+        ({"error_code": 0, "node_id": 1, "host": "h", "port": 1 << 40, "error_message": None}, struct.error),
+        ({"error_code": 0, "node_id": 1, "port": 1, "host": None, "error_message": None}, ValueError),
+        ({"error_code": 0, "node_id": 1, "port": 1, "host": "h" * 40_000, "error_message": None}, ValueError),
+        ({"error_code": 0, "port": 1, "host": "h", "error_message": None}, struct.error),
+    ],
+    ids=["a number out of range", "null where there is none", "a text too long", "a field left out"],
+)
+def test_an_answer_that_a_version_cannot_carry_is_not_written(tree, complaint):
+    with pytest.raises(complaint):
+        writer(load_response_schema(10, 1))(tree, [])

@@ -5,20 +5,20 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import cache
-from io import BytesIO
 from typing import Any
 
 from kio.index import load_request_schema, load_response_schema
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 
 from eosfw_memory.broker import Handler
 from eosfw_memory.deferred import Answer
 from eosfw_memory.wire.measuring import check
 from eosfw_memory.wire.routes import API_VERSIONS, ROUTES
-from eosfw_memory.wire.schemas import builder
+from eosfw_memory.wire.writing import Writer, writer
 
 _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")
+_CORRELATION_BYTES = 4
 UNSUPPORTED_VERSION = 35
 
 
@@ -36,20 +36,15 @@ class Codec:
     schema: type
     read_header: Any
     read_body: Any
-    build: Any
-    write_body: Any
+    write_body: Writer
     flexible_answer: bool
 
     def encode(self, correlation_id: int, answer: Answer) -> bytes:
         """The whole frame of an answer."""
-        out = BytesIO()
-        out.write(_PREFIX.pack(0, correlation_id))
-        if self.flexible_answer:
-            out.write(b"\0")
-        self.write_body(out, self.build(answer))
-        with out.getbuffer() as view:
-            struct.pack_into(">i", view, 0, len(view) - 4)
-        return out.getvalue()
+        pieces = [b"", b"\0" if self.flexible_answer else b""]
+        self.write_body(answer, pieces)
+        pieces[0] = _PREFIX.pack(sum(map(len, pieces)) + _CORRELATION_BYTES, correlation_id)
+        return b"".join(pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +68,7 @@ def codec(key: int, version: int) -> Codec:
         request,
         entity_reader(request.__header_schema__),
         entity_reader(request),
-        builder(response),
-        entity_writer(response),
+        writer(response),
         bool(response.__header_schema__.__flexible__),
     )
 
