@@ -11,7 +11,9 @@ import hashlib
 import json
 import resource
 import sys
+import time
 
+from tests.fuzz.coverage import GUIDED
 from tests.fuzz.fuzzer import fuzz
 from tests.fuzz.targets import CORPUS, TARGETS, corpus
 
@@ -29,14 +31,22 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     told, failed = {}, False
     for name in given.targets or TARGETS:
-        found = fuzz(TARGETS[name], corpus(name), given.seconds, given.seed)
-        told[name] = {"runs": found.runs, "kept": len(found.kept), "failures": len(found.failures)}
+        worked = time.process_time()
+        found = fuzz(TARGETS[name], corpus(name), given.seconds, given.seed, time.monotonic)
+        told[name] = {
+            "runs": found.runs,
+            "processor_seconds": round(time.process_time() - worked),
+            "places": found.places,
+            "kept": len(found.kept),
+            "failures": len(found.failures),
+        }
         for trace, data in found.failures.items():
             failed = True
             sys.stderr.write(f"{name}: {data.hex()}\n{trace}\n")
             (CORPUS / name).mkdir(exist_ok=True)
             (CORPUS / name / f"failed-{hashlib.sha256(data).hexdigest()[:12]}.bin").write_bytes(data)
-    sys.stdout.write(json.dumps({"seconds": given.seconds, "seed": given.seed, "targets": told}) + "\n")
+    about = {"seconds": given.seconds, "seed": given.seed, "guided": GUIDED}
+    sys.stdout.write(json.dumps({**about, "targets": told}) + "\n")
     return int(failed)
 
 

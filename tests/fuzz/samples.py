@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 from collections.abc import Iterator
+from importlib import import_module
 from io import BytesIO
 
-from kio.index import load_request_schema
+from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_writer
 from tests.broker.test_every_version import filled
 from tests.fuzz.targets import CORPUS
@@ -74,12 +76,77 @@ def snapshots() -> Iterator[tuple[str, bytes]]:
     yield "none", encode_producers(ProducerStates())
 
 
+def compressed() -> Iterator[tuple[str, bytes]]:
+    """A few bytes by every codec, snappy's as Java frames them, too."""
+    plain = b"some records " * 40
+    yield "gzip", b"\1" + gzip.compress(plain, mtime=0)
+    bare = bytes(import_module("cramjam").snappy.compress_raw(plain))
+    yield "snappy", b"\2" + bare
+    yield "xerial", b"\2\x82SNAPPY\0" + struct.pack(">iii", 1, 1, len(bare)) + bare
+    yield "lz4", b"\3" + import_module("lz4.frame").compress(plain)
+    yield "zstd", b"\4" + import_module("zstandard").compress(plain)
+
+
+def subscriptions() -> Iterator[tuple[str, bytes]]:
+    """What consumers and Connect's workers say when they join."""
+    topics = struct.pack(">i", 2) + b"".join(struct.pack(">h", len(name)) + name for name in (b"a", b"bc"))
+    for version in range(4):
+        yield f"consumer-{version}", struct.pack(">h", version) + topics + struct.pack(">ii", -1, 0)
+    yield "connect", struct.pack(">h", 1) + struct.pack(">h", 3) + b"url" + struct.pack(">qi", 5, -1)
+
+
+FAULTS = """[[fault]]
+kind = "lose"
+request = "EndTxn"
+nth = 2
+times = 3
+
+[[fault]]
+kind = "delay"
+request = "Produce"
+seconds = 0.5
+transactional_id = "x"
+
+[[fault]]
+kind = "fail"
+request = "Fetch"
+code = "NOT_LEADER_OR_FOLLOWER"
+
+[[fault]]
+kind = "jump"
+at = "before-Heartbeat"
+seconds = 60
+"""
+
+
+def faults() -> Iterator[tuple[str, bytes]]:
+    """Files for `eosfw broker --faults`."""
+    yield "four", FAULTS.encode()
+    yield "empty", b""
+
+
+def answers() -> Iterator[tuple[str, bytes]]:
+    """The oldest and the newest version of every answer."""
+    for number, key in enumerate(sorted(ROUTES)):
+        route = ROUTES[key]
+        for version in {route.min_version, route.max_version}:
+            schema = load_response_schema(key, version)
+            out, head = BytesIO(), schema.__header_schema__
+            entity_writer(head)(out, head(correlation_id=5))
+            entity_writer(schema)(out, filled(schema, elements=1))
+            yield f"{route.module}-{version}", bytes([number, version - route.min_version]) + out.getvalue()
+
+
 SAMPLES = {
     "batch": batches,
     "request": requests,
     "transaction-record": transactions,
     "group-record": groups,
     "snapshot": snapshots,
+    "compressed": compressed,
+    "subscription": subscriptions,
+    "faults-file": faults,
+    "answer": answers,
 }
 
 

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Hashable
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from crc32c import crc32c
+from tests.fuzz.data_directory import BESIDE, PAPERS, SEGMENTS, resealed, with_checksums
 from tests.fuzz.fuzzer import Target
 
-from eosfw.errors import DamagedDataError
+from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
+from eosfw_memory.client.messages import AnswerError, format_of
 from eosfw_memory.coordinators import log_records
 from eosfw_memory.coordinators.groups import records as group_records
+from eosfw_memory.coordinators.groups.group import CONSUMER, Group
+from eosfw_memory.coordinators.groups.members import Joining, Member
+from eosfw_memory.coordinators.groups.states import GroupState
+from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
 from eosfw_memory.deferred import Deferred
+from eosfw_memory.faults import files as faults_files
+from eosfw_memory.faults.points import requests
+from eosfw_memory.faults.rules import KINDS
 from eosfw_memory.log.batch import read_header, split
 from eosfw_memory.log.codec import decode_records
+from eosfw_memory.log.compression import unpack
 from eosfw_memory.log.errors import LogError
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.snapshots import decode_state
 from eosfw_memory.wire.codec import RequestError, decode
+from eosfw_memory.wire.routes import ROUTES
 
 CORPUS = Path(__file__).with_name("corpus")
 _CRC_AT, _COVERED_FROM, _LENGTH_AT, _LENGTH_END = 17, 21, 8, 12
 _ROUND = 500
+_UNPACKED = 1 << 16
 _SHARED = {"batch-header": ("batch",), "records": ("batch",), "served-request": ("request",)}
 """Whose samples serve others, too."""
 
@@ -44,8 +59,65 @@ def _records(data: bytes) -> tuple[bool, int]:
 
 
 def _request(data: bytes) -> tuple[int, int]:
-    codec = decode(data).codec
+    try:
+        codec = decode(data).codec
+    except RequestError as why:
+        _refuse_exhaustion(why)
+        raise
     return codec.key, codec.version
+
+
+def _answer(data: bytes) -> Hashable:
+    """What a client makes of an answer; the first two bytes choose its kind and its version."""
+    route = ROUTES[sorted(ROUTES)[(data[0] if data else 0) % len(ROUTES)]]
+    version = route.min_version + (data[1] if data[1:] else 0) % (route.max_version - route.min_version + 1)
+    try:
+        _, answer = format_of(route.key, version).answer(data[2:])
+    except AnswerError as why:
+        _refuse_exhaustion(why)
+        raise
+    return route.key, version, len(str(answer)) // 32
+
+
+def _refuse_exhaustion(why: Exception) -> None:
+    """Bytes that only came to an end because nothing was left of the machine."""
+    if isinstance(why.__cause__, MemoryError | RecursionError):
+        raise why.__cause__
+
+
+def _unpacked(data: bytes) -> Hashable:
+    plain = unpack(data[0] & 7 if data else 0, data[1:], _UNPACKED)
+    assert len(plain) <= _UNPACKED
+    return data[0] & 7, len(plain).bit_length()
+
+
+def _subscription(data: bytes) -> int | None:
+    """The topics that a member of a group of consumers wants; what it sends is opaque until somebody asks."""
+    joining = Joining(
+        member_id="m",
+        instance_id=None,
+        client_id="c",
+        client_host="/127.0.0.1",
+        session_timeout_ms=1,
+        rebalance_timeout_ms=1,
+        protocol_type=CONSUMER,
+        protocols=(("range", data),),
+    )
+    group = Group("g", 0)
+    group.add(Member.of("m", joining), CONSUMER)
+    group.state, group.protocol_name = GroupState.STABLE, "range"
+    topics = subscribed_topics(group)
+    return None if topics is None else len(topics)
+
+
+def _faults(data: bytes) -> Hashable:
+    with NamedTemporaryFile(suffix=".toml") as file:
+        file.write(data)
+        file.flush()
+        rules = faults_files.read(Path(file.name))
+    for rule in rules:
+        assert all(math.isfinite(value) for value in asdict(rule).values() if isinstance(value, float)), rule
+    return tuple(rule.kind for rule in rules)
 
 
 def _with_checksum(data: bytes) -> bytes:
@@ -100,6 +172,13 @@ class _Served:
         return incoming.codec.key, incoming.codec.version, len(frame) // 8
 
 
+_WORDS = (
+    *b'0 -1 1 10001 2147483648 9223372036854775808 1.5 1e999 nan inf null true [] {} "" "..": "../x"'.split(),
+    *(b"a/b", b".", b"compact", b"9" * 5000, b"[" * 2000, b"\0", b"\xff"),
+)
+_FAULT_WORDS = (*_WORDS, *(name.encode() for name in (*KINDS, *requests())), b"[[fault]]", b"-inf", b"1979-05-27")
+_AT_A_START = (ConfigError, DamagedDataError)
+
 TARGETS = {
     target.name: target
     for target in (
@@ -111,6 +190,13 @@ TARGETS = {
         Target("transaction-record", _transaction_record, (DamagedDataError,)),
         Target("group-record", _group_record, (DamagedDataError,)),
         Target("snapshot", _snapshot, ()),
+        Target("segment-file", SEGMENTS, _AT_A_START, with_checksums, together=20, samples=SEGMENTS.samples),
+        Target("index-file", BESIDE, _AT_A_START, resealed, together=20, samples=BESIDE.samples),
+        Target("papers", PAPERS, _AT_A_START, words=_WORDS, together=20, samples=PAPERS.samples),
+        Target("compressed", _unpacked, (LogError,)),
+        Target("subscription", _subscription, ()),
+        Target("faults-file", _faults, (ConfigError,), words=_FAULT_WORDS, together=50),
+        Target("answer", _answer, (AnswerError,)),
     )
 }
 
@@ -119,4 +205,5 @@ TARGETS = {
 def corpus(name: str) -> tuple[bytes, ...]:
     """The samples of a target, and what it once failed on."""
     kinds = (name, *_SHARED.get(name, ()))
-    return tuple(path.read_bytes() for kind in kinds for path in sorted((CORPUS / kind).glob("*.bin")))
+    kept = (path.read_bytes() for kind in kinds for path in sorted((CORPUS / kind).glob("*.bin")))
+    return (*kept, *TARGETS[name].samples())

@@ -1,14 +1,19 @@
-"""Whatever bytes come, only errors of ours come out; `EOS_FUZZ_SECONDS` says how long each target is tried."""
+"""Whatever bytes come, only errors of ours come out.
+
+`EOS_FUZZ_SECONDS` says how long each target is tried: seconds of the processor, so that a busy machine tries as much.
+"""
 
 from __future__ import annotations
 
 import os
+from itertools import count
 
 import pytest
+from tests.fuzz.coverage import GUIDED, Coverage
 from tests.fuzz.fuzzer import Target, fuzz
 from tests.fuzz.targets import TARGETS, corpus
 
-SECONDS = float(os.environ.get("EOS_FUZZ_SECONDS", "10"))
+SECONDS = float(os.environ.get("EOS_FUZZ_SECONDS", "1"))
 SEED = int(os.environ.get("EOS_FUZZ_SEED", "1"))
 
 
@@ -31,3 +36,43 @@ def test_a_reader_that_trusts_its_input_is_caught():
     found = fuzz(trusting, (b"\1\2\3",), 0.1, SEED)
 
     assert any("IndexError" in trace for trace in found.failures)
+
+
+STAIRS = """
+def climb(data):
+    if data[:1] == b"E":
+        if data[1:2] == b"O":
+            if data[2:3] == b"S":
+                if data[3:4] == b"!":
+                    raise ZeroDivisionError
+"""
+
+
+def climbing():
+    """A reader that fails at the end of four steps of which none can be seen from outside, as if it were ours."""
+    made: dict[str, object] = {}
+    exec(compile(STAIRS, "/src/eosfw_stairs.py", "exec"), made)
+    return made["climb"]
+
+
+@pytest.mark.skipif(not GUIDED, reason="Python 3.12 is the first that tells which lines run")
+def test_a_way_that_shows_nothing_outside_is_found_step_by_step():
+    """By luck alone it takes 2^32 tries, not 100,000."""
+    found = fuzz(Target("stairs", climbing(), ()), (b"....",), 500, SEED, count().__next__)
+
+    assert any("ZeroDivisionError" in trace for trace in found.failures)
+    assert found.places >= 8
+
+
+@pytest.mark.skipif(not GUIDED, reason="Python 3.12 is the first that tells which lines run")
+def test_each_place_counts_once_and_anew_for_the_next_target():
+    climb = climbing()
+    counted = []
+    for _ in range(2):
+        with Coverage(lambda file: file == "/src/eosfw_stairs.py") as coverage:
+            for data in (b"x", b"x", b"E", b"x"):
+                climb(data)
+                counted.append(coverage.places)
+
+    assert counted[:4] == counted[4:]
+    assert counted[0] == counted[1] < counted[2] == counted[3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, List, Long, String
@@ -37,7 +38,26 @@ TOPIC = ConfigDef(
 )
 """Kafka's topic properties; the defaults are texts, as they are shown."""
 
+MAX_PARTITIONS = 10_000
+"""More in one topic would only be a mistake on one machine."""
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _POLICIES = frozenset({"delete", "compact"})
+
+
+def check_name(name: str) -> None:
+    """Raise InvalidTopic for what can be no topic's name."""
+    if not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
+        raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic name {name!r} is illegal: use 1 to 249 of a-zA-Z0-9._-")
+
+
+def check_shape(partitions: int, config: Mapping[str, str]) -> None:
+    """Raise InvalidPartitions or InvalidConfig for what no topic can have."""
+    if not 0 < partitions <= MAX_PARTITIONS:
+        raise KafkaError(
+            Code.INVALID_PARTITIONS, f"number of partitions must be 1 to {MAX_PARTITIONS}, not {partitions}"
+        )
+    checked_config(config)
 
 
 def checked_config(config: Mapping[str, str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID, uuid4
@@ -11,15 +10,11 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.storage.stored import MemoryStorage, Storage, StoredTopic
-from eosfw_memory.topic_config import checked_config, log_config
+from eosfw_memory.topic_config import check_name, check_shape, log_config
 
 TRANSACTION_LOG = "__transaction_state"
 GROUP_LOG = "__consumer_offsets"
 INTERNAL = frozenset({TRANSACTION_LOG, GROUP_LOG})
-MAX_PARTITIONS = 10_000
-"""More in one topic would only be a mistake on one machine."""
-
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 class Partition:
@@ -88,20 +83,13 @@ class Topics:
 
     def check(self, name: str, partitions: int, config: Mapping[str, str]) -> None:
         """Raise what Kafka answers when such a topic cannot be created."""
-        if not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
-            raise KafkaError(
-                Code.INVALID_TOPIC_EXCEPTION, f"topic name {name!r} is illegal: use 1 to 249 of a-zA-Z0-9._-"
-            )
+        check_name(name)
         if name in self._by_name:
             raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         twin = next((other for other in self._by_name if _folded(other) == _folded(name)), None)
         if twin is not None:
             raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {twin}")
-        if not 0 < partitions <= MAX_PARTITIONS:
-            raise KafkaError(
-                Code.INVALID_PARTITIONS, f"number of partitions must be 1 to {MAX_PARTITIONS}, not {partitions}"
-            )
-        checked_config(config)
+        check_shape(partitions, config)
 
     def create(self, name: str, partitions: int, config: Mapping[str, str]) -> Topic:
         """Add a topic; raise what Kafka answers when that is not possible."""

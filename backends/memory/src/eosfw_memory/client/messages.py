@@ -16,10 +16,15 @@ from kio.serial import entity_reader, entity_writer
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.client.moments import with_numbers
 from eosfw_memory.deferred import Answer
+from eosfw_memory.wire.measuring import check_answer
 from eosfw_memory.wire.schemas import Builder, builder, message_class
 
 _LENGTH = struct.Struct(">i")
 _Flatten = Callable[[Any], Mapping[str, Any]]
+
+
+class AnswerError(Exception):
+    """A frame holds no answer of this kind, or one that declares more than it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class Format:
     write_header: Any
     build: Builder
     write_body: Any
+    answered: type
     read_header: Any
     read_body: Any
     flatten: _Flatten
@@ -53,9 +59,13 @@ class Format:
         return out.getvalue()
 
     def answer(self, frame: bytes) -> tuple[int, Answer]:
-        """The correlation id and the answer in a frame; any exception means that it holds no such answer."""
-        header, size = self.read_header(frame, 0)
-        body, _ = self.read_body(frame, size)
+        """The correlation id and the answer in a frame; AnswerError where it holds no such answer."""
+        try:
+            check_answer(frame, self.answered)
+            header, size = self.read_header(frame, 0)
+            body, _ = self.read_body(frame, size)
+        except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
+            raise AnswerError(f"{wrong}") from wrong
         return header.correlation_id, self.flatten(body)
 
 
@@ -70,6 +80,7 @@ def format_of(key: int, version: int) -> Format:
         entity_writer(request.__header_schema__),
         builder(request),
         entity_writer(request),
+        response,
         entity_reader(response.__header_schema__),
         entity_reader(response),
         flattener(response),

@@ -12,12 +12,13 @@ from eosfw.errors import ClusterUnavailableError
 from eosfw.waiting import Runtime
 from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NonsenseError, NotSentError, StrangerError
-from eosfw_memory.client.messages import format_of
+from eosfw_memory.client.messages import AnswerError, format_of
 from eosfw_memory.deferred import Answer
 
 _LENGTH = struct.Struct(">i")
 _MAX_FRAME = 256 << 20
 """Beyond what any fetch of ours asks for: whoever announces more does not speak Kafka's protocol."""
+_FIRST_ROOM = 1 << 20
 _SHORTEST = 0.001
 _MAX_CORRELATION = 2**31 - 1
 
@@ -98,7 +99,7 @@ class SocketChannel:
             self._lost(api, why)
         try:
             correlation, answer = form.answer(received)
-        except Exception as why:  # whatever bytes a stranger sends, the reader's complaint ends here
+        except AnswerError as why:
             self._drop()
             raise NonsenseError(f"{api.name}: {self._address} sent no answer of Kafka's protocol: {why}") from why
         if correlation != self._correlation:
@@ -119,15 +120,18 @@ class SocketChannel:
         return bytes(self._receive(size, deadline))  # kio reads from nothing else
 
     def _receive(self, size: int, deadline: float) -> bytearray:
-        opened, received = self._open(), bytearray(size)
-        with memoryview(received) as view:
-            at = 0
-            while at < size:
-                opened.settimeout(self._left(deadline))
-                count = opened.recv_into(view[at:])
-                if not count:
-                    raise ConnectionResetError("the broker closed the connection")
-                at += count
+        """So many bytes; room is made as they come, since a stranger may announce more than it sends."""
+        opened, received, at = self._open(), bytearray(min(size, _FIRST_ROOM)), 0
+        while at < size:
+            if at == len(received):
+                received += bytes(min(at, size - at))
+            with memoryview(received) as view:
+                while at < len(received):
+                    opened.settimeout(self._left(deadline))
+                    count = opened.recv_into(view[at:])
+                    if not count:
+                        raise ConnectionResetError("the broker closed the connection")
+                    at += count
         return received
 
     def _open(self) -> socket.socket:

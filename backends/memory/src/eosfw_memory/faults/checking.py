@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
+from math import isfinite
 from typing import Any, Final
 
 from eosfw.config.definition import nearest
@@ -49,6 +50,8 @@ def _wrong(name: str, value: Any) -> Iterable[str]:
     expected = _TYPES.get(name, (str,))
     if type(value) not in expected:  # so that True is no number
         yield f"{value!r} is no {' or '.join(kind.__name__ for kind in expected)}"
+    elif isinstance(value, float) and not isfinite(value):
+        yield f"{value} is no number of seconds"
     elif name in _LEAST and value < _LEAST[name]:
         yield f"{value} is less than {_LEAST[name]}"
     elif name in _NAMES:

@@ -34,7 +34,7 @@ def _tables(path: Path) -> list[Mapping[str, Any]]:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as why:
         raise ConfigError(Problem(str(path), f"cannot be read: {why}")) from why
-    except tomllib.TOMLDecodeError as why:
+    except (ValueError, RecursionError) as why:  # not only TOMLDecodeError: a number of 5,000 digits
         raise ConfigError(Problem(str(path), f"is no TOML: {why}")) from why
     tables = found.pop(_TABLE, None)
     if found or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):

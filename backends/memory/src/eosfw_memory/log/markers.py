@@ -9,6 +9,7 @@ from typing import Final
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Buffer, assemble_lone
+from eosfw_memory.log.errors import CorruptMessageError
 
 _TYPE: Final = {Outcome.ABORT: 0, Outcome.COMMIT: 1}
 _OUTCOME: Final = {number: outcome for outcome, number in _TYPE.items()}
@@ -39,6 +40,8 @@ def outcome_of(key: Buffer) -> Outcome | None:
 
 
 def coordinator_epoch_of(value: Buffer) -> int:
-    """Which coordinator epoch wrote a marker, by its value."""
+    """Which coordinator epoch wrote a marker, by its value; raises CorruptMessageError for no such value."""
+    if len(value) < _VALUE.size:
+        raise CorruptMessageError(f"the value of a marker has {len(value)} bytes, {_VALUE.size} are due")
     epoch: int = _VALUE.unpack_from(value)[1]
     return epoch

@@ -72,10 +72,9 @@ class FileSegment(Segment):
         view = memoryview(data)
         for at in range(first, last):
             begin, end = (self.ends[at - 1] if at else 0) - start, self.ends[at] - start
-            whole = len(data) >= end and _OFFSET_AND_SIZE.unpack_from(data, begin) == (
-                self.base_offsets[at],
-                end - begin - LENGTH_END,
-            )
+            expected = (self.base_offsets[at], end - begin - LENGTH_END)
+            whole = 0 <= begin <= end - COVERED_FROM and end <= len(data)
+            whole = whole and _OFFSET_AND_SIZE.unpack_from(data, begin) == expected
             if not whole or declared_crc(view[begin:end]) != crc32c(view[begin + COVERED_FROM : end]):
                 raise self._damaged(at, begin + start)
 

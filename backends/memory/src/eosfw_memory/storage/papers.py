@@ -76,7 +76,7 @@ def read_topics(root: Path) -> TopicList:
         return TopicList([_topic(each) for each in found["topics"]], [_topic(each) for each in found["deleting"]])
     except FileNotFoundError:
         return TopicList([])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KafkaError) as why:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, KafkaError) as why:
         raise DamagedDataError(f"{path}: cannot be read ({why}): restore the file from a copy") from why
 
 

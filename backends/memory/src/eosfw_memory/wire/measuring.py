@@ -16,7 +16,9 @@ from typing import Any, Final, get_args
 from eosfw_memory.wire.schemas import message_class
 
 MAX_ELEMENTS: Final = 500_000
-"""In all arrays of one message together: beyond what a client asks for, little enough to be held in memory."""
+"""In all arrays of one request together: beyond what a client asks for, little enough to be held in memory."""
+MAX_ANSWERED: Final = 2_000_000
+"""In all arrays of one answer together: a large cluster describes 200,000 partitions with seven elements each."""
 
 _SHORT, _LONG = struct.Struct(">h"), struct.Struct(">i")
 _FIXED: Final[Mapping[str, int]] = {
@@ -51,23 +53,32 @@ class TooMuchError(Exception):
 class _Budget:
     """How many elements a message may still have."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "most")
 
-    def __init__(self) -> None:
-        self.left = MAX_ELEMENTS
+    def __init__(self, most: int) -> None:
+        self.most = self.left = most
 
     def take(self, count: int, least_bytes: int, bytes_left: int) -> None:
         if count * least_bytes > bytes_left:
             raise TooMuchError(f"{count} elements are declared where {bytes_left} bytes are left")
         self.left -= count
         if self.left < 0:
-            raise TooMuchError(f"more than {MAX_ELEMENTS} elements in one message")
+            raise TooMuchError(f"more than {self.most} elements in one message")
 
 
 def check(frame: bytes, schema: type) -> None:
     """Raise TooMuchError, or IndexError or struct.error where it ends too soon, for a request that lies."""
-    budget = _Budget()
-    at = _header(schema)(frame, 0, budget)
+    _walk(frame, _header(schema), schema, MAX_ELEMENTS)
+
+
+def check_answer(frame: bytes, schema: Any) -> None:
+    """The same for an answer of this class."""
+    _walk(frame, measure_of(schema.__header_schema__), schema, MAX_ANSWERED)
+
+
+def _walk(frame: bytes, header: Measure, schema: type, most: int) -> None:
+    budget = _Budget(most)
+    at = header(frame, 0, budget)
     at = measure_of(schema)(frame, at, budget)
     if at > len(frame):
         raise TooMuchError(f"{at} bytes are declared where there are {len(frame)}")

@@ -1,0 +1,117 @@
+"""Files of a data directory that nobody of ours wrote, checksums and all: refused in a sentence, never a crash."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from crc32c import crc32c
+
+from eosfw.errors import ConfigError, DamagedDataError
+from eosfw_memory.faults.files import read
+from eosfw_memory.log.batch import HEADER
+from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.storage.indexes import KIND, encode_index
+from eosfw_memory.storage.papers import TOPICS
+from eosfw_memory.storage.sealed import seal, unseal
+
+from .log.shelf import Writer
+from .storage.kit import SMALL, TOPIC, House, data_file, files
+
+CRC_AT, COVERED_FROM = 17, 21
+
+
+def killed(root: Path) -> None:
+    """A directory that a broker left with one aborted transaction in it."""
+    house = House(root)
+    writer = Writer(house.log, 1)
+    writer.send(b"v")
+    writer.abort()
+    house.crash()
+
+
+@pytest.mark.parametrize("at", [HEADER.size, -8, -1], ids=["length", "length of its value", "headers"])
+def test_a_marker_that_cannot_be_read_is_named_though_its_checksum_fits(tmp_path, at):
+    """Row 29: what its transaction became is not to be guessed."""
+    killed(tmp_path)
+    path = data_file(tmp_path)
+    data = bytearray(path.read_bytes())
+    begins = len(data) - HEADER.size - len(b"\x20\0\0\0\x08\0\0\0\0\x0c\0\0\0\0\0\0\0")
+    marker = data[begins:]
+    marker[at] ^= 0x12
+    struct.pack_into(">I", marker, CRC_AT, crc32c(bytes(marker[COVERED_FROM:])))
+    path.write_bytes(data[:begins] + marker)
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match=f"damaged at byte {begins} .offset 1.: a control batch cannot be read"):
+        House(tmp_path)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("ends", [[1 << 40], [-1], [0]], ids=["beyond the file", "before it", "nothing"])
+def test_an_index_that_lies_about_sizes_gives_nobody_other_bytes_nor_more_memory(tmp_path, ends):
+    """Row 28: the read is refused before anything is set aside."""
+    house = House(tmp_path, **SMALL)
+    writer = Writer(house.log, 1)
+    for number in range(7):
+        writer.send(b"%d" % number)
+    house.stop()
+    path = min((tmp_path / f"{TOPIC}-0").glob("*.index"))
+    witness, body = unseal(KIND, path.read_bytes())
+    segment = house.log.sealed_segments()[0]
+    before = encode_index(segment, house.log.state.aborted)
+    segment.ends[: len(ends)] = type(segment.ends)("q", ends)
+    changed = encode_index(segment, house.log.state.aborted)
+    assert bytes(body) == before != changed
+    path.write_bytes(seal(KIND, witness, changed))
+
+    house = House(tmp_path)
+
+    with pytest.raises(CorruptMessageError, match="is damaged"):
+        list(house.log.batches())
+    house.crash()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"400"', '"many"'),
+        ('"segment.bytes"', '"no.such.property"'),
+        ('"partitions": 1', '"partitions": 1e999'),
+        ('"partitions": 1', '"partitions": 999999999999'),
+        ('"partitions": 1', '"partitions": -1'),
+        (f'"name": "{TOPIC}"', '"name": "../elsewhere"'),
+        ('"deleting": []', '"deleting": ' + "[" * 100_000),
+        ('"partitions": 1', '"partitions": ' + "9" * 5000),
+    ],
+    ids=["number", "property", "infinite", "too many", "negative", "outside", "nested", "digits"],
+)
+def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
+    """Row 28: file and remedy, nothing changed, nothing made outside."""
+    House(tmp_path, **SMALL).crash()
+    path = tmp_path / TOPICS
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match=r"topics\.json: cannot be read .*: restore the file from a copy"):
+        House(tmp_path)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[fault]]\nkind = "delay"\nrequest = "Produce"\nseconds = nan\n', "seconds: nan is no number of seconds"),
+        ('[[fault]]\nkind = "jump"\nat = "before-marker"\nseconds = inf\n', "seconds: inf is no number of seconds"),
+        ("a = " + "[" * 100_000, "is no TOML"),
+        ("a = " + "9" * 5000, "is no TOML"),
+    ],
+    ids=["nan", "inf", "nested", "digits"],
+)
+def test_a_file_of_faults_that_cannot_be_meant_is_refused(tmp_path, text, said):
+    """Hostile row 39."""
+    path = tmp_path / "faults.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        read(path)

@@ -1,0 +1,143 @@
+"""Start on a data directory one file of which somebody, or a broken disk, has changed."""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from uuid import UUID
+
+from crc32c import crc32c
+from tests.broker.log.shelf import Writer
+from tests.broker.storage.kit import NODE, SMALL, TOPIC, House, told
+
+from eosfw_memory.log.errors import LogError
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.stored import StoredTopic
+
+_LENGTH = struct.Struct(">i")
+_CRC = struct.Struct(">I")
+_LENGTH_AT, _CRC_AT, _COVERED_FROM = 8, 17, 21
+_IN_MEMORY = Path("/dev/shm")
+
+Directory = dict[str, bytes]
+"""The files of a data directory, by their names."""
+
+
+@cache
+def stopped() -> Directory:
+    """A directory whose broker stopped cleanly: segments, indexes, snapshots, everything beside them."""
+    return _made(House.stop)
+
+
+@cache
+def killed() -> Directory:
+    """The same after a kill: the last segment has nothing beside it."""
+    return _made(House.crash)
+
+
+def _made(end: Callable[[House], None]) -> Directory:
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        _with_a_topic(root)
+        house = House(root)
+        first, second = Writer(house.log, 1), Writer(house.log, 2)
+        for number in range(6):
+            first.send(b"a%d" % number)
+            if number % 2:
+                first.abort() if number % 4 == 1 else first.commit()
+        second.send(b"open")
+        house.log.delete_before(1)
+        house.log.cleaned(2)
+        next(house.storage.producer_ids)
+        end(house)
+        found = [path for path in sorted(root.rglob("*")) if path.is_file() and path.name != ".lock"]
+        return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
+def _with_a_topic(root: Path) -> None:
+    """A topic whose id is the same in each run, since samples name it."""
+    storage = DataDirectory.open(root, waits=False, node_id=NODE)
+    storage.create(StoredTopic(TOPIC, UUID(int=7), 1, SMALL))
+    storage.close({})
+
+
+class Start:
+    """What becomes of a start when the file that the first byte chooses holds the other bytes."""
+
+    def __init__(self, directory: Callable[[], Directory], suffixes: Iterable[str]) -> None:
+        self._directory = directory
+        self._suffixes = tuple(suffixes)
+
+    def names(self) -> list[str]:
+        """The files of which one is changed."""
+        return [name for name in self._directory() if Path(name).suffix in self._suffixes]
+
+    def samples(self) -> list[bytes]:
+        """The files as they were written, by today's code."""
+        directory = self._directory()
+        return [bytes([number]) + directory[name] for number, name in enumerate(self.names())]
+
+    def __call__(self, data: bytes) -> Hashable:
+        names = self.names()
+        changed = names[data[0] % len(names)] if data else names[0]
+        with TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder, _silence():
+            root = Path(folder)
+            (root / f"{TOPIC}-0").mkdir()
+            for name, content in (self._directory() | {changed: data[1:]}).items():
+                (root / name).write_bytes(content)
+            first, second = _found(root), _found(root)
+        assert first == second, "a second start found something else"
+        return str(first)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _found(root: Path) -> object:
+    """What a start finds; whatever a reader is refused is part of it."""
+    house = House(root)
+    try:
+        return told(house.log)
+    except LogError as why:
+        return str(why).replace(str(root), "")
+    finally:
+        house.crash()
+
+
+# --- checksums that fit
+
+
+def with_checksums(data: bytes) -> bytes:
+    """A segment in which every batch that can be told from the next has the checksum that fits."""
+    fixed, at = bytearray(data), 1
+    while at + _COVERED_FROM <= len(fixed):
+        size = _LENGTH.unpack_from(fixed, at + _LENGTH_AT)[0] + _LENGTH_AT + _LENGTH.size
+        if not _COVERED_FROM < size <= len(fixed) - at:
+            break
+        _CRC.pack_into(fixed, at + _CRC_AT, crc32c(bytes(fixed[at + _COVERED_FROM : at + size])))
+        at += size
+    return bytes(fixed)
+
+
+def resealed(data: bytes) -> bytes:
+    """An index or a snapshot with the checksum that fits."""
+    kept = data[1 : -_CRC.size]
+    return data[:1] + kept + _CRC.pack(crc32c(kept))
+
+
+SEGMENTS: Final = Start(killed, (".log",))
+BESIDE: Final = Start(stopped, (".index", ".snapshot"))
+PAPERS: Final = Start(stopped, (".properties", ".json", ""))
+"""The small files at the top."""
