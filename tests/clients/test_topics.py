@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from confluent_kafka import Producer
@@ -78,3 +79,20 @@ def test_offsets_are_those_of_each_isolation_level_and_time(tool, topic, embedde
     asked = {time: tool("kafka-get-offsets", "--topic", name, "--time", time).lines for time in (-1, -2, 1003)}
 
     assert asked == {-1: [f"{name}:0:5", f"{name}:1:0"], -2: [f"{name}:0:0", f"{name}:1:0"], 1003: [f"{name}:0:3"]}
+
+
+def test_the_place_of_a_topic_is_described_with_its_size(tool, embedded, topic):
+    """`kafka-log-dirs`, that is AdminClient.describeLogDirs (KIP-113)."""
+    name = topic(partitions=2)
+    producer = Producer({"bootstrap.servers": embedded})
+    producer.produce(name, b"x" * 1000, partition=1)
+    producer.flush(WAIT)
+
+    said = tool("kafka-log-dirs", "--describe", "--topic-list", name)
+
+    [broker] = json.loads(said.lines[-1])["brokers"]
+    [place] = broker["logDirs"]
+    assert (broker["broker"], place["logDir"], place["error"]) == (1, "(memory)", None)
+    sizes = {each["partition"]: each["size"] for each in place["partitions"]}
+    assert sizes[f"{name}-0"] == 0
+    assert 1000 < sizes[f"{name}-1"] < 1200

@@ -8,17 +8,26 @@ import resource
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import NewTopic
 
+from eosfw.errors import EosfwError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
+from pytest_eos.contracts.laboratory import Lab, record
+
 from ..conftest import WAIT, Clients
 from .kit import data_file, files
 
 EOSFW = [sys.executable, "-c", "from eosfw_command import main; main()", "broker"]
 TOPICS = ("left", "right")
+HASTY = dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms", "max.block.ms"), "2000")
 
 
 class Process:
@@ -111,6 +120,43 @@ def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running
     assert not any(number % 5 == 4 for number in seen)
     assert "Traceback" not in broker.end(signal.SIGTERM)
     assert broker.popen.returncode == 0
+
+
+@pytest.mark.parametrize("point", ["before-offsets", "after-offsets", "before-materialize", "after-materialize"])
+def test_a_kill_between_offsets_and_their_answer_leaves_them_with_their_records(running, tmp_path, point):
+    """GRP-01, A23, A25, F11: SIGKILL at a named point of the log of groups, recovery from its files."""
+    (faults := tmp_path / "faults.toml").write_text(f'[[fault]]\nkind = "kill"\nat = "{point}"\nnth = 2\n')
+    broker = running("--flush", "fsync", "--faults", str(faults))
+    lab = laboratory(broker)
+    topic, answered = lab.topic(), []
+    one, group = TopicPartition(topic, 0), ConsumerGroupMetadata("copiers")
+    client = lab.producer("copier")
+    with suppress(EosfwError):
+        for number in (1, 2):
+            client.begin_transaction()
+            client.send(record(topic, b"%d" % number))
+            client.send_offsets({one: number}, group, 2)
+            client.commit_transaction(2)
+            answered.append(number)
+    assert broker.popen.wait(WAIT) == -signal.SIGKILL
+    with suppress(EosfwError):
+        lab.close()
+
+    lab = laboratory(running("--flush", "fsync"))
+    lab.producer("copier")  # ends what the last one left open
+    offset = lab.admin.group_offsets("copiers", [one])[one]
+    assert lab.values(topic) == [b"%d" % number for number in range(1, offset + 1)]
+    assert offset == (2 if "materialize" in point else 1)
+    assert answered in ([1], [1, 2])
+    assert len(answered) <= offset
+    lab.close()
+
+
+def laboratory(broker: Process) -> Lab:
+    """A client that gives a dead broker up in time."""
+    runtime = ThreadRuntime()
+    known = {"bootstrap.servers": broker.servers, "eosfw.transport": "socket", **HASTY}
+    return Lab(MemoryBackend.connect(known, runtime), runtime)
 
 
 def test_a_second_broker_on_the_directory_ends_with_a_sentence(running, tmp_path):

@@ -32,7 +32,7 @@ from eosfw_memory.log.batch import split
 from eosfw_memory.log.epochs import EPOCHS_A_START
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.stored import MemoryStorage, Storage
+from eosfw_memory.storage.stored import MemoryStorage, Place, Storage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, Topic, Topics
 from eosfw_memory.transaction_log import TopicTransactionLog
 
@@ -85,7 +85,7 @@ class Broker:
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(
-            TopicGroupLog(self.group_log, self._partitions(GROUP_LOG, settings.offsets_topic_partitions)),
+            TopicGroupLog(self.group_log, self._partitions(GROUP_LOG, settings.offsets_topic_partitions), self.faults),
             settings.groups,
         )
         self.duties = Duties()
@@ -266,6 +266,10 @@ class Broker:
 
     # --- looking in
 
+    def place(self) -> Place:
+        """Where all data are, with how much room there is."""
+        return self._storage.place()
+
     def open_transactions(self) -> list[OpenTransaction]:
         """Every transaction that holds back a last stable offset, once for each partition it has written to."""
         with self._lock:
@@ -307,8 +311,17 @@ class Broker:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
         partition.log.append_marker(producer, outcome, coordinator_epoch, self.now_ms())
         if where.topic == GROUP_LOG:
-            self.groups.transaction_ended(where.partition, producer.producer_id, outcome)
+            self._materialize(where, producer, outcome)
         partition.changed()
+
+    def _materialize(self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome) -> None:
+        """Let the offsets count that waited for the end of a transaction, or forget them (GRP-01)."""
+        armed = self.faults.armed
+        if armed:
+            self.faults.reach(points.before("materialize"), producer=producer, topic=where.topic)
+        self.groups.transaction_ended(where.partition, producer.producer_id, outcome)
+        if armed:
+            self.faults.reach(points.after("materialize"), producer=producer, topic=where.topic)
 
     def _write_marker(
         self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int

@@ -202,6 +202,7 @@ class Faults:
         *,
         transactional_id: str | None = None,
         topic: str | None = None,
+        group_id: str | None = None,
         producer: ProducerIdAndEpoch | None = None,
     ) -> None:
         """Be at a point: may raise StoppedError, or KafkaError for a write that is refused."""
@@ -209,7 +210,7 @@ class Faults:
             known = self._broker.coordinator.transactions()
             whose = producer.producer_id
             transactional_id = next((one.transactional_id for one in known if one.producer_id == whose), None)
-        for fault in self._due(self._scene.at(point, transactional_id, topic), "at", point):
+        for fault in self._due(self._scene.at(point, transactional_id, topic, group_id), "at", point):
             self._happen(fault.rule)
 
     def stop(self, stopped: StoppedError) -> None:

@@ -21,6 +21,10 @@ WRITES: Final = MappingProxyType(
         "marker": "a marker is written into one partition of a transaction that was decided",
         "complete": "the transaction log takes in that every marker is written",
         "forget": "the transaction log takes in that an id has expired",
+        "offsets": "the log of groups takes in offsets, in a transaction or not",
+        "materialize": "offsets in the log of groups count from now on, or never will: their transaction has ended",
+        "group": "the log of groups takes in who is in a group",
+        "forget-group": "the log of groups takes in that offsets, or a whole group, are gone",
     }
 )
 """What the broker writes; each has a point before it and a point after it."""
@@ -55,6 +59,15 @@ def name_of(module: str) -> str:
 def of_change(after: TransactionMetadata | None) -> str:
     """What is written when the transaction log takes this in."""
     return "forget" if after is None else OF_STATE[after.state]
+
+
+def of_group_record(key: bytes, value: bytes | None) -> str:
+    """What is written when the log of groups takes this in."""
+    if value is None:
+        return "forget-group"
+    from eosfw_memory.coordinators.groups.records import GroupKey, read_key
+
+    return "group" if isinstance(read_key(key), GroupKey) else "offsets"
 
 
 def before(what: str) -> str:

@@ -186,6 +186,10 @@ def _describe_transactions(request: Any, code: Code) -> Answer:
     return {"transaction_states": [{"transactional_id": name, **rest} for name in request.transactional_ids]}
 
 
+def _log_dirs(request: Any, code: Code) -> Answer:  # noqa: ARG001
+    return {"error_code": code, "results": ()}
+
+
 def _groups_described(request: Any, code: Code) -> Answer:
     rest = dict.fromkeys(("group_state", "protocol_type", "protocol_data"), "")
     return {
@@ -216,6 +220,7 @@ _REFUSALS: Final[Mapping[str, _Refusal]] = {
     "TxnOffsetCommit": _codes_of("partitions", "partition_index"),
     "DescribeConfigs": _describe_configs,
     "DeleteGroups": _groups_deleted,
+    "DescribeLogDirs": _log_dirs,
     "DescribeProducers": _describe_producers,
     "DescribeTransactions": _describe_transactions,
 }

@@ -33,10 +33,14 @@ class Scene:
             name, client_id, tuple(_transactional_ids(request)), tuple(_groups(request)), tuple(_topics(request))
         )
 
-    def at(self, point: str, transactional_id: str | None = None, topic: str | None = None) -> Scene:
+    def at(
+        self, point: str, transactional_id: str | None = None, topic: str | None = None, group_id: str | None = None
+    ) -> Scene:
         """The scene at a point of the same request's work, with what is known better there."""
         ids = self.transactional_ids if transactional_id is None else (transactional_id,)
-        return replace(self, what=point, transactional_ids=ids, topics=self.topics if topic is None else (topic,))
+        topics = self.topics if topic is None else (topic,)
+        groups = self.group_ids if group_id is None else (group_id,)
+        return replace(self, what=point, transactional_ids=ids, topics=topics, group_ids=groups)
 
     def suits(self, rule: Rule) -> bool:
         """Whether a rule is about a scene like this."""

@@ -34,7 +34,7 @@ from eosfw_memory.storage.papers import (
 )
 from eosfw_memory.storage.recovery import Found, Search
 from eosfw_memory.storage.shelf import FileShelf
-from eosfw_memory.storage.stored import StoredTopic
+from eosfw_memory.storage.stored import Place, StoredTopic
 
 _LOG = logging.getLogger(__name__)
 _RUNNING: Final = ".running"
@@ -114,6 +114,10 @@ class DataDirectory:
         shelf.started_at = partial(self._starts.put, where)
         shelf.cleaned = partial(self._cleaned.put, where)
         return shelf
+
+    def place(self) -> Place:
+        total, _, usable = shutil.disk_usage(self.disk.root)
+        return Place(str(self.disk.root), total, usable, failed=self.disk.failed is not None)
 
     def begin_anew(self) -> None:
         self._incarnation.begin()

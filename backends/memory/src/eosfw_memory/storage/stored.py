@@ -32,6 +32,19 @@ class StoredTopic:
     """In which start of the broker it was made; storage knows."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where everything is."""
+
+    name: str
+    """A directory's path; something that is none for memory."""
+    total_bytes: int = -1
+    """Of the file system; -1 where there is no such thing, as with `usable_bytes`."""
+    usable_bytes: int = -1
+    failed: bool = False
+    """Whether it takes nothing any more."""
+
+
 class Storage(Protocol):
     """Where a broker's topics are; changes raise KafkaStorageError, with nothing changed, when they cannot be kept."""
 
@@ -50,6 +63,9 @@ class Storage(Protocol):
 
     def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
         """Where the segments of one partition are."""
+
+    def place(self) -> Place:
+        """Where everything is, with how much room there is."""
 
     def begin_anew(self) -> None:
         """Count a start, so that no later one leads a partition in the epochs of this one."""
@@ -82,6 +98,9 @@ class MemoryStorage:
 
     def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
         return MemoryShelf()
+
+    def place(self) -> Place:
+        return Place("(memory)")
 
     def begin_anew(self) -> None:
         pass

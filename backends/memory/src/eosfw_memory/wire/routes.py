@@ -55,6 +55,7 @@ ROUTES: Mapping[int, Route] = {
         Route(27, "write_txn_markers", 1, 1),
         Route(28, "txn_offset_commit", 0, 5),
         Route(32, "describe_configs", 1, 4),
+        Route(35, "describe_log_dirs", 1, 4),
         Route(42, "delete_groups", 0, 2),
         Route(47, "offset_delete", 0, 0),
         Route(60, "describe_cluster", 0, 1),

@@ -1,0 +1,104 @@
+"""Where the logs are, how large they are, how much room is left (KIP-113, DescribeLogDirs)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from types import SimpleNamespace as Request
+
+import pytest
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.disk import OperatingSystem
+from eosfw_memory.wire.requests import describe_log_dirs
+
+
+class FullDisk(OperatingSystem):
+    full = False
+
+    def write(self, descriptor, pieces, at):
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(descriptor, pieces, at)
+
+
+def started(root=None, system=None) -> Broker:
+    storage = None if root is None else DataDirectory.open(root, waits=False, node_id=1, system=system)
+    broker = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
+    broker.topics.create("one", 1, {})
+    broker.topics.create("two", 2, {})
+    return broker
+
+
+def append(broker, topic, number=0):
+    partition = broker.topics.partition(topic, number)
+    batch = encode_batch(None, [b"value"], broker.now_ms())
+    partition.log.append(batch, broker.now_ms())
+    return len(batch)
+
+
+def described(broker, **wanted):
+    """The one directory, with the size of each partition; `wanted` names partitions of topics."""
+    named = [Request(topic=topic, partitions=numbers) for topic, numbers in wanted.items()] or None
+    answer = broker.serve(describe_log_dirs.handle, Request(topics=named), Context(4))
+    assert answer["error_code"] is Code.NONE
+    [result] = answer["results"]
+    sizes = {
+        (topic["name"], each["partition_index"]): each["partition_size"]
+        for topic in result["topics"]
+        for each in topic["partitions"]
+    }
+    return result, sizes
+
+
+def test_every_partition_is_told_with_its_bytes_on_the_disk(tmp_path):
+    """KIP-113."""
+    broker = started(tmp_path)
+    append(broker, "one")
+    append(broker, "two", 1)
+    append(broker, "two", 1)
+    result, sizes = described(broker)
+    assert sizes == {
+        (name, n): sum(file.stat().st_size for file in (tmp_path / f"{name}-{n}").glob("*.log"))
+        for name, n in (("one", 0), ("two", 0), ("two", 1))
+    }
+    assert sizes["two", 1] == 2 * sizes["one", 0] > 0
+    assert (result["log_dir"], result["error_code"]) == (str(tmp_path), Code.NONE)
+    assert result["total_bytes"] == shutil.disk_usage(tmp_path).total
+    assert 0 < result["usable_bytes"] <= result["total_bytes"]
+    broker.close()
+
+
+def test_only_what_was_asked_for_is_told_and_only_if_it_exists():
+    """KIP-113: as Kafka, which has no error for the rest."""
+    broker = started()
+    append(broker, "one")
+    _, sizes = described(broker, two=[1, 7], three=[0])
+    assert sizes == {("two", 1): 0}
+
+
+def test_memory_is_a_place_of_unknown_size():
+    """The sizes of partitions are told all the same."""
+    broker = started()
+    size = append(broker, "one")
+    result, sizes = described(broker)
+    assert (result["log_dir"], result["total_bytes"], result["usable_bytes"]) == ("(memory)", -1, -1)
+    assert sizes == {("one", 0): size, ("two", 0): 0, ("two", 1): 0}
+
+
+def test_a_directory_that_failed_is_told_to_be_offline(tmp_path):
+    """KIP-113, F28."""
+    disk = FullDisk()
+    broker = started(tmp_path, disk)
+    disk.full = True
+    with pytest.raises(KafkaError):
+        append(broker, "one")
+    result, sizes = described(broker)
+    assert (result["error_code"], sizes) == (Code.KAFKA_STORAGE_ERROR, {})
+    broker.close()
