@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.codes import Code
 
+from . import looks
 from .calls import NOBODY, Caller, Told
 from .cells import REQUESTS, Cell, bearer
 from .exhausting import Exhaust
-from .states import DRIVERS, LAST, STRANGER, STUCK, TIMED, Place
+from .states import DRIVERS, LAST, OFFSETS, STRANGER, STUCK, TIMED, Place
 
 _ANOTHER = "another"
 _COORDINATORS = 30
@@ -22,12 +24,17 @@ _CHUNK = 100
 
 def answers(caller: Caller, wanted: Sequence[Cell], exhaust: Exhaust) -> Iterator[tuple[Cell, str]]:
     """What the broker says to each cell."""
+    warm(caller)
+    for _, some in groupby(wanted, key=lambda cell: cell.state):
+        yield from _of_one_state(caller, list(some), exhaust)
+
+
+def warm(caller: Caller) -> None:
+    """Wait until every coordinator does its work."""
     topic = f"warm-up-{uuid.uuid4().hex[:8]}"
     caller.create(topic, 1)
     for number in range(_COORDINATORS):
         caller.warm_up(f"{topic}-{number}", TopicPartition(topic, 0))
-    for _, some in groupby(wanted, key=lambda cell: cell.state):
-        yield from _of_one_state(caller, list(some), exhaust)
 
 
 def _of_one_state(caller: Caller, wanted: Sequence[Cell], exhaust: Exhaust) -> Iterator[tuple[Cell, str]]:
@@ -64,7 +71,8 @@ def _asked(caller: Caller, cell: Cell, place: Place, held: ProducerIdAndEpoch) -
     who = bearer(cell.relation, current, held)
     told = REQUESTS[cell.request](caller, place, who)
     state, after = look(place.name)
-    return "; ".join((_said(told, current), _holds(state, after, current), *_wrote(caller, place, current)))
+    words = (_said(told, current), _holds(state, after, current), *_wrote(caller, place, current))
+    return "; ".join((*words, *_committed(caller, place)) if cell.state in OFFSETS else words)
 
 
 def _said(told: Told, current: ProducerIdAndEpoch) -> str:
@@ -73,6 +81,8 @@ def _said(told: Told, current: ProducerIdAndEpoch) -> str:
         words.append(_relative(told.producer, current))
     if told.offset >= 0:
         words.append(f"offset {told.offset}")
+    if told.shown:
+        words.append(told.shown)
     return " ".join(words)
 
 
@@ -85,6 +95,12 @@ def _wrote(caller: Caller, place: Place, current: ProducerIdAndEpoch) -> Iterato
         for each in sorted(caller.writers(where), key=lambda one: one["producer_id"] != current.producer_id):
             who = _relative(ProducerIdAndEpoch(each["producer_id"], each["producer_epoch"]), current)
             yield f"{name} {who} sequence {each['last_sequence']} open {each['current_txn_start_offset']}"
+
+
+def _committed(caller: Caller, place: Place) -> Iterator[str]:
+    for stable in (False, True):
+        found = looks.group_offset(caller, place.group, place.touched, stable=stable)
+        yield f"{'stable' if stable else 'group'} {found.name if isinstance(found, Code) else found}"
 
 
 def _relative(producer: ProducerIdAndEpoch, current: ProducerIdAndEpoch) -> str:

@@ -27,11 +27,12 @@ _PLAIN_COMMIT, _DELETE_RECORDS = 8, 21
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer: a code, and where it has them the producer that is meant now, or an offset."""
+    """An answer: a code, and where it has them the producer that is meant now, an offset, what else was shown."""
 
     code: Code
     producer: ProducerIdAndEpoch = NOBODY
     offset: int = -1
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,10 @@ class Member:
 NO_MEMBER = Member()
 
 
-def offsets_of(where: TopicPartition, offset: int) -> list[Fields]:
+def offsets_of(where: TopicPartition, offset: int, metadata: str = "") -> list[Fields]:
     """What a request commits, when it is one partition's offset."""
     wanted = Fields(
-        partition_index=where.partition, committed_offset=offset, committed_leader_epoch=-1, committed_metadata=""
+        partition_index=where.partition, committed_offset=offset, committed_leader_epoch=-1, committed_metadata=metadata
     )
     return [Fields(name=where.topic, partitions=[wanted])]
 
@@ -136,6 +137,7 @@ class Caller:
         version: int = 5,
         *,
         offset: int = 1,
+        metadata: str = "",
         member: Member = NO_MEMBER,
     ) -> Told:
         answer = self.ask(
@@ -148,7 +150,7 @@ class Caller:
             generation_id=member.generation,
             member_id=member.member_id,
             group_instance_id=member.instance,
-            topics=offsets_of(where, offset),
+            topics=offsets_of(where, offset, metadata),
         )
         return Told(Code(answer["topics"][0]["partitions"][0]["error_code"]))
 
@@ -172,22 +174,28 @@ class Caller:
         sequence: int,
         version: int = 12,
         value: bytes = b"v",
+        *,
+        transactional: bool | None = None,
     ) -> Told:
+        """Of one record; transactional if it comes under an id, unless told otherwise."""
         now_ms = int(self.runtime.wall() * 1000)
-        batch = encode_batch(
-            None, [value], now_ms, producer=producer, base_sequence=sequence, transactional=name is not None
-        )
-        data = Fields(index=where.partition, records=batch)
-        answer = self.ask(
-            _PRODUCE,
-            version,
-            transactional_id=name,
-            acks=-1,
-            timeout=milliseconds(WAIT),
-            topic_data=[Fields(name=where.topic, partition_data=[data])],
-        )
-        told = answer["responses"][0]["partition_responses"][0]
-        return Told(_code(told), offset=told["base_offset"])
+        belongs = name is not None if transactional is None else transactional
+        batch = encode_batch(None, [value], now_ms, producer=producer, base_sequence=sequence, transactional=belongs)
+        request = {
+            "transactional_id": name,
+            "acks": -1,
+            "timeout": milliseconds(WAIT),
+            "topic_data": [Fields(name=where.topic, partition_data=[Fields(index=where.partition, records=batch)])],
+        }
+        told: list[Any] = []
+
+        def asked() -> bool:
+            answer = self.ask(_PRODUCE, version, **request)
+            told.append(answer["responses"][0]["partition_responses"][0])
+            return _code(told[-1]) is not Code.NOT_LEADER_OR_FOLLOWER
+
+        self.until(asked)  # some part of a real broker learns of a new topic later than others
+        return Told(_code(told[-1]), offset=told[-1]["base_offset"])
 
     def mark(
         self, producer: ProducerIdAndEpoch, where: TopicPartition, coordinator_epoch: int, *, commit: bool = False
@@ -234,15 +242,15 @@ class Caller:
         wanted = Fields(name=topic, num_partitions=partitions, replication_factor=1, assignments=(), configs=())
         answer = self.ask(_CREATE_TOPICS, 5, topics=[wanted], timeout=milliseconds(WAIT), validate_only=False)
         assert answer["topics"][0]["error_code"] == Code.NONE, answer
-        self._until(lambda: self._served(topic, partitions))
+        self.until(lambda: self._served(topic, partitions))
 
     def warm_up(self, name: str, where: TopicPartition) -> None:
         """Wait until the coordinators of an id and of a group of this name do their work."""
         for kind in (_GROUP, _TRANSACTION):
-            self._until(lambda kind=kind: self._found(name, kind))  # type: ignore[misc]
-        self._until(lambda: self.init(name).code not in _NOT_YET)
+            self.until(lambda kind=kind: self._found(name, kind))  # type: ignore[misc]
+        self.until(lambda: self.init(name).code not in _NOT_YET)
         producer = self.init(name).producer
-        self._until(lambda: self.commit_offsets(name, producer, name, where).code not in _NOT_YET)
+        self.until(lambda: self.commit_offsets(name, producer, name, where).code not in _NOT_YET)
         self.end(name, producer, commit=False)
 
     def _found(self, name: str, kind: int) -> bool:
@@ -254,7 +262,8 @@ class Caller:
         [found] = self.ask(_DESCRIBE_PRODUCERS, 0, topics=[wanted])["topics"]
         return all(each["error_code"] == Code.NONE for each in found["partitions"])
 
-    def _until(self, holds: Callable[[], bool]) -> None:
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for something that the broker does in its own time."""
         deadline = self.runtime.now() + WAIT
         while not holds():
             if self.runtime.now() > deadline:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.codes import Code
 
+from . import looks
 from .calls import NOBODY, Caller, Told
 from .states import DRIVERS, LAST, OF_THE_BROKER, STRANGER, WRITTEN, Place
 
@@ -35,9 +37,9 @@ def _add(version: int, *, other: bool = False) -> Request:
     return lambda caller, place, who: caller.add(place.name, who, place.other if other else place.touched, version)
 
 
-def _add_batched(*, verify: bool, other: bool) -> Request:
+def _add_batched(*, verify: bool, other: bool, version: int = 5) -> Request:
     return lambda caller, place, who: caller.add_batched(
-        place.name, who, place.other if other else place.touched, verify=verify
+        place.name, who, place.other if other else place.touched, version, verify=verify
     )
 
 
@@ -67,6 +69,20 @@ def _mark(coordinator_epoch: int, *, commit: bool = False) -> Request:
     return lambda caller, place, who: caller.mark(who, place.touched, coordinator_epoch, commit=commit)
 
 
+def _describe(caller: Caller, place: Place, who: ProducerIdAndEpoch) -> Told:
+    return looks.described(caller, place.name, {place.touched: "here", place.other: "there"})
+
+
+def _list(version: int, *, own_id: bool = False, own_state: bool = False, older_ms: int = -1) -> Request:
+    def ask(caller: Caller, place: Place, who: ProducerIdAndEpoch) -> Told:
+        states = [caller.describe(place.name)[0] or "Empty"] if own_state else []
+        ids = [who.producer_id] if own_id else []
+        found = looks.listed(caller, states, ids, older_ms=older_ms, version=version).get(place.name)
+        return Told(Code.NONE, shown="not listed" if found is None else f"listed {found[0]}")
+
+    return ask
+
+
 MAIN: Mapping[str, Request] = {
     "InitProducerId 5": _init(5),
     "AddPartitions 3": _add(3),
@@ -90,6 +106,8 @@ MAIN: Mapping[str, Request] = {
 MORE: Mapping[str, Request] = {
     "InitProducerId 3": _init(3),
     "AddPartitions 1": _add(1),
+    "AddPartitions 4": _add_batched(verify=False, other=False, version=4),
+    "AddPartitions 4, verify": _add_batched(verify=True, other=False, version=4),
     "AddOffsets 1": _add_offsets(1),
     "EndTxn 1 commit": _end(1, commit=True),
     "Produce 9 next": _produce(9, WRITTEN),
@@ -110,7 +128,15 @@ MORE: Mapping[str, Request] = {
     "WriteTxnMarkers 1 abort, coordinator -1": _mark(-1),
 }
 """Asked by the holder and its predecessor only."""
-REQUESTS: Mapping[str, Request] = {**MAIN, **MORE}
+LOOKS: Mapping[str, Request] = {
+    "DescribeTransactions 0": _describe,
+    "ListTransactions 0 of its state": _list(0, own_state=True),
+    "ListTransactions 1 of its producer id": _list(1, own_id=True),
+    "ListTransactions 1 of more than 0 s": _list(1, older_ms=0),
+    "ListTransactions 1 of more than 1 h": _list(1, older_ms=3_600_000),
+}
+"""Change nothing; whose ids are asked for matters for one alone."""
+REQUESTS: Mapping[str, Request] = {**MAIN, **MORE, **LOOKS}
 
 CURRENT, BEFORE, AHEAD, HELD, OTHER, NAMELESS = "current", "current-1", "current+1", "held", "other id", "none"
 _EVERYBODY = (CURRENT, BEFORE, AHEAD, HELD, OTHER)
@@ -141,6 +167,8 @@ def _relations(state: str, request: str) -> tuple[str, ...]:
         wanted = _AT_THE_LAST.get(request, ())
         held_is_current = state in ("Empty, last epoch", "Ongoing 2, last epoch")
         return tuple(each for each in wanted if each != HELD) if held_is_current else wanted
+    if request in LOOKS:
+        return (CURRENT, OTHER) if "producer id" in request else (CURRENT,)
     if request.startswith("Init"):
         return (*_EVERYBODY, NAMELESS) if request in MAIN else (*_ENTITLED, NAMELESS)
     if state == "unknown":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import decode_records
 from eosfw_memory.topics import GROUP_LOG
 
-from .calls import Caller
+from .calls import Caller, Told
 
 _FETCH, _LIST_OFFSETS, _OFFSET_FETCH, _DESCRIBE, _LIST = 1, 2, 9, 65, 66
 _EARLIEST, _LATEST = -2, -1
@@ -49,6 +49,14 @@ def transaction(caller: Caller, name: str) -> Transaction:
         found["transaction_start_time"] > 0,
         tuple(sorted(_touched(found["topics"]))),
     )
+
+
+def described(caller: Caller, name: str, known: Mapping[TopicPartition, str]) -> Told:
+    """The same in words, partitions by the names they have for the asker."""
+    found = transaction(caller, name)
+    where = " ".join(known.get(each, each.topic) for each in found.partitions)
+    shown = f"{found.timeout_ms} ms {'started' if found.started else 'not started'} {where or 'nowhere'}"
+    return Told(found.code, shown=shown if found.code is Code.NONE else "")
 
 
 def _touched(topics: Sequence[Any]) -> list[TopicPartition]:

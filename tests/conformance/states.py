@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 
-from .calls import Caller
+from .calls import Caller, commit_plain
 
 WRITTEN = 7
 """Batches of one record that every open transaction has in its first partition: more than are remembered."""
 _NEWER = 9
+_BUMPING = 5
+"""The version of EndTxn that gives the next epoch."""
+OFFSET_BEFORE, OFFSET = 5, 7
 SHORT = 1.0
 """Seconds after which a transaction is to time out."""
 STRANGER = ProducerIdAndEpoch(987_654, 0)
@@ -134,6 +137,29 @@ def last_fenced(caller: Caller, place: Place) -> ProducerIdAndEpoch:
     return producer
 
 
+def with_offsets(before: Driver) -> Driver:
+    """The transaction holds the group's offset, too, which was another one before."""
+
+    def drive(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+        done_code(commit_plain(caller, place.group, place.touched, OFFSET_BEFORE).code)
+        producer = before(caller, place)
+        done_code(caller.add_offsets(place.name, producer, place.group).code)
+        done_code(caller.commit_offsets(place.name, producer, place.group, place.touched, 3, offset=OFFSET).code)
+        return producer
+
+    return drive
+
+
+def ended_with_offsets(before: Driver, version: int, *, commit: bool) -> Driver:
+    def drive(caller: Caller, place: Place) -> ProducerIdAndEpoch:
+        producer = with_offsets(before)(caller, place)
+        told = caller.end(place.name, producer, version, commit=commit)
+        done_code(told.code)
+        return told.producer if version >= _BUMPING else producer
+
+    return drive
+
+
 def stuck(version: int, *, commit: bool) -> Driver:
     """Decided, but the partition refuses the marker: somebody has ended the transaction there under a newer epoch."""
 
@@ -166,6 +192,10 @@ DRIVERS: Mapping[str, Driver] = {
     "PrepareCommit 2": stuck(2, commit=True),
     "PrepareAbort 1": stuck(1, commit=False),
     "PrepareAbort 2": stuck(2, commit=False),
+    "Ongoing 1, offsets": with_offsets(ongoing_old),
+    "Ongoing 2, offsets": with_offsets(ongoing),
+    "CompleteCommit 1, offsets": ended_with_offsets(ongoing_old, 4, commit=True),
+    "CompleteAbort 2, offsets": ended_with_offsets(ongoing, 5, commit=False),
     "Empty, last epoch": last,
     "Ongoing 2, last epoch": last_ongoing,
     "CompleteCommit 2, rotated": last_rotated,
@@ -173,6 +203,8 @@ DRIVERS: Mapping[str, Driver] = {
 }
 """States by name; 1 and 2 say by the requests of which version of transactions they were reached."""
 TIMED = frozenset({"CompleteAbort by timeout", "CompleteAbort by timeout 1"})
+OFFSETS = frozenset(name for name in DRIVERS if name.endswith("offsets"))
+"""States in which it is told, too, what the group has committed."""
 LAST = frozenset(name for name in DRIVERS if "last epoch" in name or "rotated" in name)
 """States that need some 32,000 requests to get to."""
 STUCK = frozenset(name for name in DRIVERS if name.startswith("Prepare"))

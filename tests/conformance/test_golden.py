@@ -12,7 +12,8 @@ from .asking import answers, nested
 from .calls import Caller
 from .cells import Cell, cells
 from .exhausting import by_asking, by_writing
-from .golden import load
+from .golden import load, load_others
+from .record import TABLES
 from .states import LAST
 
 EXCEPTIONS: dict[str, str] = {}
@@ -68,6 +69,18 @@ def test_the_table_holds_every_cell_and_no_other():
 
     assert nested(every).keys() == kept["cells"].keys()
     assert (kept["count"], kept["kafka"]) == (len(every), KAFKA_VERSION)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_answer_to_strange_arguments_and_claims_of_membership_is_kafkas(embedded, name):
+    """COR-02, COR-06, COR-18, GRP-02: each question by itself, so that a failure names it."""
+    caller = Caller(embedded)
+    found = dict(TABLES[name](caller))
+    caller.close()
+
+    kept = load_others()
+    assert {each: (kept[name].get(each), said) for each, said in found.items() if kept[name].get(each) != said} == {}
+    assert (kept[name].keys(), kept["kafka"]) == (found.keys(), KAFKA_VERSION)
 
 
 @pytest.mark.kafka

@@ -20,6 +20,11 @@ class Sorted:
     good: dict[TopicPartition, Committed]
     bad: dict[TopicPartition, Code]
 
+    @property
+    def any_exists(self) -> bool:
+        """Whether there is a partition for which offsets might be committed."""
+        return bool(self.good) or any(code is not Code.UNKNOWN_TOPIC_OR_PARTITION for code in self.bad.values())
+
 
 def sorted_out(broker: Broker, topics: Iterable[Any], expires_ms: int = NO_EXPIRY) -> Sorted:
     """Look at every partition of a request."""

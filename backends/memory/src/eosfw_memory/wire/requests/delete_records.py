@@ -2,8 +2,8 @@
 
 Behaviour
 - -1 stands for the high watermark; an offset outside the log is OffsetOutOfRange. A topic that is only compacted
-  refuses (PolicyViolation): its records go when newer ones of their keys come. Segments that lie wholly before the new
-  start are dropped later, by the broker itself.
+  refuses (PolicyViolation): its records go when newer ones of their keys come; so does a topic of the broker's own
+  (InvalidTopic). Segments that lie wholly before the new start are dropped later, by the broker itself.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
+from eosfw_memory.topics import INTERNAL
 
 _NOWHERE = -1
 
@@ -37,6 +38,8 @@ def _partition(broker: Broker, topic: str, index: int, offset: int) -> Answer:
 
 def _deleted(broker: Broker, topic: str, index: int, offset: int) -> int:
     partition = broker.topics.partition(topic, index)
+    if topic in INTERNAL:
+        raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic {topic!r} is the broker's own")
     if partition is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
     if not partition.log.config.deleted:

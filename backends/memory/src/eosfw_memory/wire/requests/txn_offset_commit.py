@@ -4,6 +4,7 @@ Behaviour
 - The group's partition of `__consumer_offsets` has to be part of the producer's transaction (COR-19).
 - A member that says who it is must be one, of the current generation (GRP-02).
 - Nobody sees the offsets before the transaction is committed (GRP-01).
+- If every partition is unknown nobody is asked: neither coordinator nor group.
 
 Version notes: from 3 on a member says who it is; from 4 on TransactionAbortable is understood; from 5 on it
 adds the group's partition to the transaction by itself (version 2 of transactions, KIP-890).
@@ -24,6 +25,8 @@ from eosfw_memory.wire.group_offsets import Sorted, answered, sorted_out
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
     wanted = sorted_out(broker, request.topics)
+    if not wanted.any_exists:
+        return answered(request.topics, wanted, Code.NONE)
     try:
         _commit(broker, request, context, wanted)
     except KafkaError as refused:
