@@ -13,6 +13,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 
+from .groups.raw import Raw, find
+
 WAIT = 20.0
 SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 
@@ -92,3 +94,35 @@ def until():
         pytest.fail("it never came about")
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def admin(cluster):
+    """An unmodified admin client of each cluster in turn; the coordinators are there."""
+    raw = Raw(cluster.bootstrap_servers)
+    find(raw, "any", 0)
+    find(raw, "any", 1)
+    raw.close()
+    return AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+
+
+@pytest.fixture(scope="session")
+def new_topic(admin):
+    """Make topics on it."""
+
+    def make(partitions: int = 1, **config: str) -> str:
+        name = f"t-{uuid.uuid4().hex[:8]}"
+        admin.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(WAIT)
+        while name not in admin.list_topics(timeout=WAIT).topics:
+            """A real Kafka tells its brokers one by one."""
+        return name
+
+    return make
+
+
+@pytest.fixture
+def raw(cluster):
+    """A connection to it for single requests."""
+    made = Raw(cluster.bootstrap_servers)
+    yield made
+    made.close()

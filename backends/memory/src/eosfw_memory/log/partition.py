@@ -242,6 +242,16 @@ class PartitionLog:
         found = next((one for one in every if one is not None), None)
         return found if found is not None and found.offset < end else None
 
+    def newest(self, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED) -> TimestampAndOffset | None:
+        """The first record with the largest timestamp; None in an empty log, or where that record is not visible yet.
+
+        Markers count, as do records before the start of the log: so it is in Kafka.
+        """
+        segment = max(self._segments, key=_max_timestamp)
+        batch = next(segment.since(segment.max_timestamp), None)
+        found = None if batch is None else _found_in(batch, segment.max_timestamp, 0)
+        return found if found is not None and found.offset < self.visible_end(isolation) else None
+
     def epochs(self) -> Sequence[EpochStart]:
         """The leader epochs of all that is left, oldest first; the last is that of now."""
         return within(following(segment.epochs for segment in self._segments), self.log_start_offset)
@@ -346,6 +356,10 @@ class PartitionLog:
 
 def _base_offset(segment: Segment) -> int:
     return segment.base_offset
+
+
+def _max_timestamp(segment: Segment) -> int:
+    return segment.max_timestamp
 
 
 def _found_in(batch: bytes, timestamp: int, start: int) -> TimestampAndOffset | None:

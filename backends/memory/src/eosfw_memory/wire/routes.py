@@ -31,7 +31,7 @@ ROUTES: Mapping[int, Route] = {
     for route in (
         Route(0, "produce", 3, 12),
         Route(1, "fetch", 4, 17),
-        Route(2, "list_offsets", 1, 6),
+        Route(2, "list_offsets", 1, 10),
         Route(3, "metadata", 0, 12),
         # OffsetCommit and OffsetFetch from 10 on name topics by id.
         Route(8, "offset_commit", 2, 9),

@@ -1,0 +1,127 @@
+"""ListOffsets answers as Kafka does, whatever stands for an offset (KIP-734, KIP-405)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import OffsetSpec
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.codes import Code
+from eosfw_memory.log.codec import encode_batch
+
+from .groups.raw import END, INIT, WAIT
+
+PRODUCE, LIST_OFFSETS, DELETE_RECORDS, ADD_PARTITIONS = 0, 2, 21, 24
+LATEST, EARLIEST, NEWEST, EARLIEST_HERE, LATEST_ELSEWHERE = -1, -2, -3, -4, -5
+NOTHING = (Code.NONE, -1, -1)
+UNSUPPORTED = (Code.UNSUPPORTED_VERSION, -1, -1)
+
+
+@pytest.fixture
+def topic(new_topic):
+    return new_topic()
+
+
+@pytest.fixture
+def now_ms():
+    return int(time.time() * 1000)
+
+
+def append(raw, topic, *timestamps, transactional_id=None, **producer):
+    batch = encode_batch(None, [b"v"] * len(timestamps), list(timestamps), **producer)
+    data = [Fields(name=topic, partition_data=[Fields(index=0, records=batch)])]
+    answer = raw.ask(PRODUCE, 9, transactional_id=transactional_id, acks=-1, timeout=20_000, topic_data=data)
+    assert answer["responses"][0]["partition_responses"][0]["error_code"] == Code.NONE
+
+
+def wanted(timestamp, partition=0):
+    return Fields(partition_index=partition, timestamp=timestamp, current_leader_epoch=-1)
+
+
+def asked(raw, topic, *partitions, version=10, committed=False):
+    """Code, timestamp, offset of each partition."""
+    topics = [Fields(name=topic, partitions=list(partitions))]
+    answer = raw.ask(LIST_OFFSETS, version, replica_id=-1, isolation_level=committed, timeout=1000, topics=topics)
+    return [(each["error_code"], each["timestamp"], each["offset"]) for each in answer["topics"][0]["partitions"]]
+
+
+def test_the_largest_timestamp_leads_to_the_first_record_that_has_it(raw, topic, now_ms):
+    """KIP-734."""
+    append(raw, topic, now_ms - 5000, now_ms - 1000, now_ms - 3000)
+    append(raw, topic, now_ms - 2000, now_ms - 1000)
+
+    assert asked(raw, topic, wanted(NEWEST)) == [(Code.NONE, now_ms - 1000, 1)]
+
+
+def test_an_unmodified_client_finds_the_newest_record(admin, raw, topic, now_ms):
+    """KIP-734: confluent-kafka's OffsetSpec.max_timestamp()."""
+    append(raw, topic, now_ms - 5000, now_ms - 1000, now_ms - 3000)
+
+    where = TopicPartition(topic, 0)
+    found = admin.list_offsets({where: OffsetSpec.max_timestamp()})[where].result(WAIT)
+
+    assert (found.offset, found.timestamp) == (1, now_ms - 1000)
+
+
+def test_a_log_without_records_has_no_newest_one(raw, topic):
+    assert asked(raw, topic, wanted(NEWEST)) == [NOTHING]
+
+
+def test_everything_is_on_this_broker_and_nothing_elsewhere(raw, topic, now_ms):
+    """KIP-405: as with remote storage switched off."""
+    append(raw, topic, now_ms, now_ms)
+    where = [Fields(name=topic, partitions=[Fields(partition_index=0, offset=1)])]
+    raw.ask(DELETE_RECORDS, 2, topics=where, timeout=20_000)
+
+    assert asked(raw, topic, wanted(EARLIEST_HERE)) == [(Code.NONE, -1, 1)]
+    assert asked(raw, topic, wanted(LATEST_ELSEWHERE)) == [NOTHING]
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "since"),
+    [(NEWEST, 7), (EARLIEST_HERE, 8), (LATEST_ELSEWHERE, 9), (-6, 11), (-7, 11), (-(2**63), 11)],
+)
+def test_a_number_is_refused_before_the_version_that_gave_it_a_meaning(raw, topic, timestamp, since):
+    """CMP-01: no time is as early, so it would be answered wrongly without a word."""
+    for version in range(1, 11):
+        refused = asked(raw, topic, wanted(timestamp), version=version) == [UNSUPPORTED]
+        assert refused == (version < since), version
+
+
+def test_the_newest_record_is_told_once_its_transaction_is_decided(admin, raw, topic, now_ms):
+    """CON-01: the marker is the newest record then."""
+    name = f"id-{topic}"
+    answer = raw.ask(INIT, 4, transactional_id=name, transaction_timeout=60_000, producer_id=-1, producer_epoch=-1)
+    who = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
+    owner = {"producer_id": who.producer_id, "producer_epoch": who.epoch}
+    raw.ask(
+        ADD_PARTITIONS,
+        3,
+        v3_and_below_transactional_id=name,
+        v3_and_below_topics=[Fields(name=topic, partitions=[0])],
+        **{f"v3_and_below_{key}": value for key, value in owner.items()},
+    )
+    append(raw, topic, now_ms - 3000)
+    append(raw, topic, now_ms - 2000, transactional_id=name, producer=who, base_sequence=0, transactional=True)
+
+    assert asked(raw, topic, wanted(NEWEST)) == [(Code.NONE, now_ms - 2000, 1)]
+    assert asked(raw, topic, wanted(NEWEST), committed=True) == [NOTHING]
+
+    raw.ask(END, 3, transactional_id=name, committed=True, **owner)
+    while asked(raw, topic, wanted(LATEST), committed=True)[0][2] < 3:
+        """Markers are written after the answer."""
+    [(code, timestamp, offset)] = asked(raw, topic, wanted(NEWEST), committed=True)
+    assert (code, offset) == (Code.NONE, 2)
+    assert timestamp > now_ms - 2000
+
+
+def test_a_partition_named_twice_is_refused_once_and_no_other(raw, new_topic):
+    topic = new_topic(2)
+
+    found = asked(raw, topic, wanted(LATEST), wanted(LATEST, 1), wanted(EARLIEST))
+
+    assert sorted(found) == [(Code.NONE, -1, 0), (Code.INVALID_REQUEST, -1, -1)]
