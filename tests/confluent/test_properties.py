@@ -37,6 +37,7 @@ VALUES = {
     "socket.connection.setup.timeout.ms": "10000",
     "retry.backoff.max.ms": "1000",
     "reconnect.backoff.max.ms": "1000",
+    "metadata.recovery.strategy": "rebootstrap",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -226,6 +227,12 @@ class ConfluentAdmin:
                 ):
                     raise
             self._runtime.sleep(_LEADER_POLL)
+            self._look_again(deadline)
+
+    def _look_again(self, deadline: float) -> None:
+        # Told that it asks by an old leader epoch, librdkafka goes on asking by it.
+        with suppress(KafkaException):  # the next answer tells
+            self._open().list_topics(timeout=max(_LEADER_POLL, deadline - self._runtime.now()))
 
     def _call(self, call: Callable[[AdminClient, float], T], what: str) -> T:
         client = self._open()

@@ -23,6 +23,7 @@ TABLE: Mapping[str, Translation] = {
     **_same(Client.ANY, "bootstrap.servers", "client.id", "client.rack", "client.dns.lookup", "metadata.max.age.ms"),
     **_same(Client.ANY, "reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms", "retry.backoff.max.ms"),
     **_same(Client.ANY, "connections.max.idle.ms", "socket.connection.setup.timeout.ms", "enable.metrics.push"),
+    **_same(Client.ANY, "metadata.recovery.strategy", "metadata.recovery.rebootstrap.trigger.ms"),
     **_same(Client.ANY, "sasl.mechanism", "sasl.username", "sasl.password", "sasl.kerberos.service.name"),
     **_same(Client.ANY, "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password"),
     **_same(Client.ANY, "ssl.keystore.location", "ssl.keystore.password", "ssl.cipher.suites"),
@@ -59,7 +60,13 @@ _HINTS: Mapping[str, str] = {
 }
 
 _DEFAULTS: Mapping[Client, Mapping[str, str]] = {
-    Client.ANY: {"reconnect.backoff.max.ms": "1000", "topic.metadata.refresh.fast.interval.ms": "50"},
+    Client.ANY: {
+        "reconnect.backoff.max.ms": "1000",
+        "topic.metadata.refresh.fast.interval.ms": "50",
+        # Else librdkafka drops its only broker while that restarts, then waits for ever for the dropped one to
+        # coordinate its groups (its issue 5511).
+        "metadata.recovery.strategy": "none",
+    },
     Client.PRODUCER: {
         # A flush does not linger, so a transaction never waits for this; it only makes batches large.
         "linger.ms": "20",

@@ -1,0 +1,127 @@
+"""A client that has met its broker goes on with it after the broker's restart: same directory, same address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+import pytest
+
+from eosfw.errors import AbortableError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
+from eosfw.records import ProducerBatch
+from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+from kip98.lab import COMMITTED, WAIT, Lab
+from kip98.ways import PARAMS, Way
+from real_kafka import RealKafka, RealKafkaUnavailableError
+
+REACHED = [param for param in PARAMS if "direct" not in param.values[0].properties.values()]
+"""A client that calls its broker directly ends with it."""
+SOON = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+"""Else Kafka waits longer for the node that was killed before it lets the new one in its place."""
+
+
+class Broker(Protocol):
+    """One broker that can be started anew."""
+
+    bootstrap_servers: str
+
+    def restart(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class Embedded:
+    """The embedded broker on a directory."""
+
+    def __init__(self, folder: Path, runtime: Runtime) -> None:
+        self._properties, self._runtime = {"log.dirs": str(folder)}, runtime
+        self._cluster = EmbeddedCluster.start(self._properties, runtime)
+        self.bootstrap_servers = self._cluster.bootstrap_servers
+
+    def restart(self) -> None:
+        self.stop()
+        same = {"listeners": f"PLAINTEXT://{self.bootstrap_servers}"}
+        self._cluster = EmbeddedCluster.start({**self._properties, **same}, self._runtime)
+
+    def stop(self) -> None:
+        self._cluster.close()
+
+
+@pytest.fixture(scope="module", params=REACHED)
+def way(request: pytest.FixtureRequest) -> Way:
+    """Each client in turn, over a socket."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[dict[str, Broker]]:
+    """Brokers of these tests alone, by the name of their cluster."""
+    brokers: dict[str, Broker] = {}
+    yield brokers
+    for broker in brokers.values():
+        broker.stop()
+
+
+@pytest.fixture
+def broker(
+    way: Way,
+    started: dict[str, Broker],
+    tmp_path_factory: pytest.TempPathFactory,
+    unavailable: Callable[[str, str], NoReturn],
+) -> Broker:
+    """The one at the end of the way."""
+    if way.cluster not in started:
+        folder = tmp_path_factory.mktemp(way.cluster)
+        try:
+            real = way.cluster == "real_kafka"
+            started[way.cluster] = RealKafka.start(folder, SOON) if real else Embedded(folder, ThreadRuntime())
+        except RealKafkaUnavailableError as why:
+            unavailable("kafka", str(why))
+    return started[way.cluster]
+
+
+@pytest.fixture
+def backend(way: Way, broker: Broker, runtime: Runtime) -> Backend:
+    """A client that meets the broker before its restart."""
+    return way.connect(broker.bootstrap_servers, runtime)
+
+
+def move_on(lab: Lab, producer: TransactionalProducer, topic: str, group: str, to: int) -> None:
+    """Commit one record, with how far the group is, as often as a broker that still loads its groups asks for."""
+    deadline = lab.runtime.now() + WAIT
+    while True:
+        try:
+            producer.begin_transaction()
+            producer.send_batch(ProducerBatch(topic, [b"%d" % to], partition=0))
+            producer.send_offsets({TopicPartition(topic, 0): to}, ConsumerGroupMetadata(group), WAIT)
+            producer.commit_transaction(WAIT)
+        except AbortableError:
+            if lab.runtime.now() >= deadline:
+                raise
+            producer.abort_transaction(WAIT)
+        else:
+            return
+
+
+def test_whoever_had_met_the_broker_goes_on_with_it(lab: Lab, broker: Broker) -> None:
+    """Protocols: look-ups, transactions with offsets, reads need no new client (librdkafka's issue 5511).
+
+    Who led a partition before the restart leads it in a newer epoch; a look-up by the older one is refused.
+    """
+    topic, group, producer = lab.topic(), lab.name(), lab.producer()
+    one = TopicPartition(topic, 0)
+
+    def goes_on(number: int) -> None:
+        begun = lab.end(topic, COMMITTED)
+        move_on(lab, producer, topic, group, number)
+        assert lab.admin.group_offsets(group, [one]) == {one: number}
+        assert lab.values(topic) == [b"%d" % each for each in range(1, number + 1)]
+        assert lab.end(topic, COMMITTED) > begun
+
+    goes_on(1)
+    broker.restart()
+    goes_on(2)
