@@ -94,6 +94,8 @@ class Broker:
         Housekeeping(self.topics, settings).add_to(self.duties, self.now_ms())
         self._group_commit = self._storage.group_commit(self._lock, runtime)
         self._load()
+        if self._storage.restored:
+            self._disown()
 
     def now_ms(self) -> int:
         """Milliseconds since 1970 by a clock that never goes back, so that no timeout is cut short or drawn out."""
@@ -157,8 +159,17 @@ class Broker:
             self.coordinator.load()
         if self.topics.by_name(GROUP_LOG) is not None:
             self.groups.load(self.now_ms())
+            # A stop may have come between the end of a topic and that of its offsets.
+            self.groups.topics_gone(lambda name: self.topics.by_name(name) is None, self.now_ms())
         if self._group_commit is not None:
             self._group_commit.settle_with(lambda: self.coordinator.decided, self._finish)
+        self.settle()
+
+    def _disown(self) -> None:
+        """Shut out the producers that may have seen what an older copy of the data does not know (faults F36)."""
+        for name in self.coordinator.disown(self.now_ms()):
+            _LOG.warning("transactional id %r: whoever holds it was fenced", name)
+        self._storage.settled()
         self.settle()
 
     def sweep(self) -> None:
@@ -240,6 +251,11 @@ class Broker:
         if topic is None and may_create and self.settings.auto_create_topics and name not in INTERNAL:
             topic = self.topics.create(name, self.settings.num_partitions, {})
         return topic
+
+    def delete_topic(self, topic: Topic) -> None:
+        """Delete a topic, then whatever groups committed for it."""
+        self.topics.delete(topic)
+        self.groups.topics_gone(lambda name: name == topic.name, self.now_ms())
 
     def transaction_log(self) -> Topic:
         """The topic of the transaction log, made when first needed."""

@@ -6,7 +6,8 @@ lock and give the time; nothing here blocks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from eosfw_memory.coordinators.groups.states import GroupState
 from eosfw_memory.coordinators.groups.store import GroupLog, GroupStore
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.deferred import Answer, Deferred
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,14 @@ class GroupCoordinator:
         except KafkaError as refused:
             return refused.code
         return Code.NONE
+
+    def topics_gone(self, gone: Callable[[str], bool], now_ms: int) -> None:
+        """Forget what groups committed for topics that do not exist any more: others of their names may come."""
+        for group_id, partitions in self._store.offsets.about(gone).items():
+            try:
+                self._store.forget_offsets(group_id, partitions, now_ms)
+            except KafkaError as why:
+                _LOG.warning("group %r keeps offsets of deleted topics until the next start: %s", group_id, why)
 
     # --- time passes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, TypeAlias
 
 from eosfw.ids import TopicPartition
@@ -80,6 +80,12 @@ class Offsets:
     def undecided(self, group_id: str) -> Collection[TopicPartition]:
         """Where an open transaction may change a group's offset (GRP-03); not to be changed."""
         return self._writers.get(group_id, {}).keys()
+
+    def about(self, concerned: Callable[[str], bool]) -> Mapping[str, list[TopicPartition]]:
+        """What groups have committed, or may yet, for topics that `concerned` says yes to, by group."""
+        groups = {*self._committed, *self._writers}
+        found = {group: [key.where for key in self.keys(group) if concerned(key.where.topic)] for group in groups}
+        return {group: partitions for group, partitions in found.items() if partitions}
 
     def keys(self, group_id: str) -> list[OffsetKey]:
         """What has to be forgotten when a group is deleted."""

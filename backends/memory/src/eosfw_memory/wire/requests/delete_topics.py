@@ -1,7 +1,8 @@
 """DeleteTopics (20): delete topics with their records.
 
 Behaviour
-- At once; an open transaction completes without the partition. The broker's own topics are refused.
+- At once; an open transaction completes without the partition. What groups have committed for a topic goes with it,
+  and what a transaction would commit.
 
 Version notes: messages from 5; topics by id from 6.
 """
@@ -29,7 +30,7 @@ def _delete(broker: Broker, name: str | None, topic_id: Any) -> Answer:
     topic = broker.topics.by_name(name) if name is not None else broker.topics.by_id(topic_id)
     code = _refusal(topic, by_name=name is not None)
     if topic is not None and code is Code.NONE:
-        broker.topics.delete(topic)
+        broker.delete_topic(topic)
         name, topic_id = topic.name, topic.topic_id
     return {"name": name, "topic_id": topic_id, "error_code": code, "error_message": None}
 
