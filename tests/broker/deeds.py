@@ -34,19 +34,32 @@ class Model:
 
     def __init__(self) -> None:
         self.deeds: list[Deed] = []
+        self.outside = Deed(outcome=Outcome.COMMIT)
+        """What was written outside of any transaction."""
         self.last: Outcome | None = None
         """How the transaction before ended, whether it wrote anything or not."""
         self._committed: dict[int, tuple[int, int]] = {}
         self._moments = itertools.count()
+        self._writers: set[tuple[int, ProducerIdAndEpoch]] = set()
 
     @property
     def open(self) -> Deed | None:
         """The transaction that is not decided."""
         return self.deeds[-1] if self.deeds and self.deeds[-1].outcome is None else None
 
-    def write(self, partition: int, offset: int, value: bytes) -> None:
-        """A record was appended in the open transaction."""
-        self._begun().written.append((partition, offset, value))
+    def write(
+        self, partition: int, offset: int, value: bytes, producer: ProducerIdAndEpoch, *, transactional: bool = True
+    ) -> None:
+        """A record was appended, in the open transaction or outside of any."""
+        (self._begun() if transactional else self.outside).written.append((partition, offset, value))
+        self._writers.add((partition, producer))
+
+    def newest(self, partition: int, producer_id: int) -> int:
+        """The latest epoch of a producer that has written to a partition; -1 if none has."""
+        return max(
+            (each.epoch for where, each in self._writers if (where, each.producer_id) == (partition, producer_id)),
+            default=-1,
+        )
 
     def commit_offset(self, partition: int, offset: int, *, transactional: bool) -> None:
         """The group has read so far; in a transaction that counts with its commit, as of now."""
@@ -67,7 +80,7 @@ class Model:
         """What a reader at read_committed sees."""
         return sorted(
             (offset, value)
-            for deed in self.deeds
+            for deed in (self.outside, *self.deeds)
             if deed.outcome is Outcome.COMMIT
             for where, offset, value in deed.written
             if where == partition and offset < stable
@@ -76,7 +89,10 @@ class Model:
     def written(self, partition: int) -> list[tuple[int, bytes]]:
         """What a reader at read_uncommitted sees."""
         return sorted(
-            (offset, value) for deed in self.deeds for where, offset, value in deed.written if where == partition
+            (offset, value)
+            for deed in (self.outside, *self.deeds)
+            for where, offset, value in deed.written
+            if where == partition
         )
 
     def first_undecided(self, partition: int) -> int | None:

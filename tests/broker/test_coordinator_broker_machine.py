@@ -103,13 +103,32 @@ class BrokerMachine(RuleBasedStateMachine):
             assert not writer.overtaken, "one that was fenced has written"
             # Only version 2 insists that a first batch is the first.
             assert sequence == due or (self.version == 1 and not due), "a batch out of turn was appended"
-            self.model.write(partition, told.offset, value)
+            self.model.write(partition, told.offset, value, writer.producer)
             self.due[writer.producer, partition] = sequence + 1
             self.odd.discard(place)
         else:
             assert not holds or sequence != due or place in self.odd, f"the holder's next batch was refused: {told}"
             if sequence != due:
                 self.odd.add(place)
+
+    @rule(number=writers, partition=partitions)
+    def write_outside(self, number, partition):
+        """BRK-01, BRK-04: no coordinator is asked, so the partition alone keeps those off that were overtaken there."""
+        writer = self.writers[number]
+        self.values += 1
+        value, due = b"%d" % self.values, self.due.get((writer.producer, partition), 0)
+        told = self.ask.produce(None, writer.producer, PARTITIONS[partition], due, 12, value)
+        if told.code is not Code.NONE or (told.offset, value) not in self._read(
+            partition, IsolationLevel.READ_UNCOMMITTED
+        ):
+            return
+        newest = self.model.newest(partition, writer.producer.producer_id)
+        assert writer.producer.epoch >= newest, "one that was fenced has written"
+        own = writer.producer.producer_id != NOBODY.producer_id
+        assert not own or self.model.first_undecided(partition) is None, "in the midst of its own transaction"
+        self.model.write(partition, told.offset, value, writer.producer, transactional=False)
+        self.due[writer.producer, partition] = due + 1
+        self.odd.discard((writer.producer.producer_id, partition))
 
     @rule(number=writers, partition=partitions, offset=offsets)
     def commit_offset(self, number, partition, offset):
@@ -243,7 +262,7 @@ class BrokerMachine(RuleBasedStateMachine):
 
 MORE = int(os.environ.get("EOS_MODELS", "1"))
 """How many times as much is tried."""
-EFFORTS = {Direct: (60, 30), Socket: (6, 25), Killed: (2, 12)}
+EFFORTS = {Direct: (40, 30), Socket: (6, 25), Killed: (2, 12)}
 """Examples, steps: a socket costs ten times as much as a call, another process a second at each start."""
 
 

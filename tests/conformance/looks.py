@@ -158,7 +158,7 @@ def records(caller: Caller, where: TopicPartition, level: IsolationLevel) -> lis
     aborted = sorted((each["first_offset"], each["producer_id"]) for each in found["aborted_transactions"] or ())
     shut: set[int] = set()
     seen: list[tuple[int, bytes | None]] = []
-    for header, batch in split(bytes(found["records"] or b"")):
+    for header, batch in split(_whole(found["records"])):
         while aborted and aborted[0][0] <= header.last_offset:
             shut.add(aborted.pop(0)[1])
         if header.control:
@@ -167,6 +167,11 @@ def records(caller: Caller, where: TopicPartition, level: IsolationLevel) -> lis
             columns = decode_records(batch)
             seen += zip(columns.offsets, columns.values, strict=True)
     return seen
+
+
+def _whole(fetched: Any) -> bytes:
+    """In process records may come in pieces, as the log keeps them."""
+    return fetched if isinstance(fetched, bytes) else b"".join(fetched or ())
 
 
 def group_offset(caller: Caller, group: str, where: TopicPartition, *, stable: bool) -> int | Code:
