@@ -239,12 +239,15 @@ def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled,
     simple.close()
 
 
-def test_the_newer_protocol_is_not_advertised(embedded):
-    """KIP-848: clients that may choose take the classic one."""
+def test_of_the_newer_protocol_only_its_refusal_is_served(embedded):
+    """KIP-848: as on a Kafka that has it turned off; who was told to use it hears that it cannot."""
     raw = Raw(embedded)
 
     served = {each["api_key"] for each in raw.ask(18, 0)["api_keys"]}
+    told = raw.ask(68, 0, group_id="g", member_id="", member_epoch=0, rebalance_timeout=1_000, topic_partitions=None)
 
     raw.close()
-    assert {JOIN, SYNC, HEARTBEAT, LEAVE} <= served
-    assert served.isdisjoint({68, 69, 76, 77, 88, 89})
+    assert {JOIN, SYNC, HEARTBEAT, LEAVE, 68} <= served
+    assert served.isdisjoint({69, 76, 77, 88, 89})
+    assert told["error_code"] == Code.UNSUPPORTED_VERSION
+    assert told["assignment"] is None

@@ -62,5 +62,6 @@ ROUTES: Mapping[int, Route] = {
         Route(61, "describe_producers", 0, 0),
         Route(65, "describe_transactions", 0, 0),
         Route(66, "list_transactions", 0, 2),
+        Route(68, "consumer_group_heartbeat", 0, 1),
     )
 }
