@@ -1,0 +1,122 @@
+"""The broker's own topics are there once somebody needs them, and nobody else's to make or to cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.codes import Code
+
+from .groups.raw import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, find, offsets
+from .groups.test_transactional_offsets import Producer
+
+METADATA, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS, DESCRIBE_TRANSACTIONS = 3, 19, 21, 20, 65
+GROUPS, IDS = "__consumer_offsets", "__transaction_state"
+ANYBODY = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
+
+
+@pytest.fixture
+def fresh():
+    """A connection to an embedded broker that nobody asked anything."""
+    cluster = EmbeddedCluster.start({}, ThreadRuntime())
+    made = Raw(cluster.bootstrap_servers)
+    yield made
+    made.close()
+    cluster.close()
+
+
+def create(raw, name, partitions=1):
+    wanted = Fields(name=name, num_partitions=partitions, replication_factor=1, assignments=(), configs=())
+    answer = raw.ask(CREATE_TOPICS, 7, topics=[wanted], timeout=20_000, validate_only=False)
+    return answer["topics"][0]["error_code"]
+
+
+def commit(raw, group, *topics):
+    return raw.ask(COMMIT, 9, group_id=group, **ANYBODY, topics=[each for some in topics for each in some])
+
+
+def groups(raw):
+    return {each["group_id"] for each in raw.ask(LIST, 5, states_filter=(), types_filter=())["groups"]}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(0, GROUPS), (1, IDS)])
+def test_who_asked_for_a_coordinator_finds_its_topic(admin, raw, kind, name):
+    """COR-01, GRP-05."""
+    find(raw, "any", kind)
+
+    asked = [Fields(topic_id=None, name=name)]
+    answer = raw.ask(
+        METADATA, 12, topics=asked, allow_auto_topic_creation=False, include_topic_authorized_operations=False
+    )
+
+    [topic] = answer["topics"]
+    assert (topic["error_code"], topic["is_internal"]) == (Code.NONE, True)
+    assert create(raw, name) == Code.TOPIC_ALREADY_EXISTS
+
+
+def test_a_topic_of_groups_that_a_client_made_serves_them_with_the_partitions_it_has(fresh):
+    """GRP-05: no group may look for its partition among more than there are."""
+    assert create(fresh, GROUPS, 2) == Code.NONE
+    assert create(fresh, "t") == Code.NONE
+
+    answers = [code_of(commit(fresh, f"group-{number}", offsets("t", p0=1))) for number in range(20)]
+
+    assert set(answers) == {Code.NONE}
+    assert len(groups(fresh)) == 20
+
+
+def test_nobody_deletes_records_of_a_coordinator(admin, raw):
+    """COR-13: what it knows would be gone after the next start."""
+    partitions = [Fields(partition_index=number, offset=0) for number in (0, 999)]
+    answer = raw.ask(DELETE_RECORDS, 2, topics=[Fields(name=GROUPS, partitions=partitions)], timeout=20_000)
+
+    codes = [each["error_code"] for each in answer["topics"][0]["partitions"]]
+    assert codes == [Code.INVALID_TOPIC_EXCEPTION, Code.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_the_embedded_broker_keeps_its_own_topics(fresh):
+    """Stricter than Kafka, whose coordinators forget everything when their topic is deleted."""
+    fresh.ask(FIND, 4, key_type=0, coordinator_keys=("g",))
+
+    answer = fresh.ask(DELETE_TOPICS, 6, topics=[Fields(name=GROUPS, topic_id=None)], timeout=20_000)
+
+    assert answer["responses"][0]["error_code"] == Code.INVALID_REQUEST
+    assert create(fresh, GROUPS) == Code.TOPIC_ALREADY_EXISTS
+
+
+@pytest.mark.parametrize("metadata", ["", "x" * 5000], ids=["unknown", "known, with too much metadata"])
+def test_a_commit_of_nothing_makes_no_group(admin, raw, new_topic, metadata):
+    """GRP-01."""
+    topic = new_topic()
+    wanted = offsets(topic if metadata else f"no-{topic}", p0=1)
+    wanted[0].partitions[0].committed_metadata = metadata
+
+    code = code_of(commit(raw, f"group-{topic}", wanted))
+
+    assert code == (Code.OFFSET_METADATA_TOO_LARGE if metadata else Code.UNKNOWN_TOPIC_OR_PARTITION)
+    assert f"group-{topic}" not in groups(raw)
+
+
+def test_offsets_of_unknown_topics_alone_begin_no_transaction(admin, cluster, raw, new_topic):
+    """COR-19: in version 2 of transactions the commit itself would add the group's partition."""
+    topic = new_topic()
+    producer = Producer(cluster.bootstrap_servers)
+
+    answer = producer.raw.ask(
+        TXN_COMMIT,
+        5,
+        group_id=f"group-{topic}",
+        generation_id=-1,
+        member_id="",
+        group_instance_id=None,
+        topics=offsets(f"no-{topic}", p0=1),
+        **producer.holder,
+    )
+
+    assert code_of(answer) == Code.UNKNOWN_TOPIC_OR_PARTITION
+    [state] = producer.raw.ask(DESCRIBE_TRANSACTIONS, 0, transactional_ids=[producer.name])["transaction_states"]
+    assert state["transaction_state"] == "Empty"
+    assert f"group-{topic}" not in groups(raw)
+    producer.raw.close()
