@@ -135,7 +135,7 @@ class TestLongPoll:
     def test_when_the_time_is_over_the_answer_is_empty(self, broker):
         deferred = self.poll(broker, committed=0)
 
-        assert broker.attempt(deferred, expired=True)["responses"][0]["partitions"][0]["records"] == b""
+        assert broker.attempt(deferred, expired=True)["responses"][0]["partitions"][0]["records"] == ()
 
     def test_who_gave_up_is_not_woken(self, broker, producer):
         deferred, woken = self.poll(broker, committed=0), []

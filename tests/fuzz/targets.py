@@ -168,7 +168,7 @@ class _Served:
         if isinstance(answer, Deferred):
             answer = self._broker.attempt(answer, expired=True)
         self._broker.settle()
-        frame = b"" if answer is None else incoming.codec.encode(incoming.correlation_id, answer)
+        frame = b"" if answer is None else b"".join(incoming.codec.encode(incoming.correlation_id, answer))
         return incoming.codec.key, incoming.codec.version, len(frame) // 8
 
 

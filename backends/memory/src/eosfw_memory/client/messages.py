@@ -7,19 +7,22 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from io import BytesIO
 from typing import Any, get_args
 
 from kio.index import load_request_schema, load_response_schema
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.client.moments import with_numbers
 from eosfw_memory.deferred import Answer
+from eosfw_memory.log.batch import Buffer
 from eosfw_memory.wire.measuring import check_answer
-from eosfw_memory.wire.schemas import Builder, builder, message_class
+from eosfw_memory.wire.schemas import message_class
+from eosfw_memory.wire.writing import Writer, writer
 
 _LENGTH = struct.Struct(">i")
+_HEADER = struct.Struct(">hhih")
+"""Kind, version, number, length of the client's name, which has the old form in every version."""
 _Flatten = Callable[[Any], Mapping[str, Any]]
 
 
@@ -33,10 +36,8 @@ class Format:
 
     key: int
     version: int
-    header: Any
-    write_header: Any
-    build: Builder
-    write_body: Any
+    flexible: bool
+    write_body: Writer
     answered: type
     read_header: Any
     read_body: Any
@@ -44,19 +45,12 @@ class Format:
 
     def frame(self, correlation_id: int, client_id: str, request: Fields) -> bytes:
         """The whole frame of a request."""
-        out = BytesIO()
-        out.write(bytes(_LENGTH.size))
-        header = {
-            "request_api_key": self.key,
-            "request_api_version": self.version,
-            "correlation_id": correlation_id,
-            "client_id": client_id,
-        }
-        self.write_header(out, self.header(**header))
-        self.write_body(out, self.build(request))  # type: ignore[arg-type]
-        with out.getbuffer() as view:
-            _LENGTH.pack_into(view, 0, len(view) - _LENGTH.size)
-        return out.getvalue()
+        named = client_id.encode()
+        header = _HEADER.pack(self.key, self.version, correlation_id, len(named)) + named
+        pieces: list[Buffer] = [b"", header, b"\0" if self.flexible else b""]
+        self.write_body(request, pieces)
+        pieces[0] = _LENGTH.pack(sum(map(len, pieces)))
+        return b"".join(pieces)
 
     def answer(self, frame: bytes) -> tuple[int, Answer]:
         """The correlation id and the answer in a frame; AnswerError where it holds no such answer."""
@@ -76,10 +70,8 @@ def format_of(key: int, version: int) -> Format:
     return Format(
         key,
         version,
-        request.__header_schema__,
-        entity_writer(request.__header_schema__),
-        builder(request),
-        entity_writer(request),
+        bool(request.__header_schema__.__flexible__),
+        writer(request),
         response,
         entity_reader(response.__header_schema__),
         entity_reader(response),

@@ -47,7 +47,7 @@ def show(where: TopicPartition, fetched: Mapping[str, Any], position: int, end: 
     """The visible records of a fetch from `position` up to `end`; the position moves over what is hidden, too."""
     columns: list[tuple[int, RecordColumns]] = []
     hidden = _Hidden(fetched["aborted_transactions"] or ())
-    for header, batch in split(fetched["records"] or b""):
+    for header, batch in split(_in_one(fetched["records"])):
         if header.last_offset < position:
             continue
         if position >= end:
@@ -62,6 +62,11 @@ def show(where: TopicPartition, fetched: Mapping[str, Any], position: int, end: 
                 columns.append((int(header.timestamp_type), inside))
         position = header.last_offset + 1
     return Shown([_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)], position)
+
+
+def _in_one(records: Any) -> bytes:
+    """Whole as they come through a socket, in pieces as a handler gives them."""
+    return records if isinstance(records, bytes) else b"".join(records or ())
 
 
 def _inside(found: RecordColumns, start: int, end: int) -> RecordColumns:

@@ -14,6 +14,7 @@ from eosfw_memory.log.batch import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
+    Buffer,
     TimestampType,
     header_at,
     read_header,
@@ -45,14 +46,20 @@ class Appended(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """What a fetch found; the records are whole batches, whose first may begin before the wanted offset."""
+    """What a fetch found."""
 
-    records: bytes
+    pieces: Sequence[Buffer]
+    """Whole batches one behind the other, cut anywhere; the first may begin before the wanted offset."""
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
     aborted: tuple[AbortedTransaction, ...]
     """The aborted transactions of these records; always empty at read_uncommitted."""
+
+    @property
+    def records(self) -> bytes:
+        """The pieces in one."""
+        return b"".join(self.pieces)
 
 
 class TimestampAndOffset(NamedTuple):
@@ -208,21 +215,21 @@ class PartitionLog:
                 f"{self.high_watermark}"
             )
         committed = isolation is IsolationLevel.READ_COMMITTED
-        records, behind = self._read(offset, self.visible_end(isolation), max_bytes)
-        aborted = self.state.aborted.between(offset, behind) if committed and records else ()
-        return Fetched(records, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
+        pieces, behind = self._read(offset, self.visible_end(isolation), max_bytes)
+        aborted = self.state.aborted.between(offset, behind) if committed and pieces else ()
+        return Fetched(pieces, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
 
-    def _read(self, offset: int, end: int, max_bytes: int) -> tuple[bytes, int]:
+    def _read(self, offset: int, end: int, max_bytes: int) -> tuple[Sequence[Buffer], int]:
         """From one segment: the one that holds `offset`, or the next with anything visible behind it."""
         active = self._active
         if offset >= active.base_offset:
             return active.read(offset, end, max_bytes)
         first = bisect_right(self._segments, offset, key=_base_offset) - 1
         for segment in self._segments[max(first, 0) :]:
-            records, behind = segment.read(max(offset, segment.base_offset), end, max_bytes)
-            if records:
-                return records, behind
-        return b"", offset
+            pieces, behind = segment.read(max(offset, segment.base_offset), end, max_bytes)
+            if pieces:
+                return pieces, behind
+        return (), offset
 
     def visible_end(self, isolation: IsolationLevel) -> int:
         """The offset at which a reader of this level stops."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from eosfw_memory.log.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, header_at
+from eosfw_memory.log.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
 from eosfw_memory.log.epochs import NO_LEADER, EpochStart
 
 
@@ -50,6 +50,10 @@ class Segment(ABC):
     def bytes_of(self, first: int, last: int) -> bytes:
         """The batches from number `first` up to but not including `last`, stamped with their offsets."""
 
+    def pieces_of(self, first: int, last: int) -> Sequence[Buffer]:
+        """The same in as many pieces as spares copies."""
+        return (self.bytes_of(first, last),)
+
     def lead(self, epoch: int) -> None:
         """Have the batches from now on belong to a leader epoch."""
         if self.epochs and self.epochs[-1].start_offset == self.end_offset:
@@ -80,7 +84,7 @@ class Segment(ABC):
             self.lead(header.leader_epoch)
         self.note(header.base_offset, header.last_offset_delta + 1, size, header.max_timestamp)
 
-    def read(self, offset: int, end: int, max_bytes: int) -> tuple[bytes, int]:
+    def read(self, offset: int, end: int, max_bytes: int) -> tuple[Sequence[Buffer], int]:
         """The batches from the one that holds `offset` to the last below `end`, with the offset behind them.
 
         As many as `max_bytes` allow, but the first whatever its size (KIP-74).
@@ -88,11 +92,11 @@ class Segment(ABC):
         limit = bisect_left(self.base_offsets, end)
         first = self._from(offset)
         if offset >= end or first >= limit:
-            return b"", offset
+            return (), offset
         room = (self.ends[first - 1] if first else 0) + max_bytes
         last = min(max(bisect_right(self.ends, room, first, limit), first + 1), limit)
         behind = self.base_offsets[last] if last < len(self.ends) else self.end_offset
-        return self.bytes_of(first, last), behind
+        return self.pieces_of(first, last), behind
 
     def since(self, timestamp: int) -> Iterator[bytes]:
         """The batches from the first on that has a record which is not older."""
@@ -116,7 +120,7 @@ class MemorySegment(Segment):
     """Batches in memory.
 
     A batch stays the very bytes its producer sent: copying 100 kB into fresh memory costs ten times their checksum. The
-    offset it got is written into the copy that a read makes anyway.
+    offset it got is put before the rest of it by those who read.
     """
 
     def __init__(self, base_offset: int) -> None:
@@ -135,16 +139,18 @@ class MemorySegment(Segment):
         self.note_stamped(header_at(batch, 0), len(batch))
 
     def bytes_of(self, first: int, last: int) -> bytes:
-        return b"".join(self._pieces(first, last))
+        return b"".join(self.pieces_of(first, last))
 
-    def _pieces(self, first: int, last: int) -> Iterator[bytes | memoryview]:
+    def pieces_of(self, first: int, last: int) -> Sequence[Buffer]:
+        pieces: list[Buffer] = []
         several, epoch = len(self.epochs) > 1, self.leader_epoch
         for at in range(first, last):
             batch = self._batches[at]
             if several:
                 epoch = self.epoch_of(at)
-            yield PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, epoch)
-            yield memoryview(batch)[PLACE.size :]
+            pieces.append(PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, epoch))
+            pieces.append(memoryview(batch)[PLACE.size :])
+        return pieces
 
 
 def _start_offset(start: EpochStart) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ from kio.serial import entity_reader
 
 from eosfw_memory.broker import Handler
 from eosfw_memory.deferred import Answer
+from eosfw_memory.log.batch import Buffer
 from eosfw_memory.wire.measuring import check
 from eosfw_memory.wire.routes import API_VERSIONS, ROUTES
 from eosfw_memory.wire.writing import Writer, writer
@@ -39,12 +41,12 @@ class Codec:
     write_body: Writer
     flexible_answer: bool
 
-    def encode(self, correlation_id: int, answer: Answer) -> bytes:
-        """The whole frame of an answer."""
-        pieces = [b"", b"\0" if self.flexible_answer else b""]
+    def encode(self, correlation_id: int, answer: Answer) -> Sequence[Buffer]:
+        """The whole frame of an answer, in pieces."""
+        pieces: list[Buffer] = [b"", b"\0" if self.flexible_answer else b""]
         self.write_body(answer, pieces)
         pieces[0] = _PREFIX.pack(sum(map(len, pieces)) + _CORRELATION_BYTES, correlation_id)
-        return b"".join(pieces)
+        return pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.deferred import Answer, Deferred, SeveredError
 from eosfw_memory.wire.codec import Incoming, RequestError, decode
 from eosfw_memory.wire.framing import FrameError, Framer
+from eosfw_memory.wire.sending import send
 
 _LOG = logging.getLogger(__name__)
 _MAX_WAITING = 64
@@ -119,7 +120,7 @@ class Connection(asyncio.Protocol):
             self._poll = LongPoll(self, incoming, answer, self._broker)
         elif answer is not None:
             self._active_at = self._loop.time()
-            self._transport.write(incoming.codec.encode(incoming.correlation_id, answer))
+            send(self._transport, incoming.codec.encode(incoming.correlation_id, answer))
 
     def poll_answered(self, incoming: Incoming, answer: Answer) -> None:
         """A put-off answer is here: send it, go on with the requests behind it."""

@@ -15,6 +15,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Final, Protocol, TypeAlias, get_args
 
+from eosfw_memory.log.batch import Buffer
 from eosfw_memory.wire.schemas import is_array, message_class
 
 _FORMATS: Final[Mapping[str, str]] = {
@@ -44,9 +45,9 @@ _MORE: Final = 0x80
 _VARINTS: Final = tuple(bytes((value,)) for value in range(_MORE))
 
 _Field: TypeAlias = "dataclasses.Field[Any]"
-_Step: TypeAlias = "Callable[[Tree, list[bytes]], None]"
+_Step: TypeAlias = "Callable[[Tree, list[Buffer]], None]"
 """Writes some fields of a tree behind what is there."""
-_Write: TypeAlias = Callable[[Any, list[bytes]], None]
+_Write: TypeAlias = Callable[[Any, list[Buffer]], None]
 """Writes one value."""
 
 
@@ -57,7 +58,7 @@ class Tree(Protocol):
         """The field, or what is given for one that is not there."""
 
 
-Writer: TypeAlias = "Callable[[Tree, list[bytes]], None]"
+Writer: TypeAlias = "Callable[[Tree, list[Buffer]], None]"
 
 
 @cache
@@ -87,7 +88,7 @@ def writer(schema: Any) -> Writer:
 
 
 def _each(steps: Sequence[_Step]) -> _Step:
-    def write(tree: Tree, out: list[bytes]) -> None:
+    def write(tree: Tree, out: list[Buffer]) -> None:
         for step in steps:
             step(tree, out)
 
@@ -107,11 +108,11 @@ def _packed(fields: Sequence[_Field], end: str) -> _Step:
     found = [(at, _NUMBERS.get(field.metadata["kafka_type"])) for at, field in enumerate(fields)]
     odd = [(at, convert) for at, convert in found if convert is not None]
 
-    def write(tree: Tree, out: list[bytes]) -> None:
+    def write(tree: Tree, out: list[Buffer]) -> None:
         get = tree.get
         out.append(pack(*[get(name, default) for name, default in plan]))
 
-    def write_converted(tree: Tree, out: list[bytes]) -> None:
+    def write_converted(tree: Tree, out: list[Buffer]) -> None:
         get = tree.get
         values = [get(name, default) for name, default in plan]
         for at, convert in odd:
@@ -159,7 +160,7 @@ def _one(field: _Field, *, flexible: bool) -> _Step:
     name, default = field.name, _default(field)
     write_value = _value(field, flexible=flexible, nullable=type(None) in get_args(field.type))
 
-    def write(tree: Tree, out: list[bytes]) -> None:
+    def write(tree: Tree, out: list[Buffer]) -> None:
         write_value(tree.get(name, default), out)
 
     return write
@@ -186,7 +187,7 @@ def _element(field: _Field, kind: str | None, *, flexible: bool) -> _Write:
 def _number(kind: str) -> _Write:
     pack, convert = struct.Struct(">" + _FORMATS[kind]).pack, _NUMBERS.get(kind, _itself)
 
-    def write(value: Any, out: list[bytes]) -> None:
+    def write(value: Any, out: list[Buffer]) -> None:
         out.append(pack(convert(value)))
 
     return write
@@ -198,7 +199,7 @@ def _itself(value: Any) -> Any:
 
 def _optional(nested: Writer) -> _Write:
     # KIP-893
-    def write(value: Any, out: list[bytes]) -> None:
+    def write(value: Any, out: list[Buffer]) -> None:
         if value is None:
             out.append(_ABSENT)
         else:
@@ -211,7 +212,7 @@ def _optional(nested: Writer) -> _Write:
 def _array(element: _Write, *, flexible: bool) -> _Write:
     length = _compact_length if flexible else _LONG.pack
 
-    def write(values: Sequence[Any] | None, out: list[bytes]) -> None:
+    def write(values: Sequence[Any] | None, out: list[Buffer]) -> None:
         if values is None:
             out.append(length(-1))
             return
@@ -223,14 +224,18 @@ def _array(element: _Write, *, flexible: bool) -> _Write:
 
 
 def _data(kind: str, *, flexible: bool, nullable: bool) -> _Write:
-    """Texts and bytes, told by their length."""
+    """Texts and bytes, told by their length; bytes may come in pieces."""
     length = _compact_length if flexible else _text_length if kind == "string" else _LONG.pack
 
-    def write(value: Any, out: list[bytes]) -> None:
+    def write(value: Any, out: list[Buffer]) -> None:
         if value is None:
             if not nullable:
                 raise ValueError("a null where this version knows none")
             out.append(length(-1))
+            return
+        if isinstance(value, (list, tuple)):
+            out.append(length(sum(map(len, value))))
+            out += value
             return
         data = value.encode() if isinstance(value, str) else value
         out.append(length(len(data)))
@@ -270,13 +275,13 @@ def _tags(fields: Sequence[_Field]) -> _Step:
         for field in sorted(fields, key=lambda field: int(field.metadata["tag"]))
     ]
 
-    def write(tree: Tree, out: list[bytes]) -> None:
+    def write(tree: Tree, out: list[Buffer]) -> None:
         written = []
         for tag, name, write_value, default in plan:
             value = tree.get(name, default)
             if value == default or (default == () and not value):
                 continue
-            pieces: list[bytes] = []
+            pieces: list[Buffer] = []
             write_value(value, pieces)
             data = b"".join(pieces)
             written += [tag, _varint(len(data)), data]
@@ -286,5 +291,5 @@ def _tags(fields: Sequence[_Field]) -> _Step:
     return write if plan else _no_tags
 
 
-def _no_tags(_tree: Tree, out: list[bytes]) -> None:
+def _no_tags(_tree: Tree, out: list[Buffer]) -> None:
     out.append(_VARINTS[0])

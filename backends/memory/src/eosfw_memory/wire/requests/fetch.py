@@ -79,7 +79,7 @@ class _Poll:
         size, urgent = 0, expired or not self._wanted
         for each in self._wanted:
             answer = self._partition(each, self._max_bytes - size)
-            size += len(answer["records"])
+            size += sum(map(len, answer["records"]))
             urgent = urgent or answer["error_code"] is not Code.NONE
             _add(responses, each, answer)
         if size < self._min_bytes and not urgent:
@@ -107,7 +107,7 @@ class _Poll:
             "last_stable_offset": found.last_stable_offset,
             "log_start_offset": found.log_start_offset,
             "aborted_transactions": self._aborted(found.aborted),
-            "records": found.records if room > 0 else b"",
+            "records": found.pieces if room > 0 else (),
         }
 
     def _aborted(self, aborted: Iterable[Any]) -> list[dict[str, int]] | None:
@@ -122,7 +122,7 @@ def _refused(index: int, code: Code) -> dict[str, Any]:
         "error_code": code,
         "high_watermark": -1,
         "aborted_transactions": None,
-        "records": b"",
+        "records": (),
     }
 
 
