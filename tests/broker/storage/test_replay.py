@@ -6,10 +6,13 @@ import itertools
 import shutil
 import tempfile
 from pathlib import Path
+from typing import ClassVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
+
+from eosfw_memory.storage.shelf import FileShelf
 
 from ..log.test_log_machine import PartitionMachine
 from .kit import SMALL, House, told
@@ -18,10 +21,12 @@ from .kit import SMALL, House, told
 class StoredPartitionMachine(PartitionMachine):
     """The machine of the log in memory, on files of a few batches each, with restarts at any time."""
 
+    config: ClassVar[dict[str, str]] = SMALL
+
     def __init__(self) -> None:
         super().__init__()
         self.root = Path(tempfile.mkdtemp(prefix="eosfw-"))
-        self.house = House(self.root, **SMALL)
+        self.house = House(self.root, **self.config)
         self.log = self.reader.log = self.house.log
 
     @rule(clean=st.booleans(), without=st.sets(st.sampled_from([".index", ".snapshot"])))
@@ -44,5 +49,21 @@ class StoredPartitionMachine(PartitionMachine):
         shutil.rmtree(self.root)
 
 
-StoredPartitionMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+class CheckpointedPartitionMachine(StoredPartitionMachine):
+    """The same in one segment, whose state is kept every other batch."""
+
+    config: ClassVar[dict[str, str]] = {}
+
+    def __init__(self) -> None:
+        FileShelf.checkpoint_bytes, self.usual = 150, FileShelf.checkpoint_bytes
+        super().__init__()
+
+    def teardown(self):
+        FileShelf.checkpoint_bytes = self.usual
+        super().teardown()
+
+
+QUICK = settings(max_examples=40, stateful_step_count=40, deadline=None)
+StoredPartitionMachine.TestCase.settings = CheckpointedPartitionMachine.TestCase.settings = QUICK
 TestStoredPartitionMachine = StoredPartitionMachine.TestCase
+TestCheckpointedPartitionMachine = CheckpointedPartitionMachine.TestCase

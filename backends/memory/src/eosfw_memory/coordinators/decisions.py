@@ -242,6 +242,18 @@ def shut_out(known: TransactionMetadata, now_ms: int, version: int) -> Transacti
     )
 
 
+def disowned(known: TransactionMetadata, heir: int, now_ms: int, version: int) -> TransactionMetadata:
+    """Take an id from whoever has it, in whatever epoch: another producer id, `heir`, is what its next holder gets.
+
+    For a log that is older than what clients saw: an epoch above the one it knows may be somebody's.
+    """
+    if known.state in _PREPARING:
+        return known._replace(next_producer_id=heir)
+    if known.state is _S.ONGOING:
+        return shut_out(known, now_ms, version)._replace(next_producer_id=heir)
+    return _emptied(known.renamed(heir), 0, NO_EPOCH, known.timeout_ms, now_ms)
+
+
 def verify(
     known: TransactionMetadata | None, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
 ) -> Mapping[TopicPartition, Code]:

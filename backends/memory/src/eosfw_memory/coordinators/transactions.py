@@ -167,6 +167,16 @@ class TransactionCoordinator:
         late = [name for name, known in self._known.items() if known.expired(now_ms)]
         return [name for name in late if self._shut_out(name, now_ms)]
 
+    def disown(self, now_ms: int) -> list[str]:
+        """Shut out whoever holds any id, even in an epoch that the log does not know; name the ids (faults F36)."""
+        for name, known in self._known.items():
+            after = decisions.disowned(known, self.fresh_producer_id(), now_ms, self._config.version)
+            self._log.append(name, after, now_ms)
+            self._known[name] = after
+            if after.state in COMPLETED and known.state not in COMPLETED:
+                self._unfinished.append(name)
+        return list(self._known)
+
     def expire(self, now_ms: int) -> list[str]:
         """Forget every id that nobody used for long, but never an open transaction; name them (COR-16).
 

@@ -94,6 +94,7 @@ class PartitionLog:
         self._segments = kept.segments
         self._active = kept.segments[-1]
         self._roll_at_ms: int | None = None
+        self._checkpoint_at = self._active.size + self.shelf.checkpoint_bytes
         self.lead(kept.leader_epoch)
 
     @property
@@ -183,7 +184,13 @@ class PartitionLog:
             self._roll_at_ms = now_ms + self.config.segment_ms
         elif now_ms >= due or self._active.size + len(batch) > self.config.segment_bytes:
             self._roll(now_ms)
+        elif self._active.size > self._checkpoint_at:
+            self._checkpoint()
         return self._active.append(batch, records, newest)
+
+    def _checkpoint(self) -> None:
+        self.shelf.checkpoint(self._active, self.state)
+        self._checkpoint_at = self._active.size + self.shelf.checkpoint_bytes
 
     def _roll(self, now_ms: int) -> None:
         if self._active.size:
@@ -192,6 +199,7 @@ class PartitionLog:
             self._active = self.shelf.segment(self._active.end_offset)
             self._active.lead(epoch)
             self._segments.append(self._active)
+            self._checkpoint_at = self.shelf.checkpoint_bytes
         self._roll_at_ms = now_ms + self.config.segment_ms
 
     def _refuse_if_failed(self) -> None:

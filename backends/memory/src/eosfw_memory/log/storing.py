@@ -38,6 +38,9 @@ class Kept:
 class Shelf(Protocol):
     """Where one partition's segments are; raises KafkaStorageError when that fails, with nothing changed."""
 
+    checkpoint_bytes: int
+    """By how much a segment grows before its state is worth keeping."""
+
     @property
     def failed(self) -> str | None:
         """Why nothing is accepted any more; None while all is well. Reads go on."""
@@ -47,6 +50,9 @@ class Shelf(Protocol):
 
     def segment(self, base_offset: int) -> Segment:
         """Begin a segment."""
+
+    def checkpoint(self, segment: Segment, state: LogState) -> None:
+        """Keep what a start must know of all up to now, so that it looks only at what is written later."""
 
     def sealed(self, segment: Segment, state: LogState) -> None:
         """A segment gets no more batches; `state` is that of the log behind it."""
@@ -74,12 +80,16 @@ class MemoryShelf:
     """Segments in memory: nothing is there at the start, nothing stays."""
 
     failed: str | None = None
+    checkpoint_bytes = 1 << 62
 
     def load(self) -> Kept:
         return Kept([MemorySegment(0)])
 
     def segment(self, base_offset: int) -> Segment:
         return MemorySegment(base_offset)
+
+    def checkpoint(self, segment: Segment, state: LogState) -> None:
+        pass
 
     def sealed(self, segment: Segment, state: LogState) -> None:
         pass

@@ -78,6 +78,13 @@ class DataDirectory:
             raise
         return made
 
+    @property
+    def restored(self) -> bool:
+        return self._incarnation.restored
+
+    def settled(self) -> None:
+        self._incarnation.settled()
+
     def topics(self) -> Sequence[StoredTopic]:
         return list(self._topics.values())
 
@@ -157,6 +164,13 @@ class DataDirectory:
         for where, found in self._found.items():
             self._apply(where, found)
         self.disk.replace(running, boot, durable=False)
+        if self.restored:
+            _LOG.warning(
+                "%s was restored from a copy, or moved: leader epochs and producer ids leap, holders of transactional "
+                "ids are fenced; consumers may stand behind what is lost",
+                self.disk.root,
+            )
+            self.producer_ids = producer_ids(self.disk, leap=True)
         self._incarnation.begin()
 
     def _search(self, topic: StoredTopic, partition: int, *, distrust: bool) -> Found:

@@ -146,6 +146,19 @@ class Disk:
         finally:
             temporary.close()
 
+    def add(self, path: Path, content: bytes, at: int) -> None:
+        """Write behind what counts of a file, in place of whatever does not; the disk is not waited for."""
+        if self.failed is not None:
+            raise KafkaStorageError(self.failed)
+        file = DataFile(path)
+        try:
+            if self._system.write(file.descriptor(), [content], at) != len(content):
+                raise OSError("not all bytes were taken")  # noqa: TRY301
+        except OSError as why:
+            raise self.fail(path, why) from why
+        finally:
+            file.close()
+
     def rename(self, file: DataFile, path: Path) -> None:
         """Give a file another name, in place of whatever had that."""
         self._unsynced.pop(file, None)

@@ -40,6 +40,11 @@ class FileSegment(Segment):
     def __init__(self, base_offset: int, directory: Path, disk: Disk) -> None:
         super().__init__(base_offset)
         self.file = DataFile(directory / file_name(base_offset, LOG))
+        self.indexed = 0
+        """How many batches the file of its index tells of, in so many bytes:"""
+        self.index_size = 0
+        self.snapshot_at: int | None = None
+        """Of which offset within it, or at its end, a snapshot is there."""
         self._disk = disk
 
     def append(self, batch: bytes, records: int, newest: int) -> int:

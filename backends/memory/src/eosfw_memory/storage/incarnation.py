@@ -1,14 +1,24 @@
-"""Count how often a data directory was served: each start leads every partition in leader epochs of its own."""
+"""Count how often a data directory was served; notice when it is an older copy of itself (faults F36).
+
+Each start leads every partition in leader epochs of its own. A start also touches the lock file and keeps its inode and
+change time, which no copy, archive or restore can set: where they are others, the directory came from a copy, and there
+may be clients who saw what came after it. A snapshot of the whole file system put back gives no such sign.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.log.epochs import EPOCHS_A_START
+from eosfw_memory.storage.claiming import LOCK
 from eosfw_memory.storage.disk import Disk
 
 NAME: Final = "incarnation"
+_STARTS_SINCE_A_COPY: Final = 1000
+"""More than there were, so that no leader epoch is used twice."""
+_KEYS: Final = ("number", "lock", "restored")
 
 
 class Incarnation:
@@ -17,24 +27,40 @@ class Incarnation:
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
         self._path = disk.root / NAME
-        self.number = self._read()
+        kept = self._read()
+        self.number = int(kept["number"])
+        self.restored = kept["restored"] == "true" or kept["lock"] not in ("", self._lock())
+        """Whether this is an older copy whose clients may know better, until `settled`."""
 
     def begin(self) -> None:
         """Begin the next one; raises KafkaStorageError, with nothing changed, when it cannot be kept."""
-        self._disk.replace(self._path, b"%d\n" % (self.number + 1), durable=True)
-        self.number += 1
+        os.utime(self._disk.root / LOCK)
+        self._write(self.number + (_STARTS_SINCE_A_COPY if self.restored else 1))
+
+    def settled(self) -> None:
+        """Take note that those who know better were shut out."""
+        self.restored = False
+        self._write(self.number)
 
     def leader_epoch(self, born: int) -> int:
         """That of a partition whose topic was made in an earlier start, or in this one."""
         return (self.number - born) * EPOCHS_A_START
 
-    def _read(self) -> int:
-        try:
-            return int(self._path.read_text())
-        except FileNotFoundError:
-            return 0
-        except ValueError as why:
-            raise DamagedDataError(
-                f'{self._path}: holds no number: write one not below any "born" in topics.json, nor below half the '
-                "largest leader epoch of any batch"
-            ) from why
+    def _write(self, number: int) -> None:
+        restored = "true" if self.restored else "false"
+        lines = (f"number={number}", f"lock={self._lock()}", f"restored={restored}", "")
+        self._disk.replace(self._path, "\n".join(lines).encode(), durable=True)
+        self.number = number
+
+    def _lock(self) -> str:
+        found = (self._disk.root / LOCK).stat()
+        return f"{found.st_ino}:{found.st_ctime_ns}"
+
+    def _read(self) -> dict[str, str]:
+        if not self._path.exists():
+            return {"number": "0", "lock": "", "restored": "false"}
+        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        kept = dict(line.split("=", 1) for line in lines if "=" in line)
+        if not all(key in kept for key in _KEYS) or not kept["number"].isdecimal():
+            raise DamagedDataError(f"{self._path}: cannot be read: restore the file from a copy")
+        return kept

@@ -1,4 +1,7 @@
-"""Write where a segment's batches lie as bytes, with its leader epochs, the aborted transactions that end in it."""
+"""Write where a segment's batches lie as bytes, with its leader epochs, the aborted transactions that end in it.
+
+A segment that grows has its index in several parts, so that none tells again what those before it told.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,19 @@ from eosfw_memory.log.epochs import NO_LEADER, EpochStart
 from eosfw_memory.log.segment import Segment
 
 KIND: Final = b"EOSX"
-_HEAD = struct.Struct(">?III")
+_HEAD = struct.Struct(">?IIII")
 _EPOCH = struct.Struct(">iq")
 _ENTRY = struct.Struct(">qqqq")
 
 
-def encode_index(segment: Segment, aborted: AbortedTransactions) -> bytes:
-    """The places of all batches; of the aborted transactions those that end in this segment."""
-    entries = aborted.ended_in(segment.base_offset, segment.end_offset)
-    columns = (segment.base_offsets, segment.ends, segment.newest)
+def encode_index(segment: Segment, aborted: AbortedTransactions, since: int = 0) -> bytes:
+    """The places of the batches from number `since` on; of the aborted transactions those that end in these."""
+    begins = segment.base_offsets[since] if 0 < since < len(segment) else segment.base_offset
+    entries = aborted.ended_in(begins, segment.end_offset)
+    columns = (segment.base_offsets[since:], segment.ends[since:], segment.newest[since:])
     return b"".join(
         (
-            _HEAD.pack(segment.sparse, len(segment), len(segment.epochs), len(entries)),
+            _HEAD.pack(segment.sparse, since, len(segment) - since, len(segment.epochs), len(entries)),
             *map(_big_endian, columns),
             *(_EPOCH.pack(*start) for start in segment.epochs),
             *(_ENTRY.pack(*entry) for entry in entries),
@@ -33,19 +37,21 @@ def encode_index(segment: Segment, aborted: AbortedTransactions) -> bytes:
 
 
 def decode_index(body: memoryview, segment: Segment, end_offset: int) -> list[AbortEntry] | None:
-    """Fill an empty segment; give its aborted transactions, None when the bytes make no sense."""
+    """Add a part to a segment; give its aborted transactions, None when the bytes make no sense, or not behind it."""
     if len(body) < _HEAD.size:
         return None
-    sparse, batches, epochs, aborted = _HEAD.unpack_from(body)
+    sparse, since, batches, epochs, aborted = _HEAD.unpack_from(body)
     width = 8 * batches
     led = _HEAD.size + 3 * width
     behind = led + epochs * _EPOCH.size
-    if len(body) != behind + aborted * _ENTRY.size:
+    if len(body) != behind + aborted * _ENTRY.size or since != len(segment):
         return None
     starts = (_HEAD.size + column * width for column in range(3))
-    segment.base_offsets, segment.ends, segment.newest = (_numbers(body[at : at + width]) for at in starts)
+    columns = (segment.base_offsets, segment.ends, segment.newest)
+    for column, at in zip(columns, starts, strict=True):
+        column.extend(_numbers(body[at : at + width]))
     segment.sparse, segment.end_offset = sparse, end_offset
-    segment.size = segment.ends[-1] if batches else 0
+    segment.size = segment.ends[-1] if segment.ends else 0
     segment.epochs = [EpochStart._make(_EPOCH.unpack_from(body, at)) for at in range(led, behind, _EPOCH.size)]
     segment.leader_epoch = segment.epochs[-1].epoch if epochs else NO_LEADER
     return [AbortEntry._make(_ENTRY.unpack_from(body, at)) for at in range(behind, len(body), _ENTRY.size)]

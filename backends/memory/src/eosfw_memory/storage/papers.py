@@ -23,6 +23,8 @@ PRODUCER_IDS: Final = "producer-ids"
 FORMAT: Final = 1
 _FORMAT_KEY: Final = "eosfw.format"
 _BLOCK: Final = 1000
+_GIVEN_SINCE_A_COPY: Final = 1_000_000_000
+"""More than there were; there are enough of them."""
 
 
 def cluster_id(disk: Disk, node_id: int) -> str:
@@ -107,13 +109,19 @@ def _plain(topic: StoredTopic) -> dict[str, object]:
 # --- producer ids
 
 
-def producer_ids(disk: Disk) -> Iterator[int]:
-    """Ids that were never given away: a block is claimed on the disk before its first one is."""
+def producer_ids(disk: Disk, *, leap: bool = False) -> Iterator[int]:
+    """Ids that were never given away: a block is claimed on the disk before its first one is.
+
+    With `leap` none that may have been given away since the directory was copied.
+    """
     path = disk.root / PRODUCER_IDS
     try:
         start = int(path.read_text()) if path.exists() else FIRST_PRODUCER_ID
     except ValueError as why:
         raise DamagedDataError(f"{path}: holds no number: write one above every producer id that was used") from why
+    if leap:
+        start += _GIVEN_SINCE_A_COPY
+        disk.replace(path, str(start).encode(), durable=True)
     return _claimed(disk, path, start)
 
 

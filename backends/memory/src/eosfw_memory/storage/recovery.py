@@ -2,7 +2,7 @@
 
 Index and snapshot of a segment are believed where they fit the bytes they were made from. What lies behind the last
 pair that does is read batch by batch, every checksum compared, and replayed. So a clean start reads no batch, one after
-a crash those of the last segment; without any of those files the log alone gives the same.
+a crash those behind the last checkpoint; without any of those files the log alone gives the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_n
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.indexes import decode_index
 from eosfw_memory.storage.scanning import Due, Scanned, scan
-from eosfw_memory.storage.sealed import Witness, unseal
+from eosfw_memory.storage.sealed import Witness, unframed, unseal
 from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
 from eosfw_memory.storage.snapshots import decode_state
@@ -78,8 +78,8 @@ class Search:
         segments = [self._fresh(base) for base in bases]
         state, trusted = self._trusted(segments)
         for at, segment in enumerate(segments):
-            if at >= trusted:
-                last = at == len(segments) - 1
+            last = at == len(segments) - 1
+            if at >= trusted or last:
                 self._replayed(segment, state, last=last)
             self._epoch = max(self._epoch, segment.leader_epoch)
             self._check_order(segments, at)
@@ -106,13 +106,14 @@ class Search:
         """The state behind as many segments as have a fitting index and, behind the last of them, a snapshot."""
         entries: list[list[AbortEntry]] = []
         for segment in [] if self._distrust else segments:
-            found = self._indexed(segment)
+            found = self._indexed(segment, last=segment is segments[-1])
             if found is None:
                 break
             entries.append(found)
         for count in range(len(entries), 0, -1):
             state = self._snapshot(self._shelf.witness(segments[count - 1]))
             if state is not None:
+                segments[count - 1].snapshot_at = segments[count - 1].end_offset
                 for entry in (entry for some in entries[:count] for entry in some):
                     state.aborted.add(*entry)
                 break
@@ -121,16 +122,23 @@ class Search:
         segments[count:] = [self._fresh(segment.base_offset) for segment in segments[count:]]
         return state, count
 
-    def _indexed(self, segment: FileSegment) -> list[AbortEntry] | None:
-        """Fill a segment from its index; give its aborted transactions, or None without a fitting index."""
-        found = self._unsealed(INDEX_KIND, segment.base_offset, INDEX)
-        if found is None:
+    def _indexed(self, segment: FileSegment, *, last: bool) -> list[AbortEntry] | None:
+        """Fill a segment from its index; give its aborted transactions, or None without a fitting index.
+
+        The last segment may have grown since.
+        """
+        data, size = memoryview(self._read(segment.base_offset, INDEX)), segment.file.path.stat().st_size
+        entries: list[AbortEntry] = []
+        told: Witness | None = None
+        while (found := unframed(INDEX_KIND, data, segment.index_size)) is not None and found[0].size <= size:
+            part = decode_index(found[1], segment, found[0].end_offset)
+            if part is None:
+                break
+            entries += part
+            told, segment.indexed, segment.index_size = found[0], len(segment), found[2]
+        if told is None or (segment.size != size and not last):
             return None
-        witness, body = found
-        entries = decode_index(body, segment, witness.end_offset)
-        if entries is None or segment.file.path.stat().st_size != segment.size:
-            return None
-        fits = witness == self._shelf.witness(segment)
+        fits = told == self._shelf.witness(segment)
         segment.file.close()  # there may be more segments than a process may have files open
         return entries if fits else None
 
@@ -147,10 +155,14 @@ class Search:
         return decode_state(found[1]) or LogState()
 
     def _unsealed(self, kind: bytes, offset: int, suffix: str) -> tuple[Witness, memoryview] | None:
+        return unseal(kind, self._read(offset, suffix))
+
+    def _read(self, offset: int, suffix: str) -> bytes:
+        """A file beside a segment; nothing where it is missing."""
         try:
-            return unseal(kind, (self._shelf.directory / file_name(offset, suffix)).read_bytes())
+            return (self._shelf.directory / file_name(offset, suffix)).read_bytes()
         except FileNotFoundError:
-            return None
+            return b""
 
     # --- what does
 
@@ -159,7 +171,8 @@ class Search:
             replay(state, header, control)
             segment.note_stamped(header, size)
 
-        due = Due(segment.base_offset, self._gaps, max(self._epoch, 0), self._shelf.leader_epoch)
+        first_epoch = max(self._epoch, segment.leader_epoch, 0)
+        due = Due(segment.end_offset, self._gaps, first_epoch, self._shelf.leader_epoch, segment.size)
         try:
             result = scan(segment.file.path, due, visit)
         except LogError as why:  # its checksum fits, so no torn write left it
@@ -195,5 +208,7 @@ class Search:
         ours = {file_name(segment.base_offset, INDEX) for segment in segments}
         ours |= {file_name(segment.base_offset, SNAPSHOT) for segment in segments}
         ours.add(file_name(segments[-1].end_offset, SNAPSHOT))
+        if segments[-1].snapshot_at is not None:
+            ours.add(file_name(segments[-1].snapshot_at, SNAPSHOT))
         beside = (path for path in self._shelf.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
         return [path for path in beside if path.name not in ours]

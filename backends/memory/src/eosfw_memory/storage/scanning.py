@@ -48,6 +48,8 @@ class Due:
     """No batch is of an older leader epoch, nor of one older than a batch before it."""
     last_epoch: int = 0
     """No batch is of a later one: the checksum does not cover it."""
+    position: int = 0
+    """Where to begin to look."""
 
 
 def scan(path: Path, due: Due, visit: Visit) -> Scanned:
@@ -65,7 +67,7 @@ def _walk(view: memoryview, due: Due, visit: Visit) -> tuple[int, int]:
 
     Flat on purpose: a log of small batches has millions, and each call in here would cost seconds.
     """
-    unpack, make, end, at = HEADER.unpack_from, BatchHeader._make, len(view), 0
+    unpack, make, end, at = HEADER.unpack_from, BatchHeader._make, len(view), due.position
     next_offset, gaps, oldest, latest = due.offset, due.gaps, due.first_epoch, due.last_epoch
     while end - at >= HEADER.size:
         header = make(unpack(view, at))

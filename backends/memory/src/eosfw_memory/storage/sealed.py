@@ -11,6 +11,7 @@ from crc32c import crc32c
 VERSION = 2
 _HEAD = struct.Struct(">4sH16siqqqI")
 _CRC = struct.Struct(">I")
+_SIZE = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,22 @@ def seal(kind: bytes, witness: Witness, body: bytes) -> bytes:
     return head + body + _CRC.pack(crc32c(body, crc32c(head)))
 
 
-def unseal(kind: bytes, data: bytes) -> tuple[Witness, memoryview] | None:
+def framed(sealed: bytes) -> bytes:
+    """The same with its length before it, for a file that holds several."""
+    return _SIZE.pack(len(sealed)) + sealed
+
+
+def unframed(kind: bytes, data: memoryview, at: int) -> tuple[Witness, memoryview, int] | None:
+    """What was sealed and framed at a position, with the position behind it; None unless there is such a thing."""
+    if at + _SIZE.size > len(data):
+        return None
+    begins = at + _SIZE.size
+    behind = begins + _SIZE.unpack_from(data, at)[0]
+    found = unseal(kind, data[begins:behind]) if behind <= len(data) else None
+    return None if found is None else (*found, behind)
+
+
+def unseal(kind: bytes, data: bytes | memoryview) -> tuple[Witness, memoryview] | None:
     """What was sealed; None for damage, another kind, or a version that is not known here."""
     if len(data) < _HEAD.size + _CRC.size or _CRC.unpack_from(data, len(data) - _CRC.size)[0] != crc32c(
         memoryview(data)[: -_CRC.size]

@@ -14,7 +14,7 @@ from eosfw_memory.storage.disk import TEMPORARY, DataFile, Disk
 from eosfw_memory.storage.files import INDEX, SNAPSHOT, FileSegment, file_name
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.indexes import encode_index
-from eosfw_memory.storage.sealed import Witness, seal, unseal
+from eosfw_memory.storage.sealed import Witness, framed, seal, unseal
 from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
 from eosfw_memory.storage.snapshots import encode_producers
 
@@ -23,6 +23,9 @@ Note = Callable[[int], None]
 
 class FileShelf:
     """The files of one partition."""
+
+    checkpoint_bytes = 16 << 20
+    """A start scans as much in a quarter of a second, in batches of one record."""
 
     def __init__(self, directory: Path, topic_id: UUID, partition: int, disk: Disk) -> None:
         self.directory = directory
@@ -61,18 +64,36 @@ class FileShelf:
         assert isinstance(segment, FileSegment)
         if self._disk.waits:
             self._disk.sync_file(segment.file)
-        for path, content in self.sealing(segment, state):
-            self._disk.replace(path, content, durable=False)  # can be made again from the batches
+        self.checkpoint(segment, state)
+
+    def checkpoint(self, segment: Segment, state: LogState) -> None:
+        assert isinstance(segment, FileSegment)
+        if segment.snapshot_at == segment.end_offset and segment.indexed == len(segment):
+            return
+        witness = self.witness(segment)
+        part = framed(seal(INDEX_KIND, witness, encode_index(segment, state.aborted, segment.indexed)))
+        # Neither is waited for: both can be made again from the batches.
+        self._disk.add(self.directory / file_name(segment.base_offset, INDEX), part, segment.index_size)
+        segment.indexed, segment.index_size = len(segment), segment.index_size + len(part)
+        before, segment.snapshot_at = segment.snapshot_at, segment.end_offset
+        self._disk.replace(*self._snapshot(witness, state), durable=False)
+        if before is not None and before not in (segment.base_offset, segment.end_offset):
+            (self.directory / file_name(before, SNAPSHOT)).unlink(missing_ok=True)
 
     def sealing(self, segment: FileSegment, state: LogState) -> list[tuple[Path, bytes]]:
         """What belongs beside a segment whose end the state is of."""
         witness = self.witness(segment)
-        index = seal(INDEX_KIND, witness, encode_index(segment, state.aborted))
-        snapshot = seal(SNAPSHOT_KIND, witness, encode_producers(state.producers))
-        return [
-            (self.directory / file_name(segment.base_offset, INDEX), index),
-            (self.directory / file_name(segment.end_offset, SNAPSHOT), snapshot),
-        ]
+        return [self._index(segment, state.aborted), self._snapshot(witness, state)]
+
+    def _index(self, segment: FileSegment, aborted: AbortedTransactions) -> tuple[Path, bytes]:
+        """The whole index in one part, with its place."""
+        whole = framed(seal(INDEX_KIND, self.witness(segment), encode_index(segment, aborted)))
+        segment.indexed, segment.index_size = len(segment), len(whole)
+        return self.directory / file_name(segment.base_offset, INDEX), whole
+
+    def _snapshot(self, witness: Witness, state: LogState) -> tuple[Path, bytes]:
+        content = seal(SNAPSHOT_KIND, witness, encode_producers(state.producers))
+        return self.directory / file_name(witness.end_offset, SNAPSHOT), content
 
     def rewritten(self, segment: Segment, batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
         assert isinstance(segment, FileSegment)
@@ -83,8 +104,7 @@ class FileShelf:
             made.note_stamped(header_at(batch, 0), len(batch))
         made.epochs, made.leader_epoch = segment.epochs, segment.leader_epoch
         self._swap(segment, made)
-        index = seal(INDEX_KIND, self.witness(made), encode_index(made, aborted))
-        self._disk.replace(self.directory / file_name(made.base_offset, INDEX), index, durable=False)
+        self._disk.replace(*self._index(made, aborted), durable=False)
         self._reseal_snapshot(made)
         return made
 

@@ -52,6 +52,10 @@ class Storage(Protocol):
     producer_ids: Iterator[int]
     """Producer ids that nobody had before, whatever happened before."""
 
+    @property
+    def restored(self) -> bool:
+        """Whether all is as it was some time ago, so that there may be clients who saw what came after it."""
+
     def topics(self) -> Sequence[StoredTopic]:
         """Those that were there at the start."""
 
@@ -66,6 +70,9 @@ class Storage(Protocol):
 
     def place(self) -> Place:
         """Where everything is, with how much room there is."""
+
+    def settled(self) -> None:
+        """Take note that clients who saw what is lost were shut out."""
 
     def begin_anew(self) -> None:
         """Count a start, so that no later one leads a partition in the epochs of this one."""
@@ -86,6 +93,7 @@ class MemoryStorage:
     def __init__(self) -> None:
         self.cluster_id = uuid4().hex[:22]
         self.producer_ids: Iterator[int] = itertools.count(FIRST_PRODUCER_ID)
+        self.restored = False
 
     def topics(self) -> Sequence[StoredTopic]:
         return ()
@@ -101,6 +109,9 @@ class MemoryStorage:
 
     def place(self) -> Place:
         return Place("(memory)")
+
+    def settled(self) -> None:
+        pass
 
     def begin_anew(self) -> None:
         pass

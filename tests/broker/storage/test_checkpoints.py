@@ -1,0 +1,148 @@
+"""A start after a crash looks only at what was written since the last checkpoint, and finds the same (A26, F30-F34)."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import DamagedDataError
+from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.storage.shelf import FileShelf
+
+from ..log.shelf import NOW, UNCOMMITTED, Writer, plain
+from .kit import TOPIC, House, data_file, files, told
+
+BATCHES = 20
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch):
+    """A checkpoint every few batches."""
+    monkeypatch.setattr(FileShelf, "checkpoint_bytes", 300)
+
+
+def lived(root, batches=BATCHES, **config):
+    """A run that ends by a kill, with transactions of every kind; give what its log told."""
+    house = House(root, **config)
+    first, second = Writer(house.log, 1), Writer(house.log, 2)
+    second.send(b"open")
+    for number in range(batches):
+        first.send(b"a%d" % number)
+        if number % 3 == 2:
+            first.abort() if number % 2 else first.commit()
+    before = told(house.log)
+    house.crash()
+    return before
+
+
+def beside(root, suffix):
+    return sorted((root / f"{TOPIC}-0").glob(f"*{suffix}"))
+
+
+def flipped(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("batches", range(2, BATCHES))
+def test_wherever_a_kill_strikes_the_state_is_the_one_that_was_live(tmp_path, batches):
+    """BRK-08: before the first checkpoint, at one, between two; a second and a third start find nothing else."""
+    before = lived(tmp_path, batches)
+    for _ in range(3):
+        house = House(tmp_path)
+        assert told(house.log) == before
+        house.crash()
+
+
+def test_what_was_kept_is_not_looked_at_again_but_checked_when_it_is_read(tmp_path):
+    """F31: damage before the last checkpoint is found by the reader; behind it by the start."""
+    lived(tmp_path / "one")
+    path = data_file(tmp_path / "one")
+    flipped(path, 65)
+    house = House(tmp_path / "one")
+    with pytest.raises(CorruptMessageError, match=f"{path}: the batch at byte 0"):
+        house.log.fetch(0, 10_000, UNCOMMITTED)
+    house.crash()
+
+    house = House(tmp_path / "two")
+    sizes = [len(house.log._active.bytes_of(n, n + 1)) for n in range(7) if house.log.append(plain(b"x"), NOW)]
+    house.crash()
+    kept = int(beside(tmp_path / "two", ".snapshot")[-1].stem)
+    flipped(data_file(tmp_path / "two"), sum(sizes[:kept]) + 65)
+    assert 0 < kept < 6
+    with pytest.raises(DamagedDataError, match=f"damaged at byte {sum(sizes[:kept])} "):
+        House(tmp_path / "two")
+
+
+def test_after_the_machine_went_down_nothing_that_was_kept_is_trusted(tmp_path):
+    """F32: a full check finds damage wherever it is."""
+    lived(tmp_path)
+    flipped(data_file(tmp_path), 65)
+    (tmp_path / ".running").write_bytes(b"another run of the machine")
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match="damaged at byte 0"):
+        House(tmp_path)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("suffix", [".index", ".snapshot"])
+@pytest.mark.parametrize("harm", ["missing", "empty", "first byte", "last byte", "torn", "twice", "garbage behind"])
+def test_checkpoints_that_were_harmed_cost_time_alone(tmp_path, suffix, harm):
+    """F34: the log gives the same; what is kept from then on is right, too."""
+    lived(tmp_path)
+    for path in beside(tmp_path, suffix):
+        content = path.read_bytes()
+        if harm == "missing":
+            path.unlink()
+        elif harm == "first byte":
+            flipped(path, 0)
+        elif harm == "last byte":
+            flipped(path, -1)
+        else:
+            changed = {"empty": b"", "torn": content[:-7], "twice": content * 2, "garbage behind": content + b"x" * 99}
+            path.write_bytes(changed[harm])
+    house = House(tmp_path)
+    writer = Writer(house.log, 3)
+    for _ in range(BATCHES):
+        writer.send(b"more")
+    before = told(house.log)
+    house.crash()
+    for end in ("crash", "stop", "crash"):
+        house = House(tmp_path)
+        assert told(house.log) == before
+        getattr(house, end)()
+
+
+@pytest.mark.parametrize("whole", range(0, BATCHES, 3))
+def test_a_log_that_was_cut_back_behind_its_checkpoint_is_read_as_it_is(tmp_path, whole):
+    """F34, mutant: a checkpoint newer than the log is not believed."""
+    house = House(tmp_path)
+    writer, sizes, states = Writer(house.log, 1), [0], [told(house.log)]
+    for number in range(BATCHES):
+        writer.send(b"%d" % number, transactional=False)
+        sizes.append(house.log.size)
+        states.append(told(house.log))
+    house.crash()
+    with data_file(tmp_path).open("r+b") as file:
+        file.truncate(sizes[whole])
+    house = House(tmp_path)
+    assert told(house.log) == states[whole]
+    house.crash()
+    house = House(tmp_path)
+    assert told(house.log) == states[whole]
+    house.crash()
+
+
+def test_a_log_keeps_one_index_and_the_snapshots_of_its_ends(tmp_path):
+    """However many checkpoints there were: one index of each segment, one snapshot of each end, of the latest step."""
+    lived(tmp_path)
+    [index], snapshots = beside(tmp_path, ".index"), beside(tmp_path, ".snapshot")
+    assert len(snapshots) == 1
+    size = index.stat().st_size
+    House(tmp_path).stop()
+    assert beside(tmp_path, ".index") == [index]
+    assert len(beside(tmp_path, ".snapshot")) == 1
+    assert index.stat().st_size > size
+    written = index.stat().st_mtime_ns
+    House(tmp_path).stop()
+    assert index.stat().st_mtime_ns == written, "nothing was written, so there is nothing to keep"

@@ -1,0 +1,282 @@
+"""A data directory put back from an old copy while clients live: who knows better is fenced or told so (F36)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from types import SimpleNamespace as Request
+
+import pytest
+
+from eosfw.errors import DamagedDataError, EosfwError, FatalError, ProducerFencedError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.decisions import completed, created, disowned
+from eosfw_memory.coordinators.states import PREPARED, Outcome, TransactionState
+from eosfw_memory.log.codec import decode_records
+from eosfw_memory.log.markers import outcome_of
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.wire.requests import init_producer_id, offset_for_leader_epoch
+from pytest_eos.contracts.laboratory import WAIT, Lab, record
+
+from ..log.shelf import NOW, plain
+from .kit import House, files
+
+COPIES = pytest.mark.parametrize("how", ["copied", "moved back", "files put back"])
+
+
+def put_back(root, copy, how):
+    """Restore a directory as operators do it."""
+    if how == "files put back":  # rsync: what looks the same is left alone
+        for path in (path for path in copy.rglob("*") if path.is_file()):
+            there = root / path.relative_to(copy)
+            same = there.exists() and there.stat().st_mtime_ns == path.stat().st_mtime_ns
+            if not (same and there.stat().st_size == path.stat().st_size):
+                shutil.copy2(path, there)
+    else:
+        shutil.rmtree(root)
+        shutil.copytree(copy, root) if how == "copied" else os.rename(shutil.copytree(copy, f"{copy}-2"), root)
+
+
+class Machine:
+    """A directory that is served, copied, put back."""
+
+    def __init__(self, root, version: str = "2") -> None:
+        self.root, self.copy = root / "data", root / "copy"
+        self.version = version
+        self.broker = self.started()
+        self.broker.topics.create("t", 1, {})
+
+    def started(self) -> Broker:
+        storage = DataDirectory.open(self.root, waits=False, node_id=1)
+        settings = Settings.parse({"transaction.version": self.version})
+        return Broker(settings, Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
+
+    def save(self) -> None:
+        """Make a copy of what is there now, between two runs."""
+        self.broker.close()
+        shutil.copytree(self.root, self.copy)
+        self.broker = self.started()
+
+    def restore(self, how: str) -> None:
+        self.broker.close()
+        put_back(self.root, self.copy, how)
+        self.broker = self.started()
+
+    def init(self, name: str = "mover") -> ProducerIdAndEpoch:
+        return self.broker.coordinator.initialise(name, 60_000, None, self.broker.now_ms())
+
+    def begin(self, holder, name: str = "mover") -> Code:
+        try:
+            where = [TopicPartition("t", 0)]
+            self.broker.coordinator.add_partitions(name, holder, where, self.broker.now_ms())
+        except KafkaError as refused:
+            return refused.code
+        return Code.NONE
+
+
+@pytest.fixture(params=["1", "2"], ids=["version 1", "version 2"])
+def machine(request, tmp_path):
+    made = Machine(tmp_path, request.param)
+    yield made
+    made.broker.close()
+
+
+@COPIES
+@pytest.mark.parametrize("inits", [0, 1, 3])
+def test_whoever_held_a_transactional_id_is_fenced_however_far_his_epoch_had_come(machine, how, inits):
+    """F36, A17, A20: also the one whose epoch the old log would give to somebody else now."""
+    first = machine.init()
+    machine.save()
+    held = [first, *(machine.init() for _ in range(inits))]
+
+    machine.restore(how)
+    heir = machine.init()
+
+    assert [machine.begin(each) for each in held] == [Code.INVALID_PRODUCER_ID_MAPPING] * len(held)
+    assert heir.producer_id not in {each.producer_id for each in held}
+    assert machine.begin(heir) is Code.NONE
+
+
+def test_who_claims_to_go_on_where_he_was_is_fenced(machine):
+    """F36, KIP-360: InitProducerId with ids from before."""
+    holder = machine.init()
+    machine.save()
+    machine.restore("copied")
+    request = Request(
+        transactional_id="mover",
+        transaction_timeout=Request(total_seconds=lambda: 60.0),
+        producer_id=holder.producer_id,
+        producer_epoch=holder.epoch,
+    )
+    answer = machine.broker.serve(init_producer_id.handle, request, Context(5))
+    assert answer["error_code"] is Code.PRODUCER_FENCED
+
+
+@pytest.mark.parametrize("state", ["ongoing", "decided"])
+def test_a_transaction_of_the_copy_is_brought_to_its_end_its_holder_fenced(machine, state):
+    """F36, COR-14: what was open is aborted, what was decided is done."""
+    holder = machine.init()
+    assert machine.begin(holder) is Code.NONE
+    if state == "decided":
+        machine.broker.coordinator.end("mover", holder, Outcome.COMMIT, machine.broker.now_ms())
+    machine.broker._storage.release()
+    shutil.copytree(machine.root, machine.copy)
+    machine.broker = machine.started()
+    machine.restore("copied")
+    known = machine.broker.coordinator.describe("mover")
+    [marker] = [decode_records(batch) for batch in machine.broker.topics.partition("t", 0).log.batches()]
+    assert outcome_of(marker.keys[0]) is (Outcome.ABORT if state == "ongoing" else Outcome.COMMIT)
+    assert known.state in (TransactionState.COMPLETE_ABORT, TransactionState.EMPTY)
+    assert known.producer_id != holder.producer_id
+    assert machine.begin(holder) is Code.INVALID_PRODUCER_ID_MAPPING
+    assert machine.broker.open_transactions() == []
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_decided_transaction_keeps_its_verdict_when_its_id_is_taken_away(version, outcome):
+    """F36, COR-09: its markers still carry the old id; whoever comes then gets another."""
+    prepared = PREPARED[outcome]
+    known = created("t", 7, 60_000)._replace(state=prepared, epoch=3, client_version=version)
+    after = disowned(known, 9, NOW, version)
+    assert (after.state, after.producer) == (prepared, known.producer)
+    assert completed(after, NOW).producer == ProducerIdAndEpoch(9, 0)
+
+
+@COPIES
+def test_no_producer_id_is_given_away_a_second_time(machine, how):
+    """F36: two producers under one id would be taken for repeating each other."""
+    machine.save()
+    given = {machine.broker.coordinator.fresh_producer_id() for _ in range(1500)}
+    machine.restore(how)
+    assert given.isdisjoint(machine.broker.coordinator.fresh_producer_id() for _ in range(1500))
+
+
+@COPIES
+def test_a_consumer_that_read_what_is_lost_is_told_where_the_log_ends(machine, how):
+    """F36, KIP-320: its epoch is an old one now, and ends before its position."""
+    log = machine.broker.topics.partition("t", 0).log
+    log.append(plain(b"kept"), NOW)
+    machine.save()
+    for _ in range(3):
+        log = machine.broker.topics.partition("t", 0).log
+        log.append(plain(b"lost"), NOW)
+        believed = log.leader_epoch
+        machine.broker.close()
+        machine.broker = machine.started()
+
+    machine.restore(how)
+
+    log = machine.broker.topics.partition("t", 0).log
+    assert log.leader_epoch > believed + 2
+    part = Request(partition=0, current_leader_epoch=log.leader_epoch, leader_epoch=believed)
+    topics = Request(topics=[Request(topic="t", partitions=[part])])
+    answer = machine.broker.serve(offset_for_leader_epoch.handle, topics, Context(4))
+    assert answer["topics"][0]["partitions"][0]["end_offset"] == 1
+
+
+def test_it_is_told_once_which_ids_were_fenced(machine, caplog):
+    """F36: a second start on the restored directory is an ordinary one."""
+    machine.init("mover")
+    machine.save()
+    caplog.clear()
+    machine.restore("copied")
+    assert "was restored from a copy, or moved" in caplog.text
+    assert "transactional id 'mover': whoever holds it was fenced" in caplog.text
+    heir = machine.init()
+    caplog.clear()
+    machine.broker.close()
+    machine.broker = machine.started()
+    assert caplog.text == ""
+    assert machine.begin(heir) is Code.NONE
+
+
+def test_a_start_that_is_cut_short_before_everybody_is_fenced_leaves_that_to_the_next(tmp_path):
+    """F33, F36."""
+    machine = Machine(tmp_path)
+    holder = machine.init()
+    machine.save()
+    machine.broker.close()
+    put_back(machine.root, machine.copy, "copied")
+    DataDirectory.open(machine.root, waits=False, node_id=1).release()
+    machine.broker = machine.started()
+    assert machine.begin(holder) is Code.INVALID_PRODUCER_ID_MAPPING
+    machine.broker.close()
+
+
+def test_ordinary_restarts_fence_nobody(machine):
+    """A directory that stays where it is was not restored, whether its broker was stopped or killed."""
+    holder = machine.init()
+    for end in ("stop", "kill", "kill", "stop"):
+        machine.broker.close() if end == "stop" else machine.broker._storage.release()
+        machine.broker = machine.started()
+    assert machine.begin(holder) is Code.NONE
+    assert machine.broker.topics.partition("t", 0).log.leader_epoch == 8
+
+
+def test_logs_of_one_age_beside_papers_of_another_are_refused(tmp_path):
+    """F36: half a restore; exit code 4, everything as it was."""
+    root, copy = tmp_path / "data", tmp_path / "copy"
+    house = House(root)
+    house.log.append(plain(b"a"), NOW)
+    house.stop()
+    shutil.copytree(root, copy)
+    house = House(root)
+    house.log.append(plain(b"b"), NOW)
+    house.stop()
+    for name in ("incarnation", "topics.json"):
+        shutil.copy2(copy / name, root / name)
+    for path in root.rglob("*.index"):
+        path.unlink()
+    before = files(root)
+    with pytest.raises(DamagedDataError, match="leader epoch 2 "):
+        House(root)
+    assert files(root) == before
+
+
+def test_a_producer_that_lives_through_a_restore_learns_it_with_its_next_write(tmp_path):
+    """F36 with a client: it cannot commit what nobody knows of any more; its successor can."""
+    runtime, properties = ThreadRuntime(), {"log.dirs": str(tmp_path / "data")}
+    cluster = EmbeddedCluster.start(properties | {"listeners": "PLAINTEXT://127.0.0.1:0"}, runtime)
+    where = {"listeners": f"PLAINTEXT://{cluster.bootstrap_servers}"}
+    lab = Lab(connected(cluster, runtime), runtime)
+    topic, zombie = lab.topic(), lab.producer("mover")
+    write(zombie, topic, b"kept")
+    lab.values(topic)
+    cluster.close()
+    shutil.copytree(tmp_path / "data", tmp_path / "copy")
+    cluster = EmbeddedCluster.start(properties | where, runtime)
+    write(zombie, topic, b"lost")
+    cluster.close()
+    put_back(tmp_path / "data", tmp_path / "copy", "copied")
+    cluster = EmbeddedCluster.start(properties | where, runtime)
+
+    with pytest.raises((FatalError, ProducerFencedError)):
+        write(zombie, topic, b"never")
+    write(lab.producer("mover"), topic, b"new")
+
+    assert lab.values(topic) == [b"kept", b"new"]
+    lab.close()
+    cluster.close()
+
+
+def connected(cluster, runtime):
+    return MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": "socket"}, runtime)
+
+
+def write(producer, topic, value):
+    producer.begin_transaction()
+    try:
+        producer.send(record(topic, value))
+        producer.commit_transaction(WAIT)
+    except FatalError:
+        raise
+    except EosfwError:
+        producer.abort_transaction(WAIT)
+        raise
