@@ -13,14 +13,6 @@ def is_array(kind: Any) -> bool:
     )
 
 
-def _array(field: dataclasses.Field[Any], kind: str | None) -> _Convert:
-    convert = builder(message_class(field.type)) if kind is None else _CONVERT.get(kind)
-    if convert is None:
-        return lambda values: None if values is None else tuple(values)
-    element = convert
-    return lambda values: None if values is None else tuple([element(value) for value in values])
-
-
 def message_class(kind: Any) -> type:
     """The message class somewhere inside an annotation such as `tuple[X, ...] | None`."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
