@@ -35,14 +35,19 @@ def functions() -> set[str]:
     return {name.replace(".py::", ".").replace("::", ".").replace("/", ".") for name in ids}
 
 
+def gaps(ran: set[str], skipped: dict[str, str], there: set[str]) -> dict[str, str]:
+    """The tests that ran nowhere, with the reason; `there` are all test functions."""
+    # A contract asks a backend for what it declares, or how it refuses the rest: a choice of tests, not a gap.
+    missed = {name: why for name, why in skipped.items() if name not in ran and not CHOSEN.search(why)}
+    known = {name.split("[")[0] for name in [*ran, *skipped]}
+    unchosen = dict.fromkeys(there - known, "no environment chose it")
+    return {name: f"skipped: {why}" for name, why in missed.items()} | unchosen
+
+
 def main() -> None:
     """End with status 1 if some test ran nowhere."""
     ran, skipped = outcomes(Path(sys.argv[1]))
-    # A contract asks a backend for what it declares, or how it refuses the rest: a choice of tests, not a gap.
-    gaps = {name: why for name, why in skipped.items() if not CHOSEN.search(why)}
-    never = {name: f"skipped: {why}" for name, why in gaps.items() if name not in ran}
-    known = {name.split("[")[0] for name in [*ran, *skipped]}
-    never |= dict.fromkeys(functions() - known, "no environment chose it")
+    never = gaps(ran, skipped, functions())
     for name, why in sorted(never.items()):
         print(f"never run: {name} ({why})")
     print(f"{len(ran)} tests ran in some environment, {len(never)} in none")

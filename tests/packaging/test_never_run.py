@@ -1,0 +1,82 @@
+"""Continuous integration fails for a test that ran in no environment, whatever the reason (ruling 28)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / ".ci" / "never_run.py"
+CASE = '<testcase classname="{0}" name="{1}">{2}</testcase>'
+CHOSEN = "backend 'toy' declares abort, so how it refuses that is not asked"
+ROWS = ["tests/a/test_x.py::test_one", "tests/a/test_x.py::test_two[1]", "tests/a/test_x.py::TestAll::test_three"]
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Judge what environments did (name of a test to why it was skipped, None if it ran) with these tests there."""
+
+    def judge(*environments: dict[str, str | None], there=ROWS, collected=0) -> tuple[int, str]:
+        (junit := tmp_path / "junit").mkdir()
+        for number, cases in enumerate(environments):
+            text = [CASE.format(*name.rsplit(".", 1), skip(why)) for name, why in cases.items()]
+            (junit / f"{number}.xml").write_text(f"<testsuites><testsuite>{''.join(text)}</testsuite></testsuites>")
+        listed = tmp_path / "uv"
+        said = "".join(f"echo '{each}'\n" for each in [*there, "3 tests"])
+        listed.write_text(f"#!/bin/sh\n{said}exit {collected}")
+        listed.chmod(0o755)
+        path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+        command = [sys.executable, str(SCRIPT), str(junit)]
+        done = subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    return judge
+
+
+def skip(why: str | None) -> str:
+    return "" if why is None else f'<skipped message="{why}"/>'
+
+
+ONE, TWO, THREE = "tests.a.test_x.test_one", "tests.a.test_x.test_two[1]", "tests.a.test_x.TestAll.test_three"
+
+
+def test_what_ran_once_may_be_skipped_elsewhere(judged):
+    code, told = judged({ONE: None, TWO: "no Java"}, {ONE: "old Python", TWO: None, THREE: None})
+
+    assert (code, told) == (0, "3 tests ran in some environment, 0 in none\n")
+
+
+def test_what_was_skipped_wherever_it_was_collected_is_named_with_the_reason(judged):
+    code, told = judged({ONE: None, TWO: "no Java", THREE: None}, {TWO: "no Java"})
+
+    assert code == 1
+    assert f"never run: {TWO} (skipped: no Java)\n" in told
+
+
+def test_what_no_environment_chose_is_named(judged):
+    code, told = judged({ONE: None, TWO: None})
+
+    assert code == 1
+    assert told.startswith(f"never run: {THREE} (no environment chose it)\n")
+
+
+def test_a_case_is_missed_though_another_of_its_function_ran(judged):
+    code, told = judged({ONE: None, TWO: None, "tests.a.test_x.test_two[2]": "no disk", THREE: None})
+
+    assert code == 1
+    assert "never run: tests.a.test_x.test_two[2] (skipped: no disk)" in told
+
+
+def test_what_a_contract_does_not_ask_of_a_backend_is_no_gap(judged):
+    assert judged({ONE: None, TWO: CHOSEN, THREE: None})[0] == 0
+
+
+def test_nothing_at_all_is_no_success(judged):
+    assert judged(there=[]) == (1, "0 tests ran in some environment, 0 in none\n")
+
+
+def test_a_collection_that_fails_is_no_success(judged):
+    assert judged({ONE: None, TWO: None, THREE: None}, collected=2)[0] == 1
