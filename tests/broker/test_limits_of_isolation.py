@@ -1,0 +1,89 @@
+"""Where a reader at read_committed gets less than a whole transaction, and where never more (CON-03)."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosfw_memory.log.upkeep import retain
+from eosfw_memory.log.validation import LogConfig
+
+from .conftest import WAIT, Clients
+from .log.shelf import COMMITTED, NOW, Consumer, Writer, new_log
+
+ENDINGS = pytest.mark.parametrize("ending", ["commit", "abort"])
+
+
+@pytest.fixture
+def written(cluster):
+    """One transaction over two partitions, three records in the first, which ends one way or the other."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+
+    def write(ending: str) -> tuple[Clients, str]:
+        topic = f"con-03-{uuid.uuid4().hex[:8]}"
+        admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(WAIT)
+        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": topic, "linger.ms": 0})
+        producer.init_transactions(WAIT)
+        producer.begin_transaction()
+        for value in (b"first", b"second", b"third"):
+            producer.produce(topic, value, partition=0)
+        producer.produce(topic, b"elsewhere", partition=1)
+        producer.flush(WAIT)
+        producer.commit_transaction(WAIT) if ending == "commit" else producer.abort_transaction(WAIT)
+        return Clients(cluster.bootstrap_servers), topic
+
+    return write
+
+
+@ENDINGS
+def test_deleted_records_take_the_front_of_a_transaction_away_and_readers_get_the_rest(written, ending):
+    """CON-03: read_committed is not all-or-nothing; but what was aborted stays hidden, its beginning gone or not."""
+    clients, topic = written(ending)
+    assert sorted(clients.values(topic, partitions=2)) == (
+        [b"elsewhere", b"first", b"second", b"third"] if ending == "commit" else []
+    )
+
+    [deleted] = clients.admin.delete_records([TopicPartition(topic, 0, 2)]).values()
+    assert deleted.result(WAIT).low_watermark == 2
+
+    left = clients.values(topic, partitions=1, start=2)
+    assert left == ([b"third"] if ending == "commit" else [])
+    assert clients.values(topic, "read_uncommitted", start=2) == [b"third"]
+
+
+@ENDINGS
+def test_retention_takes_the_front_of_a_transaction_away_and_readers_get_the_rest(ending):
+    """CON-03, BRK-07: a segment is dropped when it is old, whatever transaction reaches out of it."""
+    log = new_log(LogConfig(segment_bytes=90, retention_ms=1000))
+    writer = Writer(log, 7)
+    for value in (b"first", b"second", b"third"):
+        writer.send(value)
+    writer.commit() if ending == "commit" else writer.abort()
+    while log.sealed_segments() and log.log_start_offset < 2:
+        log.drop_first()
+    assert log.log_start_offset == 2
+
+    reader = Consumer(log, COMMITTED)
+    reader.position = log.log_start_offset
+    assert [value for _, value in reader.drain()] == ([b"third"] if ending == "commit" else [])
+
+
+def test_what_is_undecided_is_never_retained_away():
+    """CON-03: until its end is there, nobody can tell what a transaction is; from then on it may go."""
+    log = new_log(LogConfig(segment_bytes=90, retention_ms=1000))
+    writer = Writer(log, 7)
+    for value in (b"first", b"second", b"third"):
+        writer.send(value)
+    assert retain(log, NOW + 10_000) == 0
+    writer.commit()
+    assert retain(log, NOW + 10_000) == 3
+    assert log.log_start_offset == 3
+
+
+def test_a_reader_that_begins_in_the_middle_gets_the_rest(written):
+    """CON-03: seek; a partition that is not read is missing, too."""
+    clients, topic = written("commit")
+    assert clients.values(topic, start=1) == [b"second", b"third"]
