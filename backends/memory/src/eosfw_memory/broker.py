@@ -85,7 +85,7 @@ class Broker:
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(
-            TopicGroupLog(self.group_log, self._partitions(GROUP_LOG, settings.offsets_topic_partitions), self.faults),
+            TopicGroupLog(self.group_log, self.faults),
             settings.groups,
         )
         self.duties = Duties()
@@ -270,11 +270,6 @@ class Broker:
         return self.topics.by_name(GROUP_LOG) or self.topics.create(
             GROUP_LOG, partitions, {**_INTERNAL, "compression.type": "producer"}
         )
-
-    def _partitions(self, name: str, wanted: int) -> int:
-        """How many partitions a topic has, or is to get: what is kept in one must be looked for in the same."""
-        topic = self.topics.by_name(name)
-        return wanted if topic is None else len(topic.partitions)
 
     def offsets_partition(self, group_id: str) -> TopicPartition:
         """The partition that keeps a group's offsets."""

@@ -96,7 +96,7 @@ class Committing:
             return group
         if who.generation >= 0:
             raise KafkaError(unknown)
-        return self._store.made(group_id, now_ms)
+        return Group(group_id, now_ms)  # the first offset that is logged makes it known
 
 
 def check(group: Group, who: Committer, *, transactional: bool) -> None:

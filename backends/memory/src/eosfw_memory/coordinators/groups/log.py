@@ -46,14 +46,13 @@ _PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
 class TopicGroupLog:
     """The log of all groups, in the topic that `topic` gives (or makes, when it is first needed)."""
 
-    def __init__(self, topic: Callable[[], Topic], partitions: int, faults: Faults) -> None:
+    def __init__(self, topic: Callable[[], Topic], faults: Faults) -> None:
         self._topic = topic
-        self._partitions = partitions
         self._faults = faults
 
     def partition_of(self, group_id: str) -> int:
         """Which partition keeps a group."""
-        return partition_for(group_id, self._partitions)
+        return partition_for(group_id, len(self._topic().partitions))
 
     def append(
         self, group_id: str, records: Sequence[Record], now_ms: int, producer: ProducerIdAndEpoch | None = None

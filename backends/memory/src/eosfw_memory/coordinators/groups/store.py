@@ -104,6 +104,7 @@ class GroupStore:
             return
         records = [(offset_key(group_id, where), offset_value(each)) for where, each in offsets.items()]
         first = self._log.append(group_id, records, now_ms, producer)
+        self.made(group_id, now_ms)
         for position, (where, committed) in enumerate(offsets.items(), first):
             self._state(group_id, OffsetKey(group_id, where), Stated(committed, position), producer)
 

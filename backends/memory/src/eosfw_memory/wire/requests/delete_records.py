@@ -38,10 +38,10 @@ def _partition(broker: Broker, topic: str, index: int, offset: int) -> Answer:
 
 def _deleted(broker: Broker, topic: str, index: int, offset: int) -> int:
     partition = broker.topics.partition(topic, index)
-    if topic in INTERNAL:
-        raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic {topic!r} is the broker's own")
     if partition is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
+    if topic in INTERNAL:
+        raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic {topic!r} is the broker's own")
     if not partition.log.config.deleted:
         raise KafkaError(Code.POLICY_VIOLATION, f"topic {topic!r} is compacted, its records are not deleted by offset")
     return partition.log.delete_before(offset)

@@ -1,7 +1,8 @@
 """FindCoordinator (10): say which broker coordinates a transactional id or a group.
 
 Behaviour
-- It is always this broker. An empty or null key, or a key type other than group and transaction, is InvalidRequest.
+- It is always this broker. A key type other than group and transaction is InvalidRequest.
+- From then on the topic is there in which the coordinator keeps its state.
 
 Version notes: key types from 1, many keys at once from 4.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from eosfw_memory.broker import NODE_ID, Broker, Context
-from eosfw_memory.codes import Code
+from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
 
 _GROUP, _TRANSACTION = 0, 1
@@ -27,15 +28,12 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
 
 
 def _coordinator(broker: Broker, key_type: int, key: str) -> Answer:
-    if key_type not in (_GROUP, _TRANSACTION) or (key_type == _TRANSACTION and not key):
-        return {
-            "key": key,
-            "node_id": -1,
-            "host": "",
-            "port": -1,
-            "error_code": Code.INVALID_REQUEST,
-            "error_message": f"no coordinator for key {key!r} of type {key_type}",
-        }
+    if key_type not in (_GROUP, _TRANSACTION):
+        return _none(key, Code.INVALID_REQUEST, f"no coordinator for key {key!r} of type {key_type}")
+    try:
+        broker.group_log() if key_type == _GROUP else broker.transaction_log()
+    except KafkaError as why:
+        return _none(key, Code.COORDINATOR_NOT_AVAILABLE, str(why))
     return {
         "key": key,
         "node_id": NODE_ID,
@@ -44,3 +42,7 @@ def _coordinator(broker: Broker, key_type: int, key: str) -> Answer:
         "error_code": Code.NONE,
         "error_message": None,
     }
+
+
+def _none(key: str, code: Code, message: str) -> Answer:
+    return {"key": key, "node_id": -1, "host": "", "port": -1, "error_code": code, "error_message": message}

@@ -3,7 +3,8 @@
 Behaviour
 - While a group has members only they may commit, each for the generation it is in; without members anybody may.
 - Partitions that do not exist are UnknownTopicOrPartition, metadata that is too long is OffsetMetadataTooLarge; the
-  others are committed all the same.
+  others are committed all the same. If every partition is unknown the group is not even asked; one that does not exist
+  comes with the first offset that is committed.
 
 Version notes: up to 4 a client may say how long an offset is to be kept, from 6 on it says the leader's epoch, from 7
 on static members say who they are; from 9 on an unknown group is GroupIdNotFound. 10 would name topics by id.
@@ -26,6 +27,8 @@ _NOT_FOUND_VERSION = 9
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
     wanted = sorted_out(broker, request.topics, _expires_ms(broker, request))
+    if not wanted.any_exists:
+        return answered(request.topics, wanted, Code.NONE)
     code = Code.NONE
     try:
         broker.groups.offsets.commit(request.group_id, _committer(request), wanted.good, broker.now_ms())
