@@ -45,14 +45,15 @@ class Reader:
         """What was left to others."""
         shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("output", "__pycache__"))
 
-    def follow(self, page: str) -> None:
-        """Run every block of a page."""
+    def follow(self, page: str) -> int:
+        """Run every block of a page; give how many there were."""
         kinds = {"python": self._run_python, "toml": self._run_toml, "ini": self._save, "console": self._run_console}
         parsers = [CodeBlockParser(language, _evaluator(run)) for language, run in kinds.items()]
         here = Path.cwd()
+        examples = list(Sybil(parsers=parsers).parse(ROOT / page).examples())
         os.chdir(self._folder)
         try:
-            for example in Sybil(parsers=parsers).parse(ROOT / page).examples():
+            for example in examples:
                 example.evaluate()
             self._terminal.settle()
         finally:
@@ -60,6 +61,7 @@ class Reader:
             self._terminal.close()
         if self._unused:
             raise NobodyRunsItError(f"{page}: files that no command uses: {self._unused}")
+        return len(examples)
 
     def _text(self, example: Example) -> str:
         # A page says 9092; tests run side by side.

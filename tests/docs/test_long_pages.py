@@ -6,7 +6,7 @@ A file of its own, so that these pages run beside the others where tests run sid
 from __future__ import annotations
 
 import pytest
-from tests.docs.pages import LONG, marked
+from tests.docs.pages import LONG, fences, marked
 from tests.docs.running import Reader
 
 
@@ -16,4 +16,4 @@ def test_what_a_long_page_shows_is_what_happens(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""
     needed(page)
 
-    Reader(tmp_path).follow(page)
+    assert Reader(tmp_path).follow(page) == len(fences(page))

@@ -19,7 +19,7 @@ def test_what_a_page_shows_is_what_happens(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""
     needed(page)
 
-    Reader(tmp_path).follow(page)
+    assert Reader(tmp_path).follow(page) == len(fences(page))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -44,12 +44,12 @@ def test_what_is_left_to_others_is_on_a_page_and_run_by_them(row):
 
 
 def followed(tmp_path, text):
-    """Follow a page written for the test."""
+    """Follow a page written for the test; how many blocks were run."""
     page = tmp_path / "page.md"
     page.write_text(text)
     folder = tmp_path / "folder"
     folder.mkdir()
-    Reader(folder).follow(str(page))
+    return Reader(folder).follow(str(page))
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,14 @@ def test_a_page_that_is_wrong_is_found_out(tmp_path, text, wrong):
 
 def test_a_page_that_is_right_is_believed(tmp_path):
     """Files are saved, folders entered, statuses and answers compared."""
-    followed(
+    blocks = followed(
         tmp_path,
         "```python\n# one.py\nprint('a long answer')\n```\n"
         "```console\n$ mkdir deep && cd deep\n$ python ../one.py\na ... answer\n$ exit 3\n$ echo $?\n3\n```\n"
         "```python\nhalf = 21\n```\n\n```python\nassert half * 2 == 42\n```\n",
     )
+
+    assert blocks == 4
 
 
 def test_nobody_runs_it_is_an_assertion_of_its_own():

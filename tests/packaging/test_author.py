@@ -97,8 +97,10 @@ def test_a_project_is_clean_by_its_own_rules_whatever_its_name(python, tmp_path,
     """The first `tox` is green."""
     successful(python, tmp_path, "eosfw", "new", "connector", name, "--output", "project")
 
-    successful(python, tmp_path / "project", "ruff", "check", "--no-cache")
-    successful(python, tmp_path / "project", "ruff", "format", "--no-cache", "--check")
+    checked = successful(python, tmp_path / "project", "ruff", "check", "--no-cache")
+    formatted = successful(python, tmp_path / "project", "ruff", "format", "--no-cache", "--check")
+    assert "All checks passed!" in checked
+    assert "already formatted" in formatted
 
 
 def test_the_tox_of_a_project_is_green(python, project, wheels, tmp_path):

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from eosfw.errors import ClusterUnavailableError
 from eosfw.pipeline.reaching import require_reachable
-from eosfw.waiting import ThreadRuntime
+from eosfw.waiting import Spawned, ThreadRuntime
 
 
-def reach(servers: str, runtime: ThreadRuntime | None = None, **more: str) -> None:
-    require_reachable({"bootstrap.servers": servers, **more}, runtime or ThreadRuntime())
+class Watched(ThreadRuntime):
+    """Tells which addresses were tried, how often somebody waited before another try."""
+
+    def __init__(self) -> None:
+        self.tried: list[str] = []
+        self.waits = 0
+
+    def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
+        self.tried.append(name.removeprefix("eosfw-reach-"))
+        return super().spawn(name, target)
+
+    def sleep(self, seconds: float) -> None:
+        self.waits += 1
+        super().sleep(seconds)
+
+
+def reach(servers: str, runtime: Watched | None = None, **more: str) -> list[str]:
+    """Return once somebody lets us in; give the addresses that were tried."""
+    watched = runtime or Watched()
+    require_reachable({"bootstrap.servers": servers, **more}, watched)
+    return watched.tried
 
 
 def free_address() -> str:
@@ -57,7 +76,11 @@ def test_a_host_of_no_known_name_is_named() -> None:
 
 def test_one_address_that_listens_is_enough(listening, silent) -> None:
     """Also while another one keeps silent for longer than any test may take."""
-    reach(f"{free_address()},{silent},{listening}", **{"socket.connection.setup.timeout.ms": "600000"})
+    closed = free_address()
+
+    tried = reach(f"{closed},{silent},{listening}", **{"socket.connection.setup.timeout.ms": "600000"})
+
+    assert tried == [closed, silent, listening]
 
 
 def test_silence_ends_after_the_time_that_a_connection_may_take(silent) -> None:
@@ -69,18 +92,23 @@ def test_a_broker_that_is_about_to_start_is_waited_for() -> None:
     address = free_address()
     with ExitStack() as opened:
 
-        class Starting(ThreadRuntime):
+        class Starting(Watched):
             """The broker listens as soon as somebody has found that it does not."""
 
             def sleep(self, seconds: float) -> None:
+                self.waits += 1
                 opened.enter_context(socket.create_server(("127.0.0.1", int(address.rpartition(":")[2]))))
 
-        reach(address, Starting())
+        starting = Starting()
+        reach(address, starting)
+
+        assert starting.waits == 1
 
 
 @pytest.mark.parametrize("servers", ["", "nonsense", "host:port", "127.0.0.1:1,nonsense"])
 def test_what_is_no_address_is_left_to_the_client_to_refuse(servers) -> None:
-    reach(servers)
+    """None of them is tried, not even those that can be read."""
+    assert reach(servers) == []
 
 
 @pytest.mark.parametrize("servers", ["127.0.0.1:99999", "a..b:1"])

@@ -271,9 +271,14 @@ def test_a_zombie_that_wakes_while_its_successor_starts_does_no_harm_in_many_int
     """FEN-01..10, TXN-02: at every step of a task, wherever its successor stands."""
     steps = tuple(TaskStep)[: len(TaskStep.__members__)]
     steps = steps[: steps.index(TRANSACTION[-1]) + 1]
+    fenced = []
     for seed in SEEDS:
         with laboratory(seed, tmp_path) as eos:
             overtaken(eos, steps[seed % len(steps)])
+            fenced.append(eos.history.zombies_fenced)
+
+    assert len(fenced) == len(SEEDS)
+    assert sum(fenced) > len(SEEDS) // 4, "hardly any zombie was late enough to be fenced"
 
 
 def test_a_missing_check_of_ownership_is_found_by_trying_interleavings(tmp_path, monkeypatch):
