@@ -270,7 +270,7 @@ def test_it_commits_offsets_of_an_aborted_transaction_with_the_next_one(
 
 @pytest.mark.parametrize("call", ["commit_transaction", "abort_transaction", "send_offsets_to_transaction"])
 def test_its_calls_take_no_time_limit(call: str) -> None:
-    """CFG-08 as ruled: so none of them is called; `test_lost_cluster.py` holds ours to their deadlines."""
+    """CFG-08 as ruled: so none of them is called; `kip98/test_lost_cluster.py` holds ours to their deadlines."""
     assert "timeout" not in str(inspect.signature(getattr(KafkaProducer, call)))
 
 

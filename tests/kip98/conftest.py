@@ -8,6 +8,7 @@ import pytest
 
 from eosfw.protocols import Backend, Fencer
 from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
 from kip98.lab import Lab
 from kip98.ways import PARAMS, Way
 from pytest_eos.installed import installed
@@ -23,6 +24,14 @@ def runtime() -> Runtime:
 def way(request: pytest.FixtureRequest) -> Way:
     """Each way in turn."""
     return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def own_cluster(runtime: Runtime) -> Iterator[EmbeddedCluster]:
+    """A cluster of one test alone, to be harmed or lost."""
+    cluster = EmbeddedCluster.start({}, runtime)
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture

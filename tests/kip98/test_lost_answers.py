@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -15,7 +14,7 @@ from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
 from kip98.lab import WAIT, Lab, record
-from kip98.ways import WAYS, Way
+from kip98.ways import EMBEDDED, Way
 from pytest_eos.contracts.transactions import CALLS
 
 BOUND: Final = 1.5
@@ -34,26 +33,18 @@ REQUESTS: Final = (
 EVERY: Final = 1_000_000
 
 
-@pytest.fixture(scope="module", params=[pytest.param(way, id=str(way)) for way in WAYS if way.cluster == "embedded"])
+@pytest.fixture(scope="module", params=EMBEDDED)
 def way(request: pytest.FixtureRequest) -> Way:
     """Each client in turn, on a broker that loses answers when asked to."""
     return request.param  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def cluster(runtime: Runtime) -> Iterator[EmbeddedCluster]:
-    """A cluster of this test alone."""
-    cluster = EmbeddedCluster.start({}, runtime)
-    yield cluster
-    cluster.close()
-
-
-@pytest.fixture
-def backend(way: Way, cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client that does not wait for an answer much longer than its caller."""
     bound = str(round(BOUND * 1000))
     hasty = {"memory": {"max.block.ms": bound}, "confluent": {"request.timeout.ms": "5000"}}.get(way.backend, {})
-    return replace(way, properties={**way.properties, **hasty}).connect(cluster.bootstrap_servers, runtime)
+    return replace(way, properties={**way.properties, **hasty}).connect(own_cluster.bootstrap_servers, runtime)
 
 
 class Counter:
@@ -96,7 +87,7 @@ EXPECTED = [str(number).encode() for number in range(LAST)]
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
-    lab: Lab, cluster: EmbeddedCluster, request_: str
+    lab: Lab, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
     """PRD-08, F9, design decision 7: indefinite; what follows is a new producer that looks what was committed."""
     counter = Counter(lab)
@@ -105,13 +96,13 @@ def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
     if request_ == "InitProducerId":
         producer.close()
         producer = lab.backend.producer(counter.own)
-    lost = cluster.faults.add(Lose(request_, times=EVERY, transactional_id=counter.own, silent=True))
+    lost = own_cluster.faults.add(Lose(request_, times=EVERY, transactional_id=counter.own, silent=True))
 
     with pytest.raises(IndefiniteOutcomeError):
         _go_on(counter, producer, fresh=request_ == "InitProducerId")
 
     assert lost.fired
-    cluster.faults.remove(lost)
+    own_cluster.faults.remove(lost)
     _refuses_everything(producer, counter.topic)
     producer.close()
     counter.count(counter.start(), LAST, WAIT)
@@ -119,10 +110,10 @@ def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
 
 
 @pytest.mark.parametrize("request_", REQUESTS)
-def test_an_answer_that_is_lost_once_repeats_nothing(lab: Lab, cluster: EmbeddedCluster, request_: str) -> None:
+def test_an_answer_that_is_lost_once_repeats_nothing(lab: Lab, own_cluster: EmbeddedCluster, request_: str) -> None:
     """PRD-08, F9: the client asks again, or gives the producer up: never is anything there twice."""
     counter = Counter(lab)
-    lost = cluster.faults.add(Lose(request_, nth=2, transactional_id=counter.own))
+    lost = own_cluster.faults.add(Lose(request_, nth=2, transactional_id=counter.own))
     if request_ == "InitProducerId":
         counter.start().close()
 

@@ -39,3 +39,4 @@ WAYS = (
 )
 BACKENDS = sorted({way.backend for way in WAYS})
 PARAMS = [pytest.param(way, id=str(way), marks=[pytest.mark.kafka] * (way.cluster == "real_kafka")) for way in WAYS]
+EMBEDDED = [pytest.param(way, id=str(way)) for way in WAYS if way.cluster == "embedded"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError, IndefiniteOutcomeError
+from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 from eosfw.waiting import Runtime, ThreadRuntime
@@ -86,21 +86,6 @@ def test_nonsense_in_place_of_an_answer_is_an_error_of_ours_within_the_deadline(
 
     assert RUNTIME.now() - began < BOUND + SLACK
     backend.close()
-
-
-@pytest.mark.parametrize("transport", ["direct", "socket"])
-def test_a_cluster_lost_within_a_transaction_leaves_an_indefinite_outcome(transport: str) -> None:
-    """Design: after a commit that was not answered nobody knows, so the producer is done for."""
-    cluster = EmbeddedCluster.start({}, RUNTIME)
-    lab = Lab(connect(cluster.bootstrap_servers, **{"eosfw.transport": transport}), RUNTIME)
-    producer = lab.open_transaction(lab.topic(), b"v")
-    cluster.close()
-
-    with pytest.raises(IndefiniteOutcomeError):
-        producer.commit_transaction(BOUND)
-    with pytest.raises(IndefiniteOutcomeError):
-        producer.abort_transaction(BOUND)
-    lab.close()
 
 
 @pytest.mark.parametrize("transport", ["direct", "socket"])
