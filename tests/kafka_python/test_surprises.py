@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata
 from kafka import TopicPartition as KafkaPartition
 from kafka import errors as kafka_errors
 from kafka.net.compat import KafkaNetClient
+from kafka.net.inet import KafkaNetSocket
 from kafka.producer.transaction_manager import (
     AddOffsetsToTxnHandler,
     EndTxnHandler,
@@ -360,3 +362,17 @@ def test_a_constructor_that_fails_leaves_its_thread_behind(backend: KafkaPythonB
     with pytest.raises(Exception, match="no broker answered"):
         list(reader.read({TopicPartition("t", 0): OffsetRange(0, 1)}, 0.05))
     assert "kafka-io-lost-ours" not in threads()
+
+
+def test_it_leaves_the_socket_of_a_connection_that_failed_open() -> None:
+    """Common rules: nothing is left behind; a client that looks long for its broker would run out of descriptors."""
+
+    def failed(kind: str | None) -> socket.socket:
+        sock = socket.socket()
+        connecting = KafkaNetSocket(kind).sock_connect(None, sock, ("127.0.0.1", 1), timeout_at=0.0)
+        with pytest.raises(kafka_errors.KafkaError):
+            connecting.send(None)
+        return sock
+
+    with failed(None) as library, failed(DIRECT) as ours:
+        assert (library.fileno() >= 0, ours.fileno() >= 0) == (True, False)

@@ -12,7 +12,7 @@ DIRECT: Final = "eosfw://direct"
 
 
 class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]
-    """Connects as the library does."""
+    """Connects as the library does, which registers every subclass by its schemes: nobody else names this one."""
 
     SCHEMES: ClassVar[tuple[str, ...]] = ("eosfw",)
 
