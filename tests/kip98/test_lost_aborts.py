@@ -1,0 +1,140 @@
+"""An answer that is lost on the way of a transaction that is aborted shows no reader anything of it, nor costs more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from eosfw.errors import EosfwError, IndefiniteOutcomeError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
+from eosfw.waiting import Runtime
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Lose
+from kip98.lab import WAIT, Lab, record
+from kip98.ways import WAYS, Way
+
+BOUND: Final = 1.5
+"""How long a call waits for an answer that never comes."""
+PATIENCE: Final = 8.0
+"""How long a call may take that can still succeed."""
+EVERY: Final = 1_000_000
+REQUESTS: Final = ("AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
+
+
+@pytest.fixture(scope="module", params=[pytest.param(way, id=str(way)) for way in WAYS if way.cluster == "embedded"])
+def way(request: pytest.FixtureRequest) -> Way:
+    """Each client in turn, on a broker that loses answers when asked to."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def losing(runtime: Runtime) -> Iterator[EmbeddedCluster]:
+    """A cluster of this test alone."""
+    cluster = EmbeddedCluster.start({}, runtime)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def backend(way: Way, losing: EmbeddedCluster, runtime: Runtime) -> Backend:
+    """A client that does not wait for an answer much longer than its caller."""
+    bound = str(round(BOUND * 1000))
+    hasty = {"memory": {"max.block.ms": bound}, "confluent": {"request.timeout.ms": "5000"}}.get(way.backend, {})
+    return replace(way, properties={**way.properties, **hasty}).connect(losing.bootstrap_servers, runtime)
+
+
+class Mover:
+    """Moves offsets with records; what it aborts it moves again."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.topic, self.own, self.group = lab.topic(), lab.name(), ConsumerGroupMetadata(lab.name())
+        self.here = TopicPartition(self.topic, 0)
+
+    def start(self) -> TransactionalProducer:
+        """A producer that owns the id, whoever had it before."""
+        producer = self.lab.backend.producer(self.own)
+        producer.init_transactions(WAIT)
+        return producer
+
+    def begin(self, producer: TransactionalProducer, value: bytes, offset: int, patience: float) -> None:
+        """All of a transaction but its end."""
+        producer.begin_transaction()
+        producer.send(record(self.topic, value))
+        producer.flush(patience)
+        producer.send_offsets({self.here: offset}, self.group, patience)
+
+    def move(self, value: bytes, offset: int) -> None:
+        """One whole transaction by somebody new."""
+        producer = self.start()
+        self.begin(producer, value, offset, WAIT)
+        producer.commit_transaction(WAIT)
+        producer.close()
+
+    @property
+    def seen(self) -> tuple[list[bytes | None], int | None]:
+        """What a reader at read_committed sees once everything is decided; how far the group has read."""
+        return self.lab.values(self.topic), self.lab.admin.group_offsets(self.group.group_id, [self.here]).get(
+            self.here
+        )
+
+
+def test_an_abort_whose_answer_never_comes_leaves_nothing_and_its_producer_is_over(
+    lab: Lab, losing: EmbeddedCluster
+) -> None:
+    """PRD-04, PRD-08, F9: whatever the caller is told, the transaction cannot be committed any more."""
+    mover = Mover(lab)
+    producer = mover.start()
+    mover.begin(producer, b"aborted", 7, WAIT)
+    lost = losing.faults.add(Lose("EndTxn", times=EVERY, transactional_id=mover.own, silent=True))
+
+    with pytest.raises(EosfwError) as told:
+        producer.abort_transaction(BOUND)
+
+    losing.faults.remove(lost)
+    assert lost.fired
+    assert isinstance(told.value, IndefiniteOutcomeError)
+    with pytest.raises(EosfwError):
+        producer.commit_transaction(BOUND)
+    producer.close()
+    assert mover.seen == ([], None)
+    mover.move(b"moved", 8)
+    assert mover.seen == ([b"moved"], 8)
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_an_answer_that_is_lost_once_in_a_transaction_that_is_aborted_shows_nothing_of_it(
+    lab: Lab, losing: EmbeddedCluster, request_: str
+) -> None:
+    """PRD-04, F9: before the abort or by it; the same producer goes on, or gives itself up and another one does."""
+    mover = Mover(lab)
+    producer = mover.start()
+    mover.begin(producer, b"first", 1, WAIT)
+    producer.commit_transaction(WAIT)
+    lost = losing.faults.add(Lose(request_, transactional_id=mover.own))
+
+    goes_on = _aborted(mover, producer)
+
+    assert lost.fired
+    assert mover.seen == ([b"first"], 1)
+    if goes_on:
+        mover.begin(producer, b"second", 2, WAIT)
+        producer.commit_transaction(WAIT)
+    producer.close()
+    mover.move(b"third", 3)
+    assert mover.seen == ([b"first", *([b"second"] if goes_on else []), b"third"], 3)
+
+
+def _aborted(mover: Mover, producer: TransactionalProducer) -> bool:
+    """Whether a producer could abort, and may go on; if not, whoever takes its id has aborted for it."""
+    try:
+        mover.begin(producer, b"aborted", 7, PATIENCE)
+        producer.abort_transaction(PATIENCE)
+    except EosfwError:
+        mover.start().close()
+        return False
+    return True
