@@ -120,6 +120,30 @@ def test_an_ids_partition_is_found_by_javas_hash(text, hashed):
     assert 0 <= partition_for(text, 50) < 50
 
 
+@pytest.mark.parametrize(
+    ("text", "of_50", "of_5"),
+    [
+        ("", 0, 0),
+        ("eos", 17, 2),
+        ("flights", 9, 4),
+        ("connect-cluster-a-0", 10, 0),
+        ("connect-cluster-a-1", 11, 1),
+        ("polygenelubricants", 0, 0),
+        ("zombie", 40, 0),
+        ("transactional-id", 31, 1),
+        ("mover", 33, 3),
+        ("\u00e9t\u00e9", 42, 2),
+        ("\u65e5\u672c", 47, 2),
+        ("\U0001f600 id", 14, 4),
+        ("bulk-42", 1, 1),
+        ("x" * 249, 46, 1),
+    ],
+)
+def test_ids_and_groups_lie_where_kafka_puts_them(text, of_50, of_5):
+    """COR-01: what Kafka 4.1.1's own Utils.abs(hashCode) % n gave, negative hashes, the least one, too."""
+    assert (partition_for(text, 50), partition_for(text, 5)) == (of_50, of_5)
+
+
 def test_a_negative_hash_counts_by_its_absolute_value():
     """COR-01: Kafka takes abs, not the lower 31 bits."""
     name = next(name for name in ("eos", "flights", "connect-cluster-a", "zombie") if java_hash(name) > 0x7FFFFFFF)

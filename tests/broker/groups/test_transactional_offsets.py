@@ -288,6 +288,20 @@ def test_a_stranger_commits_no_offsets(producer, group, topic):
     assert p.commit_offsets(group.group, offsets(topic, p0=1)) is Code.INVALID_PRODUCER_ID_MAPPING
 
 
+def test_a_group_without_a_name_joins_a_transaction_but_commits_nothing(producer, group, topic):
+    """COR-07, row 34: AddOffsetsToTxn looks at the partition that would keep the group alone, here as in Kafka.
+
+    An error would be stricter, but no client of Kafka expects it there: TxnOffsetCommit is what refuses the name.
+    """
+    p = producer()
+    assert p.add("") is Code.NONE
+    assert p.commit_offsets("", offsets(topic, p0=1)) is Code.INVALID_GROUP_ID
+    assert p.add(group.group) is Code.NONE
+    assert p.commit_offsets(group.group, offsets(topic, p0=7)) is Code.NONE
+    assert p.end(commit=True) is Code.NONE
+    assert settled(group, topic) == 7
+
+
 def test_offsets_of_partitions_that_do_not_exist_are_refused_alone(producer, group, topic):
     p = producer()
     p.add(group.group)
