@@ -28,18 +28,17 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
-from eosfw.waiting import Event
 from eosfw_kafka_python import inside
 from eosfw_kafka_python.appending import Appender
 from eosfw_kafka_python.connection import Connection
 from eosfw_kafka_python.deliveries import Deliveries
 from eosfw_kafka_python.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, SEND_OFFSETS, ours
+from eosfw_kafka_python.meeting import HandOver, Meeting, Steps
 
 _LOG = logging.getLogger(__name__)
 _SLICE = 0.2
 """Seconds one call into the library may block, so that close() soon frees whoever waits."""
 _PROBE = 0.001
-HandOver = Callable[[Appender], None]
 _TOPIC_PATIENCE = 5.0
 """Seconds in which a topic must appear before its records fail; create_topics waits for leaders."""
 
@@ -64,11 +63,8 @@ class KafkaPythonProducer:
         self._connection = connection
         self._runtime = connection.runtime
         self._client: KafkaProducer | None = None
-        self._appender: Appender | None = None
         self._lock = self._runtime.lock()
-        self._early: list[tuple[HandOver, DeliveryCallback | None]] = []
-        self._met: Event | None = None
-        self._unmet: EosfwError | None = None
+        self._meeting = Meeting(self._runtime)
         self._deliveries = Deliveries(self._runtime.lock())
         self._progress = ProducerProgress(
             transactional=settings.transactional_id is not None, lock=self._runtime.lock()
@@ -79,7 +75,7 @@ class KafkaPythonProducer:
         with self._progress.during(Call.INIT):
             deadline = self._runtime.now() + timeout
             client = self._client or self._make(Call.INIT, deadline)
-            self._appender = self._new_appender(client)
+            self._meeting.appender = self._new_appender(client)
             self._finish(lambda: inside.initialise(client), deadline, timeout, (Call.INIT, INIT))
 
     def begin_transaction(self) -> None:
@@ -157,6 +153,13 @@ class KafkaPythonProducer:
             raise FatalError(f"{what}: closed while it waited")
         return client
 
+    def _steps(self) -> Steps:
+        return Steps(self._meet, self._hand_over, lambda on_delivery, why: self._tell(on_delivery, None, why))
+
+    def _meet(self) -> Appender:
+        deadline = self._runtime.now() + self._settings.max_block
+        return self._new_appender(self._client or self._make(Call.SEND, deadline))
+
     def _new_appender(self, client: KafkaProducer) -> Appender:
         return Appender(client, min(_TOPIC_PATIENCE, self._settings.max_block), self._settings.max_request)
 
@@ -171,16 +174,15 @@ class KafkaPythonProducer:
         """Hand records over; what fails here fails the transaction, unless nothing was accepted."""
         try:
             self._make_room(size)
-            if self._appender is None and self._kept_for_later(hand_over, on_delivery):
+            if self._meeting.appender is None and self._meeting.keep(hand_over, on_delivery, self._steps()):
                 return
-            self._hand_over(hand_over)
+            self._hand_over(hand_over, self._meeting.appender)
         except EosfwError as why:
             if not isinstance(why, (RetriableError, IllegalStateError)):
                 self._progress.fail(why)
             raise
 
-    def _hand_over(self, hand_over: HandOver, to: Appender | None = None) -> None:
-        appender = to or self._appender
+    def _hand_over(self, hand_over: HandOver, appender: Appender | None) -> None:
         if appender is None:
             raise IllegalStateError(f"{self._name} is closed")
         self._told(lambda: hand_over(appender), (Call.SEND, SEND))
@@ -198,66 +200,14 @@ class KafkaPythonProducer:
             self._settle(self._settings.max_block, Call.SEND)
             self._bytes = size
 
-    # --- the time before the cluster was met, which only a producer without transactional id knows
-
-    def _kept_for_later(self, hand_over: HandOver, on_delivery: DeliveryCallback | None) -> bool:
-        with self._lock:
-            if self._appender is not None:
-                return False
-            self._early.append((hand_over, on_delivery))
-            if self._met is None:
-                self._met = self._runtime.event()
-                self._runtime.spawn("eosfw-meeting", self._meet)
-            return True
-
-    def _meet(self) -> None:
-        """Meet the cluster, hand over what was kept; a failure surfaces from the next flush."""
-        appender: Appender | None = None
-        refused: EosfwError | None = None
-        try:
-            appender = self._new_appender(
-                self._client or self._make(Call.SEND, self._runtime.now() + self._settings.max_block)
-            )
-        except EosfwError as why:
-            refused = self._unmet = why
-        while True:
-            with self._lock:
-                kept, self._early = self._early, []
-                if not kept:
-                    self._appender = appender
-                    met, self._met = self._met, None
-                    break
-            for hand_over, on_delivery in kept:
-                self._hand_over_late(hand_over, on_delivery, appender, refused)
-        if met is not None:
-            met.set()
-
-    def _hand_over_late(
-        self,
-        hand_over: HandOver,
-        on_delivery: DeliveryCallback | None,
-        appender: Appender | None,
-        refused: EosfwError | None,
-    ) -> None:
-        try:
-            if refused is not None:
-                raise refused
-            self._hand_over(hand_over, appender)
-        except EosfwError as why:
-            self._unmet = self._unmet or why
-            if on_delivery is not None:
-                self._tell(on_delivery, None, why)
-
     def _settle(self, timeout: float, call: Call) -> None:
         """Wait until all that was sent is written."""
-        deadline, met = self._runtime.now() + timeout, self._met
-        while met is not None and not met.wait(min(_SLICE, max(_PROBE, deadline - self._runtime.now()))):
+        deadline = self._runtime.now() + timeout
+        while not self._meeting.over(min(_SLICE, max(_PROBE, deadline - self._runtime.now()))):
             self._refuse_if_closed(call)
             if self._runtime.now() >= deadline:
                 raise ClusterUnavailableError(f"{self._what(call)}: no broker answered; is the cluster running?")
-        unmet, self._unmet = self._unmet, None
-        if unmet is not None:
-            raise unmet
+        self._meeting.raise_failure()
         if self._client is not None:
             self._flush(self._client, max(0.0, deadline - self._runtime.now()), call)
 
