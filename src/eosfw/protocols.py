@@ -210,10 +210,14 @@ class Backend(Protocol):
 
 @runtime_checkable
 class LocalCluster(Protocol):
-    """A cluster this machine can serve for itself, reachable by any Kafka client at `bootstrap_servers`."""
+    """A cluster this machine can serve for itself, reachable by any Kafka client at `bootstrap_servers`.
+
+    `listens_on` is the HOST:PORT of its socket: another one where clients are told an advertised address.
+    """
 
     name: ClassVar[str]
     bootstrap_servers: str
+    listens_on: str
 
     @classmethod
     def start(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:

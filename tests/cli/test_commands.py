@@ -143,6 +143,18 @@ def test_the_broker_prints_its_real_address_and_ends_cleanly(start, number) -> N
         socket.create_connection((host, int(port)), timeout=5)
 
 
+def test_the_broker_prints_where_it_listens_and_what_it_tells_clients(start) -> None:
+    """Ruling 19: a free port that was taken is of no use to anybody who is not told."""
+    run = start("broker", "--listen", "127.0.0.1:0", "--advertised", "kafka.example:9999")
+    run.until(lambda: "listening on" in run.out())
+
+    address, told = run.out().removeprefix("listening on ").strip().split(", advertised as ")
+
+    assert told == "kafka.example:9999"
+    host, port = address.rsplit(":", 1)
+    socket.create_connection((host, int(port)), timeout=5).close()
+
+
 def test_a_port_in_use_is_named(start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -162,6 +174,8 @@ def test_a_port_in_use_is_named(start) -> None:
         (["--listen", "127.0.0.1:70000"], "between 0 and 65535"),
         (["--property", "nonsense"], "KEY=VALUE"),
         (["--property", "num.partitons=1"], "num.partitions"),
+        (["--property", "listeners=PLAINTEXT://127.0.0.1:9999"], "--listen"),
+        (["--data-dir", ""], "name a directory"),
     ],
 )
 def test_a_broker_that_cannot_be_told_so_does_not_start(start, arguments, told) -> None:

@@ -16,6 +16,21 @@ if TYPE_CHECKING:
     from eosfw.pipeline import Control
 
 
+_OPTIONS = {
+    "listeners": "--listen",
+    "advertised.listeners": "--advertised",
+    "log.dirs": "--data-dir",
+    "eosfw.faults": "--faults",
+}
+"""Properties that have an option of their own, which would silently win."""
+
+
+def _directory(text: str) -> Path:
+    if not text:
+        raise ConfigError(Problem("--data-dir", "name a directory, or leave it out"))
+    return Path(text)  # an empty one would be the current directory
+
+
 class Flush(Enum):
     """What an acknowledgement waits for."""
 
@@ -30,12 +45,16 @@ def command(
     ),
     advertised: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Where clients find the broker; needed for a host other than loopback."),
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where clients find the broker; needed for a host other than loopback. Port 0 is the one listened on.",
+        ),
     ] = None,
     data_dir: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
+            parser=_directory,
             help="Keep everything in this directory; without it, in memory, of which nothing stays. What was "
             "acknowledged survives the end of the process, however it ends.",
         ),
@@ -64,7 +83,7 @@ def command(
     from eosfw.cli.supervising import supervised
     from eosfw.waiting import ThreadRuntime
 
-    settings = dict(map(_pair, properties or []))
+    settings = dict(map(_property, properties or []))
     settings["listeners"] = f"PLAINTEXT://{listener('--listen', listen)}"
     if advertised is not None:
         settings["advertised.listeners"] = f"PLAINTEXT://{listener('--advertised', advertised)}"
@@ -87,7 +106,8 @@ def _serve(control: Control, cluster: str | None, settings: dict[str, str]) -> N
     from eosfw.registry import load_plugins
 
     with closing(load_plugins().cluster(cluster).start(settings, control.runtime)) as serving:
-        say(f"listening on {serving.bootstrap_servers}")
+        told = "" if serving.bootstrap_servers == serving.listens_on else f", advertised as {serving.bootstrap_servers}"
+        say(f"listening on {serving.listens_on}{told}")
         while not control.stopping:
             control.pause(3600.0)
 
@@ -97,8 +117,10 @@ def _need_directory(settings: dict[str, str]) -> None:
         raise ConfigError(Problem("--flush", "fsync needs files to wait for: give a directory with --data-dir"))
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _property(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ConfigError(Problem("--property", f"{text!r} is not written KEY=VALUE"))
+    if name in _OPTIONS:
+        raise ConfigError(Problem("--property", f"{name} is said by {_OPTIONS[name]}"))
     return name, value

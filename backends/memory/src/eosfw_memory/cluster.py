@@ -47,10 +47,11 @@ class EmbeddedCluster:
 
     name: ClassVar[str] = "memory"
 
-    def __init__(self, broker: Broker, server: _Server) -> None:
+    def __init__(self, broker: Broker, server: _Server, listens_on: Endpoint) -> None:
         self.broker = broker
         self._server = server
         self.bootstrap_servers = str(broker.endpoint)
+        self.listens_on = str(listens_on)
         self._process = os.getpid()
         self._open = True
         _SERVED[self.bootstrap_servers] = self
@@ -62,18 +63,18 @@ class EmbeddedCluster:
         where = settings.listener
         if where is None:
             broker = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
-            return cls(broker, Sweeper(broker, runtime))
+            return cls(broker, Sweeper(broker, runtime), broker.endpoint)
         _refuse_strangers(settings, where.host)
         listening = _listen(where)
-        host, port = listening.getsockname()[:2]
+        listens_on = Endpoint(*listening.getsockname()[:2])
         advertised = settings.advertised
-        endpoint = Endpoint(advertised.host, advertised.port or port) if advertised else Endpoint(host, port)
+        endpoint = Endpoint(advertised.host, advertised.port or listens_on.port) if advertised else listens_on
         try:
             broker = _broker(settings, endpoint, runtime)
         except BaseException:
             listening.close()
             raise
-        return cls(broker, WireServer(broker, listening, runtime))
+        return cls(broker, WireServer(broker, listening, runtime), listens_on)
 
     @property
     def faults(self) -> Faults:
