@@ -91,15 +91,15 @@ def wait_until(reader: LiveReader, team: Team, count: int) -> None:
         assert time.monotonic() < deadline, f"{reader.count} of {count} records in {WITHIN:g} s; {team.said()}"
 
 
-def confluent_copier(servers: str, folder: Path, pause: float) -> Callable[[int], Program]:
+def python_copier(client: str, servers: str, folder: Path, pause: float) -> Callable[[int], Program]:
     """How to start a member of a group of the copiers beside this file."""
+    program = Path(__file__).with_name(f"{client}_copier.py")
 
     def start(number: int) -> Program:
         names = ("--input", SOURCE, "--output", TARGET, "--group", "copiers", "--transactional-id", f"copier-{number}")
-        command = [sys.executable, str(Path(__file__).with_name("copier.py")), "--servers", servers, *names]
-        return Program(
-            [*command, "--size", str(PER_TRANSACTION), "--pause", str(pause)], folder / f"copier-{number}.log"
-        )
+        size = ("--size", str(PER_TRANSACTION), "--pause", str(pause))
+        command = [sys.executable, str(program), "--servers", servers, *names, *size]
+        return Program(command, folder / f"copier-{number}.log")
 
     return start
 
