@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -15,7 +13,7 @@ from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
 from kip98.lab import WAIT, Lab, record
-from kip98.ways import WAYS, Way
+from kip98.ways import EMBEDDED, Way
 
 BOUND: Final = 1.5
 """How long a call waits for an answer that never comes."""
@@ -25,26 +23,16 @@ EVERY: Final = 1_000_000
 REQUESTS: Final = ("AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
 
 
-@pytest.fixture(scope="module", params=[pytest.param(way, id=str(way)) for way in WAYS if way.cluster == "embedded"])
+@pytest.fixture(scope="module", params=EMBEDDED)
 def way(request: pytest.FixtureRequest) -> Way:
     """Each client in turn, on a broker that loses answers when asked to."""
     return request.param  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def losing(runtime: Runtime) -> Iterator[EmbeddedCluster]:
-    """A cluster of this test alone."""
-    cluster = EmbeddedCluster.start({}, runtime)
-    yield cluster
-    cluster.close()
-
-
-@pytest.fixture
-def backend(way: Way, losing: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client that does not wait for an answer much longer than its caller."""
-    bound = str(round(BOUND * 1000))
-    hasty = {"memory": {"max.block.ms": bound}, "confluent": {"request.timeout.ms": "5000"}}.get(way.backend, {})
-    return replace(way, properties={**way.properties, **hasty}).connect(losing.bootstrap_servers, runtime)
+    return way.hasty(BOUND).connect(own_cluster.bootstrap_servers, runtime)
 
 
 class Mover:
@@ -84,18 +72,18 @@ class Mover:
 
 
 def test_an_abort_whose_answer_never_comes_leaves_nothing_and_its_producer_is_over(
-    lab: Lab, losing: EmbeddedCluster
+    lab: Lab, own_cluster: EmbeddedCluster
 ) -> None:
     """PRD-04, PRD-08, F9: whatever the caller is told, the transaction cannot be committed any more."""
     mover = Mover(lab)
     producer = mover.start()
     mover.begin(producer, b"aborted", 7, WAIT)
-    lost = losing.faults.add(Lose("EndTxn", times=EVERY, transactional_id=mover.own, silent=True))
+    lost = own_cluster.faults.add(Lose("EndTxn", times=EVERY, transactional_id=mover.own, silent=True))
 
     with pytest.raises(EosfwError) as told:
         producer.abort_transaction(BOUND)
 
-    losing.faults.remove(lost)
+    own_cluster.faults.remove(lost)
     assert lost.fired
     assert isinstance(told.value, IndefiniteOutcomeError)
     with pytest.raises(EosfwError):
@@ -108,14 +96,14 @@ def test_an_abort_whose_answer_never_comes_leaves_nothing_and_its_producer_is_ov
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_an_answer_that_is_lost_once_in_a_transaction_that_is_aborted_shows_nothing_of_it(
-    lab: Lab, losing: EmbeddedCluster, request_: str
+    lab: Lab, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
     """PRD-04, F9: before the abort or by it; the same producer goes on, or gives itself up and another one does."""
     mover = Mover(lab)
     producer = mover.start()
     mover.begin(producer, b"first", 1, WAIT)
     producer.commit_transaction(WAIT)
-    lost = losing.faults.add(Lose(request_, transactional_id=mover.own))
+    lost = own_cluster.faults.add(Lose(request_, transactional_id=mover.own))
 
     goes_on = _aborted(mover, producer)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -42,9 +41,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 @pytest.fixture
 def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client that does not wait for an answer much longer than its caller."""
-    bound = str(round(BOUND * 1000))
-    hasty = {"memory": {"max.block.ms": bound}, "confluent": {"request.timeout.ms": "5000"}}.get(way.backend, {})
-    return replace(way, properties={**way.properties, **hasty}).connect(own_cluster.bootstrap_servers, runtime)
+    return way.hasty(BOUND).connect(own_cluster.bootstrap_servers, runtime)
 
 
 class Counter:

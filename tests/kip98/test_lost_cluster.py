@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -38,8 +37,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 @pytest.fixture
 def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client of the cluster that will be lost; who delivers while it sends does not wait longer than who flushes."""
-    hasty = {"max.block.ms": str(round(BOUND * 1000))}
-    return replace(way, properties={**way.properties, **hasty}).connect(own_cluster.bootstrap_servers, runtime)
+    return way.hasty(BOUND).connect(own_cluster.bootstrap_servers, runtime)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -23,6 +23,11 @@ class Way:
     def connect(self, address: str, runtime: Runtime) -> Backend:
         """A client of the cluster."""
         return installed().backend(self.backend).connect({"bootstrap.servers": address, **self.properties}, runtime)
+
+    def hasty(self, bound: float) -> Way:
+        """The same with a client that does not wait for an answer much longer than a caller who waits `bound` s."""
+        waits = {"confluent": {"request.timeout.ms": "5000"}}.get(self.backend, {})
+        return replace(self, properties={**self.properties, **waits, "max.block.ms": str(round(bound * 1000))})
 
     def __str__(self) -> str:
         return "-".join((self.backend, self.cluster, *self.properties.values()))
