@@ -133,6 +133,20 @@ def test_a_log_that_was_cut_back_behind_its_checkpoint_is_read_as_it_is(tmp_path
     house.crash()
 
 
+def test_runs_that_each_end_before_a_checkpoint_do_not_pile_up_what_a_start_reads(tmp_path):
+    """What a start scanned counts towards the next checkpoint."""
+    for _ in range(12):
+        house = House(tmp_path)
+        for _ in range(2):
+            house.log.append(plain(b"x"), NOW)
+        batch = house.log.size // house.log.high_watermark
+        house.crash()
+    house = House(tmp_path)
+    assert house.log.size == 24 * batch > 4 * 300
+    assert house.log.size - house.log._active.kept_size <= 300 + 3 * batch
+    house.crash()
+
+
 def test_a_log_keeps_one_index_and_the_snapshots_of_its_ends(tmp_path):
     """However many checkpoints there were: one index of each segment, one snapshot of each end, of the latest step."""
     lived(tmp_path)

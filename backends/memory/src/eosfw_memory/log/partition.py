@@ -94,7 +94,7 @@ class PartitionLog:
         self._segments = kept.segments
         self._active = kept.segments[-1]
         self._roll_at_ms: int | None = None
-        self._checkpoint_at = self._active.size + self.shelf.checkpoint_bytes
+        self._checkpoint_at = self._active.kept_size + self.shelf.checkpoint_bytes
         self.lead(kept.leader_epoch)
 
     @property

@@ -35,6 +35,11 @@ class Segment(ABC):
         return len(self.ends)
 
     @property
+    def kept_size(self) -> int:
+        """How many of its bytes a start need not look at."""
+        return 0
+
+    @property
     def max_timestamp(self) -> int:
         """The largest timestamp; -1 while there is none."""
         return self.newest[-1] if self.newest else NO_TIMESTAMP

@@ -47,6 +47,10 @@ class FileSegment(Segment):
         """Of which offset within it, or at its end, a snapshot is there."""
         self._disk = disk
 
+    @property
+    def kept_size(self) -> int:
+        return self.ends[self.indexed - 1] if self.indexed else 0
+
     def append(self, batch: bytes, records: int, newest: int) -> int:
         base_offset = self.end_offset
         place = PLACE.pack(base_offset, len(batch) - LENGTH_END, self.leader_epoch)

@@ -1,0 +1,147 @@
+"""What a restart does to epochs of leaders and coordinators is the same here and on a real Kafka (KIP-101, COR-10)."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.calls import Caller
+from eosfw.ids import TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.apis import Fields, milliseconds
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.codes import Code
+from real_kafka import RealKafka, RealKafkaUnavailableError
+
+T0 = TopicPartition("epochs", 0)
+METADATA, FETCH, LIST_OFFSETS, EPOCH_END = 3, 1, 2, 23
+EARLIEST, LATEST = -2, -1
+
+
+class Embedded:
+    """A broker on a directory."""
+
+    def __init__(self, root) -> None:
+        self.properties = {"log.dirs": str(root), "listeners": "PLAINTEXT://127.0.0.1:0"}
+        self._start()
+        self.properties["listeners"] = f"PLAINTEXT://{self.bootstrap_servers}"
+
+    def _start(self) -> None:
+        self.cluster = EmbeddedCluster.start(self.properties, ThreadRuntime())
+        self.bootstrap_servers = self.cluster.bootstrap_servers
+
+    def restart(self) -> None:
+        self.cluster.close()
+        self._start()
+
+    def stop(self) -> None:
+        self.cluster.close()
+
+
+@pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
+def node(request, tmp_path, unavailable):
+    """A cluster of this test alone, which it may restart."""
+    if request.param == "embedded":
+        made = Embedded(tmp_path / "data")
+    else:
+        try:
+            made = RealKafka.start(tmp_path / "kafka")
+        except RealKafkaUnavailableError as why:
+            unavailable("kafka", str(why))
+    yield made
+    made.stop()
+
+
+def committed(caller):
+    """One transaction of the next holder, whose marker is written; give what its holder goes on with."""
+    holder = caller.init("mover").producer
+    assert caller.produce("mover", holder, T0, 0).code is Code.NONE
+    told = caller.end("mover", holder)
+    caller.settled("mover")
+    return told.producer
+
+
+def led(caller):
+    """Metadata."""
+    wanted = Fields(name=T0.topic, topic_id=None)
+    [topic] = caller.ask(METADATA, 12, topics=[wanted], allow_auto_topic_creation=False)["topics"]
+    return topic["partitions"][0]["leader_epoch"]
+
+
+def listed(caller, timestamp, believed=-1):
+    """ListOffsets: code, offset, leader epoch."""
+    wanted = Fields(partition_index=0, current_leader_epoch=believed, timestamp=timestamp)
+    topics = [Fields(name=T0.topic, partitions=[wanted])]
+    answer = caller.ask(LIST_OFFSETS, 6, replica_id=-1, isolation_level=0, topics=topics)
+    [found] = answer["topics"][0]["partitions"]
+    return Code(int(found["error_code"])), found["offset"], found["leader_epoch"]
+
+
+def epoch_end(caller, epoch, believed=-1):
+    """OffsetForLeaderEpoch: code, leader epoch, end offset."""
+    wanted = Fields(partition=0, current_leader_epoch=believed, leader_epoch=epoch)
+    answer = caller.ask(EPOCH_END, 4, replica_id=-1, topics=[Fields(topic=T0.topic, partitions=[wanted])])
+    [found] = answer["topics"][0]["partitions"]
+    return Code(int(found["error_code"])), found["leader_epoch"], found["end_offset"]
+
+
+def fetched(caller, believed):
+    """Fetch: its code."""
+    wanted = Fields(
+        partition=0,
+        current_leader_epoch=believed,
+        fetch_offset=0,
+        last_fetched_epoch=-1,
+        log_start_offset=-1,
+        partition_max_bytes=1 << 20,
+    )
+    answer = caller.ask(
+        FETCH,
+        12,
+        replica_id=-1,
+        max_wait=milliseconds(0),
+        min_bytes=0,
+        max_bytes=1 << 20,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=[Fields(topic=T0.topic, partitions=[wanted])],
+        forgotten_topics_data=[],
+        rack_id="",
+    )
+    return Code(int(answer["responses"][0]["partitions"][0]["error_code"]))
+
+
+def test_a_restart_raises_epochs_and_tells_those_from_before(node):
+    """KIP-101, KIP-320, COR-10: by two; then each kind of request, each relation of epochs, a marker that was late."""
+    caller = Caller(node.bootstrap_servers)
+    caller.create(T0.topic, 1)
+    caller.warm_up("mover", T0)
+    assert led(caller) == 0
+    committed(caller)
+    end = listed(caller, LATEST)[1]
+    caller.close()
+
+    node.restart()
+
+    caller = Caller(node.bootstrap_servers)
+    caller.until(lambda: caller._served(T0.topic, 1))
+    caller.warm_up("mover", T0)
+    assert led(caller) == 2
+    assert listed(caller, EARLIEST) == (Code.NONE, 0, 0)
+    assert listed(caller, LATEST) == (Code.NONE, end, 2)
+    assert listed(caller, 2**62) == (Code.NONE, -1, -1)
+    ends = [epoch_end(caller, epoch) for epoch in range(-1, 4)]
+    undefined = (Code.NONE, -1, -1)
+    assert ends == [undefined, (Code.NONE, 0, end), (Code.NONE, 0, end), (Code.NONE, 2, end), undefined]
+    fenced, unknown = Code.FENCED_LEADER_EPOCH, Code.UNKNOWN_LEADER_EPOCH
+    wanted = {-1: Code.NONE, 0: fenced, 1: fenced, 2: Code.NONE, 3: unknown}
+    assert {believed: fetched(caller, believed) for believed in wanted} == wanted
+    assert {believed: listed(caller, LATEST, believed)[0] for believed in wanted} == wanted
+    assert {believed: epoch_end(caller, 0, believed)[0] for believed in wanted} == wanted
+
+    holder = committed(caller)
+    assert [each["coordinator_epoch"] for each in caller.writers(T0)] == [2]
+    assert caller.produce("mover", holder, T0, 0).code is Code.NONE
+    assert caller.mark(holder, T0, 0).code is Code.TRANSACTION_COORDINATOR_FENCED
+    assert caller.end("mover", holder).code is Code.NONE
+    caller.close()
