@@ -116,7 +116,9 @@ class BrokerMachine(RuleBasedStateMachine):
         """BRK-01, BRK-04: no coordinator is asked, so the partition alone keeps those off that were overtaken there."""
         writer = self.writers[number]
         self.values += 1
-        value, due = b"%d" % self.values, self.due.get((writer.producer, partition), 0)
+        # Whoever was overtaken tries as if it were the first batch of its epoch, which is where an epoch counts.
+        due = 0 if writer.overtaken else self.due.get((writer.producer, partition), 0)
+        value = b"%d" % self.values
         told = self.ask.produce(None, writer.producer, PARTITIONS[partition], due, 12, value)
         if told.code is not Code.NONE or (told.offset, value) not in self._read(
             partition, IsolationLevel.READ_UNCOMMITTED

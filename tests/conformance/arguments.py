@@ -12,11 +12,11 @@ from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
 
 from . import looks
-from .calls import NOBODY, Caller, Told, delete_before
+from .calls import NOBODY, Caller, Told, delete_before, offsets_of
 
 _MISSING = "no-such-topic"
 _MAX_TIMEOUT = 900.0
-_ADD, _END, _MARKERS = 24, 26, 27
+_ADD, _MARKERS, _COMMIT = 24, 27, 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,16 @@ def _of(scene: Scene, value: Any) -> Any:
     return value(scene) if callable(value) else value
 
 
+def _with_much_metadata(caller: Caller, scene: Scene) -> Told:
+    own = {"producer_id": scene.producer.producer_id, "producer_epoch": scene.producer.epoch}
+    nobody = {"generation_id": -1, "member_id": "", "group_instance_id": None}
+    topics = offsets_of(scene.where, 1, "m" * 5000)
+    answer = caller.ask(
+        _COMMIT, 5, transactional_id=scene.name, group_id=f"{scene.name}-g", topics=topics, **own, **nobody
+    )
+    return Told(Code(answer["topics"][0]["partitions"][0]["error_code"]))
+
+
 def _listed(*states: str, pattern: str | None = None, version: int = 1) -> Question:
     def ask(caller: Caller, scene: Scene) -> str:
         found = looks.listed(
@@ -207,7 +217,7 @@ QUESTIONS: Mapping[str, Question] = {
     "TxnOffsetCommit 3 for a topic that does not exist": _commit(where=_nowhere, version=3),
     "TxnOffsetCommit 5 for nothing that exists, of an unknown id": _commit(where=_nowhere, name="nobody-knows"),
     "TxnOffsetCommit 5 for nothing that exists, of the empty group": _commit(where=_nowhere, group=""),
-    "TxnOffsetCommit 5 with too much metadata": _commit(metadata="m" * 5000),
+    "TxnOffsetCommit 5 with too much metadata": _with_much_metadata,
     "TxnOffsetCommit 5 of a negative offset": _commit(offset=-2),
     "TxnOffsetCommit 3 of the empty group": _commit(group="", version=3),
     "WriteTxnMarkers to a topic that does not exist": _mark(_nowhere),

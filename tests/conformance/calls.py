@@ -137,7 +137,6 @@ class Caller:
         version: int = 5,
         *,
         offset: int = 1,
-        metadata: str = "",
         member: Member = NO_MEMBER,
     ) -> Told:
         answer = self.ask(
@@ -150,7 +149,7 @@ class Caller:
             generation_id=member.generation,
             member_id=member.member_id,
             group_instance_id=member.instance,
-            topics=offsets_of(where, offset, metadata),
+            topics=offsets_of(where, offset),
         )
         return Told(Code(answer["topics"][0]["partitions"][0]["error_code"]))
 
