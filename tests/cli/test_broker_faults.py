@@ -98,6 +98,7 @@ def test_a_broker_that_is_killed_in_a_commit_comes_back_from_its_directory_with_
         ('[[fault]]\nkind = "loose"\n', "fault 1: kind: there is no fault 'loose'; did you mean 'lose'"),
         ('[[fault]]\nkind = "lose"\nrequest = "EndTxn"\nnht = 2\n', "fault 1: nht: "),
         ('[[fault]]\nkind = "fail"\nrequest = "EndTxn"\n', "fault 1: code: fail does not say which"),
+        ('[[fault]]\nknd = "lose"\nrequest = "EndTxn"\n', "fault 1: kind: is missing; did you mean it by 'knd'?"),
         ("[[fault]]\nkind = 3\n", "fault 1: kind: there is no fault '3'"),
         ("[[fault]\n", "is no TOML"),
         ("[fault]\n", "write a table [[fault]] for each fault"),

@@ -11,7 +11,7 @@ from eosfw.config.definition import nearest
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.codes import Code
 from eosfw_memory.faults import points
-from eosfw_memory.faults.rules import KINDS, Rule
+from eosfw_memory.faults.rules import KINDS, Refuse, Rule
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "nth": (int,),
@@ -22,6 +22,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "silent": (bool,),
 }
 """What is no text."""
+_WORDS: Final[Mapping[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _LEAST: Final[Mapping[str, int]] = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0}
 
 
@@ -40,32 +41,33 @@ def made(what: Rule | str, given: Mapping[str, object]) -> Rule:
     for name, value in given.items():
         optional = name in known and known[name].default is None
         if name in known and not (value is None and (optional or name in missing)):
-            problems += [Problem(name, why) for why in _wrong(name, value)]
+            problems += [Problem(name, why) for why in _wrong(kind, name, value)]
     if problems:
         raise ConfigError(*problems)
     return kind(**given)  # type: ignore[arg-type]
 
 
-def _wrong(name: str, value: Any) -> Iterable[str]:
+def _wrong(kind: type[Rule], name: str, value: Any) -> Iterable[str]:
     expected = _TYPES.get(name, (str,))
     if type(value) not in expected:  # so that True is no number
-        yield f"{value!r} is no {' or '.join(kind.__name__ for kind in expected)}"
+        yield f"{value!r} is not {_WORDS[expected[-1]]}"
     elif isinstance(value, float) and not isfinite(value):
         yield f"{value} is no number of seconds"
     elif name in _LEAST and value < _LEAST[name]:
         yield f"{value} is less than {_LEAST[name]}"
-    elif name in _NAMES:
-        known = list(_NAMES[name]())
-        if value not in known:
-            yield _unknown(name, value, known)
+    elif kind is Refuse and name == "at":
+        if value not in (known := points.refusable()):
+            yield _unknown("write to refuse", value, known)
+    elif name in _NAMES and value not in (known := list(_NAMES[name]())):
+        yield _unknown(name, value, known)
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
     folded = {one.lower().replace("_", "-"): one for one in known}
     near = nearest(name.lower().replace("_", "-"), folded)
-    meant = f"; did you mean {folded[near]!r}?" if near else "."
-    return f"there is no {what} {name!r}{meant} There are: {', '.join(known)}"
+    told = f"did you mean {folded[near]!r}?" if near else f"there are: {', '.join(known)}"
+    return f"there is no {what} {name!r}; {told}"
 
 
 _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from eosfw.config.definition import nearest
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.faults.checking import made
 from eosfw_memory.faults.rules import Rule
@@ -20,13 +21,20 @@ def read(path: Path) -> list[Rule]:
     for number, table in enumerate(_tables(path), 1):
         fields = dict(table)
         try:
-            rules.append(made(str(fields.pop("kind", "")), fields))
+            rules.append(made(_kind(fields), fields))
         except ConfigError as wrong:
             where = f"{path}: {_TABLE} {number}"
             problems += [Problem(f"{where}: {each.where}", each.what) for each in wrong.problems]
     if problems:
         raise ConfigError(*problems)
     return rules
+
+
+def _kind(fields: dict[str, Any]) -> str:
+    if "kind" in fields:
+        return str(fields.pop("kind"))
+    near = nearest("kind", fields)
+    raise ConfigError(Problem("kind", f"is missing; did you mean it by {near!r}?" if near else "is missing"))
 
 
 def _tables(path: Path) -> list[Mapping[str, Any]]:

@@ -83,3 +83,8 @@ def after(what: str) -> str:
 def points() -> list[str]:
     """Every point there is."""
     return [side(what) for what in (*WRITES, *requests()) for side in (before, after)]
+
+
+def refusable() -> list[str]:
+    """The points at which something is about to be written."""
+    return [before(what) for what in WRITES]

@@ -83,7 +83,10 @@ class Fail(_OnRequest):
 
 @dataclass(frozen=True, slots=True)
 class Refuse(_AtPoint):
-    """What the broker is about to write is refused with an error code of Kafka's, as by a disk that is full."""
+    """What the broker is about to write is refused with an error code of Kafka's, as by a disk that is full.
+
+    Only for the points before a write, such as `before-append`.
+    """
 
     kind: ClassVar[str] = "refuse"
     code: str = "NOT_ENOUGH_REPLICAS"
