@@ -4,30 +4,68 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, List, Long, String
+from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, Key, List, Long, nearest
 from eosfw.errors import ConfigError
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.batch import TimestampType
 from eosfw_memory.log.validation import LogConfig
 
+
+@dataclass(frozen=True, slots=True)
+class Ratio(Key):
+    """A part of a whole."""
+
+    def parse(self, text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            raise ValueError("Not a number of type DOUBLE") from None
+        if not 0 <= number <= 1:
+            raise ValueError("Value must be at least 0" if number < 0 else "Value must be no more than 1")
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas(List):
+    """Replicas as PARTITION:BROKER."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        replicas = List.parse(self, text)
+        if text.strip() != "*" and not all(_REPLICA.fullmatch(each) for each in replicas):
+            raise ValueError(f"{self.name} must be the literal '*' or a list of replicas: [partitionId]:[brokerId],...")
+        return replicas
+
+
+_REPLICA = re.compile(r"\d+:\d+")
 TOPIC = ConfigDef(
     List("cleanup.policy", default="delete", doc="delete, compact, or both"),
+    Int("compression.gzip.level", default="-1", at_least=-1, at_most=9),
+    Int("compression.lz4.level", default="9", at_least=1, at_most=17),
     Choice("compression.type", default="producer", among=("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")),
+    Int("compression.zstd.level", default="3", at_least=-131072, at_most=22),
     Long("delete.retention.ms", default="86400000", at_least=0),
     Long("file.delete.delay.ms", default="60000", at_least=0),
     Long("flush.messages", default=str(2**63 - 1), at_least=1),
     Long("flush.ms", default=str(2**63 - 1), at_least=0),
+    Replicas("follower.replication.throttled.replicas", default=""),
     Int("index.interval.bytes", default="4096", at_least=0),
+    Replicas("leader.replication.throttled.replicas", default=""),
+    Long("local.retention.bytes", default="-2", at_least=-2),
+    Long("local.retention.ms", default="-2", at_least=-2),
     Long("max.compaction.lag.ms", default=str(2**63 - 1), at_least=1),
     Int("max.message.bytes", default="1048588", at_least=0),
     Long("message.timestamp.after.max.ms", default="3600000", at_least=0),
     Long("message.timestamp.before.max.ms", default=str(2**63 - 1), at_least=0),
     Choice("message.timestamp.type", default="CreateTime", among=("CreateTime", "LogAppendTime")),
-    String("min.cleanable.dirty.ratio", default="0.5"),
+    Ratio("min.cleanable.dirty.ratio", default="0.5"),
     Long("min.compaction.lag.ms", default="0", at_least=0),
     Int("min.insync.replicas", default="1", at_least=1),
     Boolean("preallocate", default="false"),
+    Boolean("remote.log.copy.disable", default="false"),
+    Boolean("remote.log.delete.on.disable", default="false"),
+    Boolean("remote.storage.enable", default="false"),
     Long("retention.bytes", default="-1"),
     Long("retention.ms", default="604800000", at_least=-1),
     Int("segment.bytes", default="1073741824", at_least=14),
@@ -38,6 +76,11 @@ TOPIC = ConfigDef(
 )
 """Kafka's topic properties; the defaults are texts, as they are shown."""
 
+_HIDDEN = ConfigDef(Int("internal.segment.bytes", default=""))
+"""Kafka has it for tests, which want segments smaller than anybody else may have."""
+
+_ALL = TOPIC + _HIDDEN
+_SMALLEST_SEGMENT = 1 << 20
 MAX_PARTITIONS = 10_000
 """More in one topic would only be a mistake on one machine."""
 
@@ -45,9 +88,14 @@ _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _POLICIES = frozenset({"delete", "compact"})
 
 
+def legal_name(name: str) -> bool:
+    """Whether a topic may be called so."""
+    return _LEGAL_NAME.fullmatch(name) is not None and name not in (".", "..")
+
+
 def check_name(name: str) -> None:
     """Raise InvalidTopic for what can be no topic's name."""
-    if not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
+    if not legal_name(name):
         raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic name {name!r} is illegal: use 1 to 249 of a-zA-Z0-9._-")
 
 
@@ -57,61 +105,85 @@ def check_shape(partitions: int, config: Mapping[str, str]) -> None:
         raise KafkaError(
             Code.INVALID_PARTITIONS, f"number of partitions must be 1 to {MAX_PARTITIONS}, not {partitions}"
         )
-    checked_config(config)
+    check_config(config)
 
 
-def checked_config(config: Mapping[str, str]) -> None:
+def check_config(config: Mapping[str, str]) -> None:
     """Raise InvalidConfig naming what is wrong with a topic's properties."""
+    for name in config:
+        if name not in _ALL.keys:
+            near = nearest(name, TOPIC.keys)
+            raise _invalid(f"Unknown topic config name: {name}" + (f"; did you mean {near}?" if near else ""))
     try:
-        TOPIC.parse(config)
+        _ALL.parse(config)
     except ConfigError as wrong:
-        raise KafkaError(Code.INVALID_CONFIG, str(wrong)) from wrong
-    _check_ratio(config)
+        raise _invalid(str(wrong)) from wrong
     if not _policies(config) <= _POLICIES:
-        raise KafkaError(
-            Code.INVALID_CONFIG,
-            f"Invalid value {config['cleanup.policy']} for configuration cleanup.policy: "
-            "String must be one of: compact, delete",
+        raise _invalid_value(config, "cleanup.policy", "String must be one of: compact, delete")
+    if config.get("compression.gzip.level") == "0":
+        raise _invalid_value(config, "compression.gzip.level", "Value must be between 1 and 9 or equal to -1")
+
+
+def check_wanted(config: Mapping[str, str]) -> None:
+    """Raise InvalidConfig, too, for what no client may ask for, though a topic made in this process may have it."""
+    check_config(config)
+    values = _ALL.parse(config)
+    if values["segment.bytes"] and int(values["segment.bytes"]) < _SMALLEST_SEGMENT:
+        raise _invalid_value(config, "segment.bytes", f"Value must be at least {_SMALLEST_SEGMENT}")
+    for name, key in TOPIC.keys.items():
+        if isinstance(key, Choice) and name in config and config[name].strip() not in key.among:
+            raise _invalid_value(config, name, f"String must be one of: {', '.join(key.among)}")
+    if int(values["min.compaction.lag.ms"]) > int(values["max.compaction.lag.ms"]):
+        raise _invalid(
+            f"conflict topic config setting min.compaction.lag.ms ({values['min.compaction.lag.ms']}) > "
+            f"max.compaction.lag.ms ({values['max.compaction.lag.ms']})"
         )
+    if values["remote.storage.enable"] is True:
+        raise _invalid(
+            "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log "
+            "storage."
+        )
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(Code.INVALID_CONFIG, message)
+
+
+def _invalid_value(config: Mapping[str, str], name: str, why: str) -> KafkaError:
+    return _invalid(f"Invalid value {config[name]} for configuration {name}: {why}")
 
 
 def _policies(config: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(policy.strip() for policy in config.get("cleanup.policy", "delete").split(","))
-
-
-def _check_ratio(config: Mapping[str, str]) -> None:
-    text = config.get("min.cleanable.dirty.ratio", "0.5")
-    try:
-        fits = 0 <= float(text) <= 1
-    except ValueError:
-        fits = False
-    if not fits:
-        raise KafkaError(
-            Code.INVALID_CONFIG, f"Invalid value {text} for configuration min.cleanable.dirty.ratio: 0 to 1 is possible"
-        )
+    """How records go; never, with an empty list."""
+    text = config.get("cleanup.policy", "delete")
+    return frozenset(policy.strip() for policy in text.split(",")) if text.strip() else frozenset()
 
 
 def in_force(config: Mapping[str, str]) -> dict[str, str]:
     """Every property of a topic: its own over the defaults."""
-    return {name: config.get(name, str(key.default)) for name, key in TOPIC.keys.items()}
+    hidden = {name: config[name] for name in _HIDDEN.keys if name in config}
+    return {name: config.get(name, str(key.default)) for name, key in TOPIC.keys.items()} | hidden
 
 
 def log_config(config: Mapping[str, str]) -> LogConfig:
     """Those properties that decide what a topic's partitions accept."""
     values = in_force(config)
-    stamped = values["message.timestamp.type"].lower() == "logappendtime"
+    stamped = values["message.timestamp.type"].strip().lower() == "logappendtime"
+    policies, segment_ms = _policies(values), int(values["segment.ms"])
+    max_lag_ms = int(values["max.compaction.lag.ms"])
     return LogConfig(
         max_message_bytes=int(values["max.message.bytes"]),
         timestamp_type=TimestampType.LOG_APPEND_TIME if stamped else TimestampType.CREATE_TIME,
         timestamp_before_max_ms=int(values["message.timestamp.before.max.ms"]),
         timestamp_after_max_ms=int(values["message.timestamp.after.max.ms"]),
-        compacted="compact" in _policies(values),
-        deleted="delete" in _policies(values),
-        segment_bytes=int(values["segment.bytes"]),
-        segment_ms=int(values["segment.ms"]),
+        compacted="compact" in policies,
+        deleted="delete" in policies,
+        segment_bytes=int(values.get("internal.segment.bytes", values["segment.bytes"])),
+        segment_ms=min(segment_ms, max_lag_ms) if "compact" in policies else segment_ms,
         retention_bytes=int(values["retention.bytes"]),
         retention_ms=int(values["retention.ms"]),
         delete_retention_ms=int(values["delete.retention.ms"]),
         min_compaction_lag_ms=int(values["min.compaction.lag.ms"]),
+        max_compaction_lag_ms=max_lag_ms,
         min_dirty_ratio=float(values["min.cleanable.dirty.ratio"]),
     )

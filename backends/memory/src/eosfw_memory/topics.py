@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.storage.stored import MemoryStorage, Storage, StoredTopic
-from eosfw_memory.topic_config import check_name, check_shape, log_config
+from eosfw_memory.topic_config import check_config, check_name, check_shape, log_config
 
 TRANSACTION_LOG = "__transaction_state"
 GROUP_LOG = "__consumer_offsets"
@@ -98,6 +98,23 @@ class Topics:
         self._storage.create(stored)
         return self._add(stored)
 
+    def alter(self, topic: Topic, config: Mapping[str, str]) -> None:
+        """Give a topic other properties, which count at once; raise InvalidConfig, or that they cannot be kept."""
+        check_config(config)
+        self._storage.change(StoredTopic(topic.name, topic.topic_id, len(topic.partitions), dict(config)))
+        self._know(replace(topic, config=dict(config)))
+        rules = log_config(config)
+        for partition in topic.partitions:
+            partition.log.obey(rules)
+
+    def grow(self, topic: Topic, partitions: int) -> None:
+        """Give a topic more partitions; raise InvalidPartitions, or that they cannot be kept."""
+        check_shape(partitions, topic.config)
+        stored = StoredTopic(topic.name, topic.topic_id, partitions, topic.config)
+        self._storage.change(stored)
+        more = self._made(stored, range(len(topic.partitions), partitions))
+        self._know(replace(topic, partitions=(*topic.partitions, *more)))
+
     def delete(self, topic: Topic) -> None:
         """Forget a topic with its data; waiting readers hear of it."""
         self._storage.delete(StoredTopic(topic.name, topic.topic_id, len(topic.partitions), topic.config))
@@ -112,10 +129,16 @@ class Topics:
         return {each.log.where: each.log for topic in self for each in topic.partitions}
 
     def _add(self, stored: StoredTopic) -> Topic:
+        partitions = self._made(stored, range(stored.partitions))
+        return self._know(Topic(stored.name, stored.topic_id, partitions, stored.config))
+
+    def _made(self, stored: StoredTopic, numbers: Iterable[int]) -> tuple[Partition, ...]:
         rules = log_config(stored.config)
-        wheres = (TopicPartition(stored.name, number) for number in range(stored.partitions))
+        wheres = (TopicPartition(stored.name, number) for number in numbers)
         logs = (PartitionLog(where, rules, self._storage.shelf(stored, where.partition)) for where in wheres)
-        topic = Topic(stored.name, stored.topic_id, tuple(map(Partition, logs)), stored.config)
+        return tuple(map(Partition, logs))
+
+    def _know(self, topic: Topic) -> Topic:
         self._by_name[topic.name] = topic
         self._by_id[topic.topic_id] = topic
         return topic

@@ -21,6 +21,7 @@ def _flat(request: Any, code: Code) -> Answer:  # noqa: ARG001
     return {
         **dict.fromkeys(("producer_id", "producer_epoch", "generation_id", "node_id", "controller_id"), _NONE),
         **dict.fromkeys(("transaction_states", "unknown_state_filters", "brokers", "groups", "api_keys"), ()),
+        **dict.fromkeys(("resources", "topics"), ()),
         **dict.fromkeys(("leader", "member_id", "host", "cluster_id"), ""),
         **dict.fromkeys(("protocol_type", "protocol_name"), None),
         "members": (),
@@ -190,6 +191,20 @@ def _log_dirs(request: Any, code: Code) -> Answer:  # noqa: ARG001
     return {"error_code": code, "results": ()}
 
 
+def _results(parts: str, answered: str, *names: str, **rest: Any) -> _Refusal:
+    """A code for each thing, with the fields that say which one it is."""
+
+    def answer(request: Any, code: Code) -> Answer:
+        things = getattr(request, parts)
+        named = ({name: getattr(each, name) for name in names} for each in things)
+        return {answered: [{**name, "error_code": code, "error_message": None, **rest} for name in named]}
+
+    return answer
+
+
+_ALTERED: Final = _results("resources", "responses", "resource_type", "resource_name")
+
+
 def _groups_described(request: Any, code: Code) -> Answer:
     rest = dict.fromkeys(("group_state", "protocol_type", "protocol_data"), "")
     return {
@@ -218,7 +233,12 @@ _REFUSALS: Final[Mapping[str, _Refusal]] = {
     "OffsetForLeaderEpoch": _leader_epoch,
     "AddPartitionsToTxn": _add_partitions,
     "TxnOffsetCommit": _codes_of("partitions", "partition_index"),
+    "CreateAcls": _results("creations", "results"),
+    "DeleteAcls": _results("filters", "filter_results", matching_acls=()),
     "DescribeConfigs": _describe_configs,
+    "AlterConfigs": _ALTERED,
+    "IncrementalAlterConfigs": _ALTERED,
+    "CreatePartitions": _results("topics", "results", "name"),
     "DeleteGroups": _groups_deleted,
     "DescribeLogDirs": _log_dirs,
     "DescribeProducers": _describe_producers,

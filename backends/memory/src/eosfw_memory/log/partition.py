@@ -177,6 +177,12 @@ class PartitionLog:
         """Go on in a leader epoch, which is never an older one (KIP-101)."""
         self._active.lead(epoch)
 
+    def obey(self, config: LogConfig) -> None:
+        """Go by other rules from now on."""
+        if self._roll_at_ms is not None:
+            self._roll_at_ms += config.segment_ms - self.config.segment_ms
+        self.config = config
+
     def _put(self, batch: bytes, records: int, newest: int, now_ms: int) -> int:
         """Append to the active segment, or to a fresh one when it has had its size or its time."""
         due = self._roll_at_ms

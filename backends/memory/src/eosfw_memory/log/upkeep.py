@@ -19,7 +19,7 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     """
     ready = list(takewhile(lambda segment: _cleanable(log, segment, now_ms), log.sealed_segments()))
     dirty = [segment for segment in ready if segment.end_offset > log.cleaned_to]
-    if not dirty or _bytes(dirty) < log.config.min_dirty_ratio * _bytes(ready):
+    if not dirty or not (_due(log, dirty[0], now_ms) or _bytes(dirty) >= log.config.min_dirty_ratio * _bytes(ready)):
         return False
     entries = log.state.aborted.ended_in(0, _EVERYTHING)
     every = (batch for segment in dirty for batch in segment.batches())
@@ -46,6 +46,12 @@ def retain(log: PartitionLog, now_ms: int) -> int:
 def _cleanable(log: PartitionLog, segment: Segment, now_ms: int) -> bool:
     lag = log.config.min_compaction_lag_ms
     return segment.end_offset <= log.last_stable_offset and (not lag or segment.max_timestamp <= now_ms - lag)
+
+
+def _due(log: PartitionLog, segment: Segment, now_ms: int) -> bool:
+    """Whether a record has waited for its compaction for as long as it may (KIP-354)."""
+    oldest = segment.newest[0] if len(segment) else now_ms
+    return oldest < now_ms - log.config.max_compaction_lag_ms
 
 
 def _rewrite(log: PartitionLog, segment: Segment, cleaner: Cleaner) -> None:

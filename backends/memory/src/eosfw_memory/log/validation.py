@@ -42,6 +42,7 @@ class LogConfig:
     retention_ms: int = 604_800_000
     delete_retention_ms: int = 86_400_000
     min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = 2**63 - 1
     min_dirty_ratio: float = 0.5
 
 

@@ -89,15 +89,23 @@ class DataDirectory:
         return list(self._topics.values())
 
     def create(self, topic: StoredTopic) -> None:
-        topic = replace(topic, born=self._incarnation.number)
+        self._list(replace(topic, born=self._incarnation.number), 0)
+
+    def change(self, topic: StoredTopic) -> None:
+        before = self._topics[topic.name]
+        self._list(replace(topic, born=before.born), before.partitions)
+
+    def _list(self, topic: StoredTopic, there: int) -> None:
+        """Make the directories of all but the first partitions, then list the topic."""
         made: list[Path] = []
         try:
-            for partition in range(topic.partitions):
+            for partition in range(there, topic.partitions):
                 directory = self._directory(topic, partition)
                 if not _is_empty(directory):  # a creation that was cut short leaves empty ones
                     directory.mkdir()
                 made.append(directory)
-            write_topics(self.disk, TopicList([*self._topics.values(), topic], self._deleting))
+            listed = {**self._topics, topic.name: topic}
+            write_topics(self.disk, TopicList(list(listed.values()), self._deleting))
         except (OSError, KafkaStorageError) as why:
             for directory in made:
                 directory.rmdir()
@@ -178,10 +186,10 @@ class DataDirectory:
         shelf.leader_epoch = self._leader_epoch(topic)
         if not shelf.directory.is_dir():
             return Found(shelf, damage=[f"{shelf.directory}: is missing: restore it from a copy"])
-        compacted = "compact" in topic.config.get("cleanup.policy", "")
+        where = TopicPartition(topic.name, partition)
+        compacted = "compact" in topic.config.get("cleanup.policy", "") or where in self._cleaned.offsets
         found = Search(shelf, self.disk, gaps=compacted, distrust=distrust).run()
         if found.kept is not None:
-            where = TopicPartition(topic.name, partition)
             first, end = found.kept.segments[0].base_offset, found.kept.segments[-1].end_offset
             found.kept.start_offset = min(max(self._starts.offsets.get(where, 0), first), end)
             found.kept.cleaned_to = self._cleaned.offsets.get(where, 0)

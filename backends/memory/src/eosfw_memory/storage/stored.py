@@ -62,6 +62,9 @@ class Storage(Protocol):
     def create(self, topic: StoredTopic) -> None:
         """Keep a topic from now on."""
 
+    def change(self, topic: StoredTopic) -> None:
+        """Keep a topic with other properties, or with more partitions, from now on."""
+
     def delete(self, topic: StoredTopic) -> None:
         """Forget a topic with its records."""
 
@@ -99,6 +102,9 @@ class MemoryStorage:
         return ()
 
     def create(self, topic: StoredTopic) -> None:
+        pass
+
+    def change(self, topic: StoredTopic) -> None:
         pass
 
     def delete(self, topic: StoredTopic) -> None:

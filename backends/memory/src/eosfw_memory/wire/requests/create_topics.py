@@ -16,7 +16,7 @@ from typing import Any
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
-from eosfw_memory.topic_config import in_force
+from eosfw_memory.topic_config import check_wanted, in_force
 from eosfw_memory.topics import Topic
 
 _DEFAULT = -1
@@ -34,6 +34,7 @@ def _topic(broker: Broker, wanted: Any, times: int, validate_only: bool) -> Answ
         partitions = _partitions(broker, wanted, times)
         config = {config.name: config.value for config in wanted.configs if config.value is not None}
         broker.topics.check(wanted.name, partitions, config)
+        check_wanted(config)
         made = None if validate_only else broker.topics.create(wanted.name, partitions, config)
     except KafkaError as refused:
         return {"name": wanted.name, "error_code": refused.code, "error_message": refused.message, "topic_id": None}

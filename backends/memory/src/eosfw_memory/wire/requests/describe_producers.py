@@ -8,6 +8,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.topic_config import legal_name
 
 _NOTHING_OPEN = -1
 
@@ -25,7 +26,8 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
 def _partition(broker: Broker, topic: str, index: int) -> Answer:
     partition = broker.topics.partition(topic, index)
     if partition is None:
-        return {"partition_index": index, "error_code": Code.UNKNOWN_TOPIC_OR_PARTITION, "active_producers": ()}
+        code = Code.UNKNOWN_TOPIC_OR_PARTITION if legal_name(topic) else Code.INVALID_TOPIC_EXCEPTION
+        return {"partition_index": index, "error_code": code, "active_producers": ()}
     return {"partition_index": index, "error_code": Code.NONE, "active_producers": _producers(partition.log)}
 
 

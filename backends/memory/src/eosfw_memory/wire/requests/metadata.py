@@ -2,7 +2,8 @@
 
 Behaviour
 - Topics null (version 0: empty) means all of them. A topic asked for by name that does not exist is created with
-  `num.partitions` partitions if the client allows it and `auto.create.topics.enable` is true, and exists at once.
+  `num.partitions` partitions if the client allows it and `auto.create.topics.enable` is true, and exists at once. What
+  can be no topic's name is InvalidTopic.
 - One broker leads everything, after each of its starts in a later leader epoch.
 
 Version notes: allow_auto_topic_creation from 4, leader epochs from 7, topic ids from 10 (asked for by id from 12).
@@ -16,6 +17,7 @@ from eosfw_memory.broker import NODE_ID, Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.topic_config import check_name
 from eosfw_memory.topics import Topic
 
 _BY_ID_VERSION = 12
@@ -47,6 +49,7 @@ def _asked(broker: Broker, wanted: Any, version: int, *, may_create: bool) -> An
         found = broker.topics.by_id(topic_id) if topic_id is not None else None
         return _described(found) if found else _refused(None, topic_id, Code.UNKNOWN_TOPIC_ID)
     try:
+        check_name(wanted.name)
         topic = broker.topic_for_client(wanted.name, may_create=may_create)
     except KafkaError as refused:
         return _refused(wanted.name, None, refused.code)

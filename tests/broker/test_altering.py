@@ -1,0 +1,269 @@
+"""Topics get other properties, or more partitions, while they are in use (KIP-339, KIP-195)."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.codes import Code
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.log.partition import PartitionLog
+
+from .groups.raw import WAIT, Raw
+
+PRODUCE, CREATE_TOPICS, DESCRIBE, ALTER, GROW, ALTER_SOME = 0, 19, 32, 33, 37, 44
+SET, REMOVE, APPEND, SUBTRACT = range(4)
+TOPIC, BROKER, LOGGER = 2, 4, 8
+GIVEN = 1
+
+
+def changes(*ops):
+    return [Fields(name=name, config_operation=how, value=value) for name, how, value in ops]
+
+
+def alter(raw, topic, *ops, kind=TOPIC, version=1, validate_only=False):
+    wanted = [Fields(resource_type=kind, resource_name=topic, configs=changes(*ops))]
+    [answer] = raw.ask(ALTER_SOME, version, resources=wanted, validate_only=validate_only)["responses"]
+    return answer["error_code"]
+
+
+def replace(raw, topic, version=2, **config):
+    configs = [Fields(name=name.replace("_", "."), value=value) for name, value in config.items()]
+    wanted = [Fields(resource_type=TOPIC, resource_name=topic, configs=configs)]
+    [answer] = raw.ask(ALTER, version, resources=wanted, validate_only=False)["responses"]
+    return answer["error_code"]
+
+
+def given(raw, topic):
+    """The properties that were set."""
+    wanted = [Fields(resource_type=TOPIC, resource_name=topic, configuration_keys=None)]
+    [answer] = raw.ask(DESCRIBE, 4, resources=wanted, include_synonyms=False, include_documentation=False)["results"]
+    return {each["name"]: each["value"] for each in answer["configs"] if each["config_source"] == GIVEN}
+
+
+def becomes(raw, topic, **config):
+    """A real Kafka tells its brokers one by one."""
+    expected = {name.replace("_", "."): value for name, value in config.items()}
+    for _ in range(500):
+        if given(raw, topic) == expected:
+            return True
+    return given(raw, topic) == expected
+
+
+def grow(raw, topic, count, assignments=None, *, validate_only=False):
+    wanted = [Fields(name=topic, count=count, assignments=assignments)]
+    [answer] = raw.ask(GROW, 3, topics=wanted, timeout=20_000, validate_only=validate_only)["results"]
+    return answer["error_code"]
+
+
+def produce(raw, topic, size, partition=0):
+    batch = encode_batch(None, [bytes(size)], 1)
+    data = [Fields(name=topic, partition_data=[Fields(index=partition, records=batch)])]
+    answer = raw.ask(PRODUCE, 9, transactional_id=None, acks=-1, timeout=20_000, topic_data=data)
+    return answer["responses"][0]["partition_responses"][0]["error_code"]
+
+
+def test_some_properties_change_and_the_others_stay(raw, new_topic):
+    """KIP-339."""
+    topic = new_topic(**{"retention.ms": "60000", "segment.ms": "5000"})
+
+    code = alter(
+        raw, topic, ("retention.ms", SET, "70000"), ("segment.ms", REMOVE, None), ("cleanup.policy", APPEND, "compact")
+    )
+
+    assert code == Code.NONE
+    assert becomes(raw, topic, retention_ms="70000", cleanup_policy="delete,compact")
+    assert alter(raw, topic, ("cleanup.policy", SUBTRACT, "delete")) == Code.NONE
+    assert becomes(raw, topic, retention_ms="70000", cleanup_policy="compact")
+
+
+def test_all_properties_are_replaced(raw, new_topic):
+    topic = new_topic(**{"retention.ms": "60000"})
+
+    assert replace(raw, topic, segment_ms="5000") == Code.NONE
+
+    assert becomes(raw, topic, segment_ms="5000")
+
+
+def test_an_unmodified_client_changes_a_topic(admin, raw, new_topic):
+    """CMP-01: confluent-kafka's admin client."""
+    topic = new_topic()
+    entry = ConfigEntry("retention.ms", "60000", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+
+    admin.incremental_alter_configs([resource])[resource].result(WAIT)
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(WAIT)
+
+    assert becomes(raw, topic, retention_ms="60000")
+    while len(admin.list_topics(topic, timeout=WAIT).topics[topic].partitions) < 3:
+        """A real Kafka tells its brokers one by one."""
+    assert produce(raw, topic, 1, partition=2) == Code.NONE
+
+
+def test_what_a_topic_accepts_follows_its_new_properties(raw, new_topic):
+    topic = new_topic()
+    assert produce(raw, topic, 1000) == Code.NONE
+
+    alter(raw, topic, ("max.message.bytes", SET, "500"))
+    assert becomes(raw, topic, max_message_bytes="500")
+
+    assert produce(raw, topic, 1000) == Code.MESSAGE_TOO_LARGE
+
+
+def test_a_trial_changes_nothing(raw, new_topic):
+    topic = new_topic()
+
+    assert alter(raw, topic, ("retention.ms", SET, "5"), validate_only=True) == Code.NONE
+    assert grow(raw, topic, 5, validate_only=True) == Code.NONE
+
+    assert given(raw, topic) == {}
+    assert grow(raw, topic, 2) == Code.NONE
+
+
+@pytest.mark.parametrize(
+    ("op", "code"),
+    [
+        (("retention.ms", SET, None), Code.INVALID_REQUEST),
+        (("retention.ms", SET, "abc"), Code.INVALID_CONFIG),
+        (("no.such", SET, "1"), Code.INVALID_CONFIG),
+        (("no.such", REMOVE, None), Code.NONE),
+        (("retention.ms", APPEND, "5"), Code.INVALID_CONFIG),
+        (("cleanup.policy", APPEND, "delete"), Code.NONE),
+        (("cleanup.policy", APPEND, "never"), Code.INVALID_CONFIG),
+        (("cleanup.policy", SUBTRACT, None), Code.INVALID_REQUEST),
+        (("segment.bytes", SET, "100"), Code.INVALID_CONFIG),
+        (("retention.ms", 7, "5"), Code.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_impossible_changes_are_refused(raw, new_topic, op, code):
+    topic = new_topic()
+
+    assert alter(raw, topic, op) == code
+    assert set(given(raw, topic)) <= {"cleanup.policy"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "op", "code"),
+    [
+        (TOPIC, "no-such-topic", ("retention.ms", SET, "5"), Code.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, "no such", ("retention.ms", SET, "5"), Code.INVALID_TOPIC_EXCEPTION),
+        (TOPIC, "", ("retention.ms", SET, "5"), Code.INVALID_REQUEST),
+        (BROKER, "9", ("log.retention.ms", SET, "5"), Code.INVALID_REQUEST),
+        (BROKER, "1", ("transaction.max.timeout.ms", SET, "5"), Code.INVALID_REQUEST),
+        (LOGGER, "1", ("no.such.logger", SET, "DEBUG"), Code.INVALID_CONFIG),
+        (7, "x", ("a", SET, "b"), Code.INVALID_REQUEST),
+    ],
+)
+def test_what_is_no_topic_is_refused(admin, raw, kind, name, op, code):
+    assert alter(raw, name, op, kind=kind) == code
+
+
+def test_whoever_names_a_thing_twice_is_refused(raw, new_topic):
+    topic = new_topic()
+    assert alter(raw, topic, ("retention.ms", SET, "5"), ("retention.ms", SET, "6")) == Code.INVALID_REQUEST
+
+    once = Fields(resource_type=TOPIC, resource_name=topic, configs=changes(("retention.ms", SET, "5")))
+    answers = raw.ask(ALTER_SOME, 1, resources=[once, once], validate_only=False)["responses"]
+    assert [each["error_code"] for each in answers] == [Code.INVALID_REQUEST] * 2
+
+    more = Fields(name=topic, count=3, assignments=None)
+    answers = raw.ask(GROW, 3, topics=[more, more], timeout=20_000, validate_only=False)["results"]
+    assert [each["error_code"] for each in answers] == [Code.INVALID_REQUEST]
+
+
+@pytest.mark.parametrize(
+    ("count", "assignments", "code"),
+    [
+        (2, None, Code.INVALID_PARTITIONS),
+        (1, None, Code.INVALID_PARTITIONS),
+        (-1, None, Code.INVALID_PARTITIONS),
+        (4, [(1,), (1,)], Code.NONE),
+        (4, [(1,)], Code.INVALID_REPLICA_ASSIGNMENT),
+        (3, [(9,)], Code.INVALID_REPLICA_ASSIGNMENT),
+    ],
+)
+def test_partitions_only_grow_in_number(raw, new_topic, count, assignments, code):
+    """KIP-195."""
+    wanted = None if assignments is None else [Fields(broker_ids=ids) for ids in assignments]
+
+    assert grow(raw, new_topic(2), count, wanted) == code
+
+
+def test_nobody_grows_what_does_not_exist(admin, raw):
+    assert grow(raw, "no-such-topic", 3) == Code.UNKNOWN_TOPIC_OR_PARTITION
+
+
+# --- on the embedded broker alone
+
+
+def started(root):
+    return EmbeddedCluster.start({"log.dirs": str(root)}, ThreadRuntime())
+
+
+def test_a_change_outlives_the_broker(tmp_path):
+    cluster = started(tmp_path)
+    topic = cluster.broker.topics.create("t", 1, {"retention.ms": "60000"})
+    raw = Raw(cluster.bootstrap_servers)
+    assert produce(raw, "t", 10) == Code.NONE
+    assert alter(raw, "t", ("max.message.bytes", SET, "500")) == Code.NONE
+    assert grow(raw, "t", 3) == Code.NONE
+    assert produce(raw, "t", 10, partition=2) == Code.NONE
+    raw.close()
+    cluster.close()
+
+    again = started(tmp_path)
+    raw = Raw(again.bootstrap_servers)
+    assert given(raw, "t") == {"retention.ms": "60000", "max.message.bytes": "500"}
+    assert again.broker.topics.by_name("t").topic_id == topic.topic_id
+    assert [log.high_watermark for log in again.broker.topics.logs().values()] == [1, 0, 1]
+    assert produce(raw, "t", 1000) == Code.MESSAGE_TOO_LARGE
+    raw.close()
+    again.close()
+
+
+def test_a_topic_that_was_compacted_once_is_read_again_whatever_its_policy_is_now(tmp_path):
+    """BRK-09: the gaps that compaction left are no damage."""
+    from eosfw_memory.log.upkeep import compact
+
+    small = {"cleanup.policy": "compact", "internal.segment.bytes": "200", "min.cleanable.dirty.ratio": "0"}
+    cluster = started(tmp_path)
+    topics = cluster.broker.topics
+    log = topics.create("t", 1, small).partitions[0].log
+    for number in range(9):
+        log.append(encode_batch([b"k"], [b"%d" % number], 1), 1)
+    assert compact(log, 1)
+    topics.alter(topics.by_name("t"), {"cleanup.policy": "delete"})
+    batches = list(log.batches())
+    cluster.close()
+
+    again = started(tmp_path)
+    assert list(again.broker.topics.partition("t", 0).log.batches()) == batches
+    again.close()
+
+
+def test_a_shorter_time_counts_for_the_segment_that_is_being_written():
+    from eosfw.ids import TopicPartition
+    from eosfw_memory.log.validation import LogConfig
+
+    log = PartitionLog(TopicPartition("t", 0), LogConfig(segment_ms=1000))
+    log.append(encode_batch(None, [b"a"], 1), 10_000)
+    log.obey(LogConfig(segment_ms=100))
+
+    log.append(encode_batch(None, [b"b"], 1), 10_099)
+    assert len(log.sealed_segments()) == 0
+    log.append(encode_batch(None, [b"c"], 1), 10_100)
+    assert len(log.sealed_segments()) == 1
+
+
+def test_the_broker_s_own_topics_keep_their_partitions():
+    """Stricter than Kafka: groups would be looked for in another place."""
+    cluster = EmbeddedCluster.start({}, ThreadRuntime())
+    raw = Raw(cluster.bootstrap_servers)
+    raw.ask(10, 4, key_type=0, coordinator_keys=["g"])
+
+    assert grow(raw, "__consumer_offsets", 60) == Code.INVALID_REQUEST
+    raw.close()
+    cluster.close()
