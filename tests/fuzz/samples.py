@@ -127,14 +127,13 @@ def faults() -> Iterator[tuple[str, bytes]]:
 
 def answers() -> Iterator[tuple[str, bytes]]:
     """The oldest and the newest version of every answer."""
-    for number, key in enumerate(sorted(ROUTES)):
-        route = ROUTES[key]
+    for key, route in ROUTES.items():
         for version in {route.min_version, route.max_version}:
             schema = load_response_schema(key, version)
             out, head = BytesIO(), schema.__header_schema__
             entity_writer(head)(out, head(correlation_id=5))
             entity_writer(schema)(out, filled(schema, elements=1))
-            yield f"{route.module}-{version}", bytes([number, version - route.min_version]) + out.getvalue()
+            yield f"{route.module}-{version}", bytes([key, version - route.min_version]) + out.getvalue()
 
 
 SAMPLES = {

@@ -69,7 +69,8 @@ def _request(data: bytes) -> tuple[int, int]:
 
 def _answer(data: bytes) -> Hashable:
     """What a client makes of an answer; the first two bytes choose its kind and its version."""
-    route = ROUTES[sorted(ROUTES)[(data[0] if data else 0) % len(ROUTES)]]
+    kind = data[0] if data else 0
+    route = ROUTES.get(kind) or ROUTES[sorted(ROUTES)[kind % len(ROUTES)]]
     version = route.min_version + (data[1] if data[1:] else 0) % (route.max_version - route.min_version + 1)
     try:
         _, answer = format_of(route.key, version).answer(data[2:])
@@ -134,7 +135,7 @@ def _transaction_record(data: bytes) -> Hashable:
     cut = data[0] if data else 0
     name = log_records.decode_key(data[1 : 1 + cut])
     known = log_records.decode_value(name or "x", data[1 + cut :])
-    return known.state, len(known.partitions), known.client_version
+    return known.state, len(known.partitions)
 
 
 def _group_record(data: bytes) -> Hashable:

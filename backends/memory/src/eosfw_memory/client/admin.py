@@ -26,7 +26,7 @@ from eosfw_memory.client.apis import (
     grouped,
     milliseconds,
 )
-from eosfw_memory.client.channel import ClosedError, Network, NoAnswerError
+from eosfw_memory.client.channel import ClosedError, HopelessError, Network, NoAnswerError
 from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, indefinite, ours
 from eosfw_memory.client.fencing import Fencing
 from eosfw_memory.client.group_offsets import GroupOffsets
@@ -212,6 +212,8 @@ class MemoryAdmin:
                     answer: Any = channel.call(LIST_OFFSETS, request, patience.deadline)
                 except ClusterUnavailableError as why:
                     failed = ClusterUnavailableError(f"{self._what('list offsets')}: {why}")
+                    if isinstance(why, HopelessError):
+                        raise failed from why
                     self._forget(ones)
                     continue
                 failed = self._take(answer, found, settled) or failed

@@ -9,7 +9,7 @@ from eosfw.errors import EosfwError, RetriableError
 from eosfw.fenced import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.client.apis import INIT_PRODUCER_ID, Fields, milliseconds
-from eosfw_memory.client.channel import Channel, ClosedError
+from eosfw_memory.client.channel import Channel, ClosedError, HopelessError
 from eosfw_memory.client.errors import FENCE, LOST_COORDINATOR, RETRIABLE, ours
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.client.routing import Routes
@@ -98,4 +98,4 @@ def _told(answer: Answer | EosfwError) -> _Told:
 
 
 def _may_change(told: _Told) -> bool:
-    return isinstance(told, RetriableError) or told in RETRIABLE
+    return (isinstance(told, RetriableError) and not isinstance(told, HopelessError)) or told in RETRIABLE

@@ -144,6 +144,8 @@ class Introspection:
                 request = Fields(topics=grouped(ones, lambda name, each: Fields(name=name, partition_indexes=each)))
                 try:
                     answer: Any = channel.call(DESCRIBE_PRODUCERS, request, patience.deadline)
+                except HopelessError:
+                    raise
                 except ClusterUnavailableError as why:
                     failed = why
                     self._forget_leaders(ones)

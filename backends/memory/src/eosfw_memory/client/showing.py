@@ -54,7 +54,8 @@ def show(where: TopicPartition, fetched: Mapping[str, Any], position: int, end: 
             break
         hidden.reach(header.last_offset)
         if header.control:
-            if outcome_of(decode_records(batch, header).keys[0] or b"") is Outcome.ABORT:
+            keys = decode_records(batch, header).keys  # none in a batch that compaction has emptied
+            if keys and outcome_of(keys[0] or b"") is Outcome.ABORT:
                 hidden.end(header.producer_id)
         elif not hidden.hides(header):
             inside = _inside(decode_records(batch, header), position, end)

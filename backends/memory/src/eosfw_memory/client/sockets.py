@@ -12,6 +12,7 @@ from eosfw.errors import ClusterUnavailableError
 from eosfw.waiting import Runtime
 from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NonsenseError, NotSentError, StrangerError
+from eosfw_memory.client.completeness import unanswered
 from eosfw_memory.client.messages import AnswerError, format_of
 from eosfw_memory.deferred import Answer
 
@@ -105,6 +106,9 @@ class SocketChannel:
         if correlation != self._correlation:
             self._drop()
             raise NonsenseError(f"{api.name}: {self._address} answered request {correlation}, not {self._correlation}")
+        missing = unanswered(api, request, answer)
+        if missing is not None:
+            raise NonsenseError(f"{api.name}: {self._address} answered without a word of {missing}")
         return answer
 
     def _write(self, frame: bytes, deadline: float) -> None:

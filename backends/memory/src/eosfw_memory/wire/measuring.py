@@ -67,7 +67,7 @@ class _Budget:
 
 
 def check(frame: bytes, schema: type) -> None:
-    """Raise TooMuchError, or IndexError or struct.error where it ends too soon, for a request that lies."""
+    """Raise TooMuchError for a request that lies, or ends too soon."""
     _walk(frame, _header(schema), schema, MAX_ELEMENTS)
 
 
@@ -78,8 +78,11 @@ def check_answer(frame: bytes, schema: Any) -> None:
 
 def _walk(frame: bytes, header: Measure, schema: type, most: int) -> None:
     budget = _Budget(most)
-    at = header(frame, 0, budget)
-    at = measure_of(schema)(frame, at, budget)
+    try:
+        at = header(frame, 0, budget)
+        at = measure_of(schema)(frame, at, budget)
+    except (IndexError, struct.error) as why:
+        raise TooMuchError(f"it ends too soon, after {len(frame)} bytes") from why
     if at > len(frame):
         raise TooMuchError(f"{at} bytes are declared where there are {len(frame)}")
 

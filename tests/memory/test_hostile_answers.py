@@ -1,0 +1,318 @@
+"""A broker that agrees on versions, then answers what no broker answers: an error of ours, in time, little memory."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from io import BytesIO
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from kio.index import load_response_schema
+from kio.serial import entity_writer
+
+from broker.test_every_version import filled
+from broker.test_hostile_batches import patched
+from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
+from eosfw.records import OffsetRange
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client import apis
+from eosfw_memory.client.apis import API_VERSIONS, Api
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.messages import AnswerError, format_of
+from eosfw_memory.client.showing import show
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.log.batch import HEADER, LENGTH_END
+from eosfw_memory.log.markers import marker
+from eosfw_memory.settings import Endpoint
+from eosfw_memory.wire.measuring import MAX_ANSWERED
+from pytest_eos.contracts.deadlines import BOUND, CALLS, ONE
+from pytest_eos.contracts.laboratory import WAIT, record
+
+RUNTIME = ThreadRuntime()
+_LENGTH = struct.Struct(">i")
+_KIND = struct.Struct(">hh")
+MEGABYTE = 1 << 20
+PATIENT = 10.0
+"""Seconds, where a busy machine must not be what ends a call."""
+
+Twist = Callable[[bytes, int, int], bytes]
+"""From an honest frame without its length, the kind and the version of its request, to the bytes that are sent."""
+
+
+def framed(body: bytes, announced: int | None = None) -> bytes:
+    return _LENGTH.pack(len(body) if announced is None else announced) + body
+
+
+def with_nothing_in_it(frame: bytes, key: int, version: int) -> bytes:
+    """Every list empty, every number 0: well formed."""
+    schema = load_response_schema(key, version)
+    out, head = BytesIO(), schema.__header_schema__
+    entity_writer(head)(out, head(correlation_id=_LENGTH.unpack_from(frame)[0]))
+    entity_writer(schema)(out, filled(schema, elements=0))
+    return framed(out.getvalue())
+
+
+TWISTS: dict[str, Twist] = {
+    "counts of two thousand million": lambda frame, *_: framed(frame[:4] + b"\x00" + b"\xff\xff\xff\xff\x07" * 8),
+    "counts of 2^31 - 1": lambda frame, *_: framed(frame[:4] + b"\x7f\xff\xff\xff" * 8),
+    "cut off": lambda frame, *_: framed(frame[:-3]),
+    "cut off behind its number": lambda frame, *_: framed(frame[:4]),
+    "half of what is announced": lambda frame, *_: framed(frame[: len(frame) // 2], len(frame)),
+    "200 MB announced": lambda frame, *_: framed(frame, 200 * MEGABYTE),
+    "2 GB announced": lambda frame, *_: framed(frame, 2**31 - 1),
+    "less than nothing announced": lambda frame, *_: framed(frame, -1),
+    "the number of another request": lambda frame, *_: framed(struct.pack(">i", 77) + frame[4:]),
+    "only bits that are set": lambda frame, *_: framed(frame[:4] + b"\xff" * len(frame)),
+    "silence": lambda *_: b"",
+}
+
+
+class Twister:
+    """Hands requests to a broker, its answers back; all but those about versions are twisted first."""
+
+    def __init__(self, broker: str, twist: Twist) -> None:
+        host, port = broker.split(":")
+        self._broker, self._twist = (host, int(port)), twist
+        self._open: list[socket.socket] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._accept)
+        self._thread.start()
+
+    def _accept(self) -> None:
+        serving = []
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                break
+            broker = socket.create_connection(self._broker)
+            self._open += client, broker
+            serving.append(threading.Thread(target=self._serve, args=(client, broker)))
+            serving[-1].start()
+        for each in serving:
+            each.join()
+
+    def _serve(self, client: socket.socket, broker: socket.socket) -> None:
+        try:
+            while request := received(client):
+                key, version = _KIND.unpack_from(request)
+                broker.sendall(framed(request))
+                if not (answer := received(broker)):
+                    break
+                client.sendall(framed(answer) if key == API_VERSIONS.key else self._twist(answer, key, version))
+        except OSError:
+            pass  # the client had enough
+
+    def close(self) -> None:
+        for each in (self._listening, *self._open):
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+            finally:
+                each.close()
+        self._thread.join()
+
+
+def received(peer: socket.socket) -> bytes:
+    """A frame without its length; empty at the end."""
+    length = peer.recv(_LENGTH.size, socket.MSG_WAITALL)
+    return peer.recv(_LENGTH.unpack(length)[0], socket.MSG_WAITALL) if len(length) == _LENGTH.size else b""
+
+
+@pytest.fixture
+def reached() -> Iterator[Callable[[Twist], tuple[str, MemoryBackend]]]:
+    """Give a client of a broker with somebody in between who twists answers, with the address of that somebody."""
+    closing = ExitStack()
+
+    def reach(twist: Twist, timeout: float = BOUND) -> tuple[str, MemoryBackend]:
+        cluster = EmbeddedCluster.start({"listeners": "127.0.0.1:0"}, RUNTIME)
+        closing.callback(cluster.close)
+        cluster.broker.topics.create("topic", 1, {})
+        twister = Twister(cluster.bootstrap_servers, twist)
+        closing.callback(twister.close)
+        host, port = twister.address.split(":")
+        cluster.broker.endpoint = Endpoint(host, int(port))  # so that nobody is sent past it
+        properties = {"bootstrap.servers": twister.address, "default.api.timeout.ms": f"{timeout * 1000:.0f}"}
+        properties["request.timeout.ms"] = f"{timeout * 400:.0f}"
+        backend = MemoryBackend.connect(properties, RUNTIME)
+        closing.callback(backend.close)
+        return twister.address, backend
+
+    with closing:
+        yield reach
+
+
+@contextmanager
+def within(most: int) -> Iterator[None]:
+    """No more bytes than these are set aside at any time."""
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < most
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("twist", TWISTS.values(), ids=TWISTS)
+def test_an_answer_of_no_broker_is_an_error_of_ours_in_time_and_in_little_memory(reached, twist, call):
+    """Hostile answers: the call ends by its deadline, names who answered, sets nothing aside for what is announced."""
+    address, backend = reached(twist)
+
+    with within(32 * MEGABYTE):
+        why = failure(CALLS[call], backend)
+
+    assert isinstance(why, ClusterUnavailableError | IndefiniteOutcomeError)
+    assert address in str(why)
+
+
+def failure(call: Callable[[MemoryBackend], object], backend: MemoryBackend) -> EosfwError | None:
+    """What a call ends with; that it ends is part of it."""
+    ended: list[EosfwError] = []
+
+    def tried() -> None:
+        try:
+            call(backend)
+        except EosfwError as why:
+            ended.append(why)
+
+    assert RUNTIME.spawn("calling", tried).join(WAIT), "it never ends"
+    return ended[0] if ended else None
+
+
+def initialised(backend: MemoryBackend) -> Any:
+    producer = backend.producer(uuid4().hex)
+    producer.init_transactions(PATIENT)
+    producer.begin_transaction()
+    return producer
+
+
+def written(backend: MemoryBackend) -> None:
+    producer = initialised(backend)
+    producer.send(record("topic", b"v"))
+    producer.commit_transaction(PATIENT)
+
+
+def consumed(backend: MemoryBackend) -> None:
+    producer = initialised(backend)
+    producer.send_offsets({ONE: 1}, ConsumerGroupMetadata("g"), PATIENT)
+    producer.commit_transaction(PATIENT)
+
+
+def broken_off(backend: MemoryBackend) -> None:
+    """Abort what hangs; something does."""
+    producer = initialised(backend)
+    producer.send(record("topic", b"v"))
+    producer.flush(PATIENT)
+    (open_now,) = [each for each in backend.admin().describe_producers([ONE])[ONE] if each.open_since is not None]
+    backend.admin().abort_transaction(ONE, open_now.open_since)
+
+
+def read(backend: MemoryBackend) -> None:
+    list(backend.reader(IsolationLevel.READ_COMMITTED).read({ONE: OffsetRange(0, 1)}, 2.0))
+
+
+def fenced(backend: MemoryBackend) -> None:
+    backend.admin().fence_producers(["x", "y"]).all().result(PATIENT)
+
+
+Call = Callable[[MemoryBackend], object]
+SILENT: dict[str, tuple[Api, Call]] = {
+    "FindCoordinator": (apis.FIND_COORDINATOR, initialised),
+    "FindCoordinator, of many": (apis.FIND_COORDINATOR, fenced),
+    "Metadata": (apis.METADATA, written),
+    "CreateTopics": (apis.CREATE_TOPICS, lambda backend: backend.admin().create_topics([NewTopic("new")])),
+    "ListOffsets": (apis.LIST_OFFSETS, lambda backend: backend.admin().log_start_offsets([ONE])),
+    "Fetch": (apis.FETCH, read),
+    "Produce": (apis.PRODUCE, written),
+    "AddPartitionsToTxn": (apis.ADD_PARTITIONS, written),
+    "TxnOffsetCommit": (apis.TXN_OFFSET_COMMIT, consumed),
+    "OffsetFetch": (apis.OFFSET_FETCH, lambda backend: backend.admin().group_offsets("g", [ONE])),
+    "DescribeConfigs": (apis.DESCRIBE_CONFIGS, lambda backend: backend.admin().topic_config("topic")),
+    "DescribeConfigs, of a broker": (apis.DESCRIBE_CONFIGS, lambda backend: backend.admin().max_transaction_timeout()),
+    "DescribeProducers": (apis.DESCRIBE_PRODUCERS, lambda backend: backend.admin().open_transactions([ONE])),
+    "WriteTxnMarkers": (apis.WRITE_TXN_MARKERS, broken_off),
+}
+
+
+@pytest.mark.parametrize(("api", "call"), SILENT.values(), ids=SILENT)
+def test_an_answer_without_a_word_of_what_was_asked_is_no_success(reached, api, call):
+    """Silence would pass for success: a partition never added, offsets never committed; or for a question to repeat."""
+    kinds = []
+
+    def silent(frame: bytes, key: int, version: int) -> bytes:
+        kinds.append(key)
+        return with_nothing_in_it(frame, key, version) if key == api.key else framed(frame)
+
+    address, backend = reached(silent, PATIENT)
+
+    why = failure(call, backend)
+
+    assert api.key in kinds
+    assert why is not None
+    assert address in str(why)
+
+
+def test_transactions_of_which_their_coordinator_says_nothing_are_told_as_such(reached):
+    address, backend = reached(
+        lambda frame, key, version: (
+            with_nothing_in_it(frame, key, version) if key == apis.DESCRIBE_TRANSACTIONS.key else framed(frame)
+        ),
+        PATIENT,
+    )
+
+    told = backend.admin().describe_transactions(["x"])["x"]
+
+    assert isinstance(told, ClusterUnavailableError)
+    assert address in str(told)
+
+
+def test_a_control_batch_that_compaction_has_emptied_is_stepped_over():
+    """CON-05, Kafka's testEmptyControlBatch: it ends no transaction, and it is no damage."""
+    whole = marker(ProducerIdAndEpoch(7, 0), Outcome.ABORT, 0, 1)
+    empty = patched(whole[: HEADER.size], records=0, length=HEADER.size - LENGTH_END)
+    fetched = {"aborted_transactions": (), "records": empty}
+
+    shown = show(TopicPartition("t", 0), fetched, 0, 9, headers=False)
+
+    assert (list(shown.batches), shown.position) == ([], 1)
+
+
+def metadata_of(topics: int) -> bytes:
+    """An answer to Metadata 12 that names so many topics, each in as few bytes as it takes."""
+    count = bytearray()
+    left = topics + 1
+    while left > 0x7F:
+        count.append(left & 0x7F | 0x80)
+        left >>= 7
+    one = struct.pack(">hb16sb", 0, 0, bytes(16), 0) + b"\x01" + struct.pack(">ib", 0, 0)
+    return (
+        struct.pack(">ibi", 1, 0, 0)
+        + b"\x01\x00"
+        + struct.pack(">i", 0)
+        + bytes(count)
+        + bytes([left])
+        + one * topics
+        + b"\0"
+    )
+
+
+def test_an_answer_with_more_elements_than_any_cluster_has_is_refused_before_it_is_read():
+    """What is 27 bytes on the wire is a thousand in memory."""
+    read = format_of(3, 12).answer
+    assert len(read(metadata_of(300))[1]["topics"]) == 300
+    frame = metadata_of(MAX_ANSWERED + 1)
+    with within(MEGABYTE), pytest.raises(AnswerError, match=f"more than {MAX_ANSWERED} elements"):
+        read(frame)
