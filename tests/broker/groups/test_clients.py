@@ -3,140 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import time
 import uuid
-import warnings
-from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from broker.groups.consumers import WAIT, Confluent, shared, until
 from broker.groups.raw import HEARTBEAT, JOIN, LEAVE, SYNC, Raw
 from eosfw_memory.codes import Code
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in an old way
-    from kafka import KafkaConsumer
-
 pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
-WAIT = 40.0
-TIMES = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 100}
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Go on as soon as it holds."""
-    deadline = time.monotonic() + WAIT
-    for _ in itertools.takewhile(lambda _: time.monotonic() < deadline, itertools.count()):
-        if condition():
-            return
-    pytest.fail("it never came about")
-
-
-class Confluent:
-    """confluent-kafka's consumer, as the tests below use any."""
-
-    def __init__(self, servers: str, group: str, topic: str, instance: str | None = None) -> None:
-        more = {} if instance is None else {"group.instance.id": instance}
-        self.client = Consumer(
-            {
-                "bootstrap.servers": servers,
-                "group.id": group,
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-                "isolation.level": "read_committed",
-                "log_level": 0,
-                **TIMES,
-                **more,
-            }
-        )
-        self.client.subscribe([topic])
-        self.seen: list[bytes] = []
-
-    def poll(self) -> None:
-        message = self.client.poll(0.05)
-        if message is not None and not message.error():
-            self.seen.append(message.value())
-
-    def partitions(self) -> set[int]:
-        return {each.partition for each in self.client.assignment()}
-
-    def commit(self) -> None:
-        self.client.commit(asynchronous=False)
-
-    def close(self) -> None:
-        self.client.close()
-
-
-class KafkaPython:
-    """kafka-python's."""
-
-    def __init__(self, servers: str, group: str, topic: str, instance: str | None = None) -> None:
-        more = {} if instance is None else {"group_instance_id": instance}
-        self.client = KafkaConsumer(
-            topic,
-            bootstrap_servers=servers,
-            group_id=group,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            isolation_level="read_committed",
-            session_timeout_ms=TIMES["session.timeout.ms"],
-            heartbeat_interval_ms=TIMES["heartbeat.interval.ms"],
-            **more,
-        )
-        # kafka-python joins before it knows the topic, then joins again; a poll that ends within that second join
-        # forgets it (3.0.12): no partitions, no heartbeats. Who knows the topic before the first poll joins once.
-        assert self.client.partitions_for_topic(topic) == {0, 1, 2, 3}
-        self.seen: list[bytes] = []
-
-    def poll(self) -> None:
-        for records in self.client.poll(timeout_ms=50).values():
-            self.seen += [record.value for record in records]
-
-    def partitions(self) -> set[int]:
-        return {each.partition for each in self.client.assignment()}
-
-    def commit(self) -> None:
-        self.client.commit()
-
-    def close(self) -> None:
-        self.client.close()
-
-
-@pytest.fixture(params=[Confluent, KafkaPython])
-def consumer(request, cluster, admin):
-    """Make consumers of one group; the ones still open are closed behind the test."""
-    made, group = [], f"g-{uuid.uuid4().hex[:8]}"
-
-    def make(topic, instance=None):
-        made.append(request.param(cluster.bootstrap_servers, group, topic, instance))
-        return made[-1]
-
-    make.group = group
-    yield make
-    for each in made:
-        each.close()
-
-
-@pytest.fixture
-def filled(cluster, new_topic):
-    """A topic of four partitions with ten records in each."""
-    topic = new_topic(4)
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
-    for number, partition in itertools.product(range(10), range(4)):
-        producer.produce(topic, b"%d-%d" % (partition, number), partition=partition)
-    assert producer.flush(WAIT) == 0
-    return topic
 
 
 EVERYTHING = sorted(b"%d-%d" % each for each in itertools.product(range(4), range(10)))
-
-
-def shared(*ones) -> bool:
-    """Whether these consumers have all partitions between them, after everybody had a turn."""
-    for one in ones:
-        one.poll()
-    every = [one.partitions() for one in ones]
-    return all(every) and sum(map(len, every)) == 4
 
 
 def test_consumers_share_the_work_and_take_over_from_who_leaves(consumer, filled):

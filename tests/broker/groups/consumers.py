@@ -1,0 +1,144 @@
+"""Use consumers of either client library alike, as members of a group."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in an old way
+    from kafka import ConsumerRebalanceListener, KafkaConsumer
+    from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+
+WAIT = 40.0
+TIMES = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 100}
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Go on as soon as it holds."""
+    deadline = time.monotonic() + WAIT
+    for _ in itertools.takewhile(lambda _: time.monotonic() < deadline, itertools.count()):
+        if condition():
+            return
+    pytest.fail("it never came about")
+
+
+class Confluent:
+    """confluent-kafka's consumer; settings by Kafka's names with underscores for the dots."""
+
+    NAME = "confluent"
+
+    def __init__(self, servers: str, group: str, topic: str, instance: str | None = None, **settings: object) -> None:
+        named = {**settings, **({} if instance is None else {"group.instance.id": instance})}
+        self.client = Consumer(
+            {
+                "bootstrap.servers": servers,
+                "group.id": group,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "log_level": 0,
+                **TIMES,
+                **{name.replace("_", "."): value for name, value in named.items()},
+            }
+        )
+        self.seen: list[bytes] = []
+        self.revoked: set[int] = set()
+        """Every partition it ever had to give back."""
+        self.client.subscribe([topic], on_revoke=lambda _, lost: self.revoked.update(one.partition for one in lost))
+
+    def poll(self) -> None:
+        message = self.client.poll(0.05)
+        if message is not None and not message.error():
+            self.seen.append(message.value())
+
+    def partitions(self) -> set[int]:
+        return {each.partition for each in self.client.assignment()}
+
+    def commit(self) -> None:
+        self.client.commit(asynchronous=False)
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class KafkaPython:
+    """kafka-python's; settings by its own names, which are Kafka's with underscores for the dots."""
+
+    NAME = "kafka-python"
+
+    def __init__(self, servers: str, group: str, topic: str, instance: str | None = None, **settings: object) -> None:
+        if settings.get("partition_assignment_strategy") == "cooperative-sticky":
+            settings["partition_assignment_strategy"] = [CooperativeStickyAssignor]
+        if instance is not None:
+            settings["group_instance_id"] = instance
+        self.client = KafkaConsumer(
+            bootstrap_servers=servers,
+            group_id=group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            session_timeout_ms=TIMES["session.timeout.ms"],
+            heartbeat_interval_ms=TIMES["heartbeat.interval.ms"],
+            **settings,
+        )
+        self.seen: list[bytes] = []
+        self.revoked: set[int] = set()
+        self.client.subscribe([topic], listener=_Listener(self.revoked))
+        # kafka-python joins before it knows the topic, then joins again; a poll that ends within that second join
+        # forgets it (3.0.12): no partitions, no heartbeats. Who knows the topic before the first poll joins once.
+        assert self.client.partitions_for_topic(topic)
+
+    def poll(self) -> None:
+        for records in self.client.poll(timeout_ms=50).values():
+            self.seen += [record.value for record in records]
+
+    def partitions(self) -> set[int]:
+        return {each.partition for each in self.client.assignment()}
+
+    def commit(self) -> None:
+        self.client.commit()
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class _Listener(ConsumerRebalanceListener):
+    """Tells which partitions are given back."""
+
+    def __init__(self, revoked: set[int]) -> None:
+        self._revoked = revoked
+
+    def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
+        self._revoked.update(one.partition for one in revoked)
+
+    def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+        """Of no interest."""
+
+
+def shared(*ones: Confluent | KafkaPython, partitions: int = 4) -> bool:
+    """Whether these consumers have all partitions between them, after everybody had a turn."""
+    for one in ones:
+        one.poll()
+    every = [one.partitions() for one in ones]
+    return all(every) and sum(map(len, every)) == partitions
+
+
+def main() -> None:
+    """Be a member that reads until it is killed: which client, servers, group, topic."""
+    client, *where = sys.argv[1:]
+    kinds = {kind.NAME: kind for kind in (Confluent, KafkaPython)}
+    member = kinds[client](*where)
+    while True:
+        member.poll()
+
+
+if __name__ == "__main__":
+    main()
