@@ -219,7 +219,21 @@ def _bytes_of(batch: ProducerBatch) -> int:
     if batch.keys is not None:
         size += sum(map(len, filter(None, batch.keys)))
     if batch.headers is not None:
-        size += sum(map(_header_bytes, batch.headers))
+        size += _bytes_of_headers(batch.headers)
+    return size
+
+
+def _bytes_of_headers(column: Sequence[Headers]) -> int:
+    """Those of many records, which mostly differ in the value of their last header alone."""
+    size, front, name, alike = 0, None, None, 0
+    for headers in column:
+        if not headers:
+            continue
+        last_name, value = headers[-1]
+        if front is None or last_name != name or headers[:-1] != front:
+            front, name = headers[:-1], last_name
+            alike = _header_bytes((*front, (name, None)))
+        size += alike if value is None else alike + len(value)
     return size
 
 

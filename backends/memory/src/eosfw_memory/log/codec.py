@@ -70,8 +70,8 @@ def encode_batch(
 ) -> bytes:
     """Encode at least one record as an uncompressed batch at offset 0. One timestamp serves all records."""
     starts, bounds = _starts(timestamps, len(values))
-    if keys is None and headers is None and None not in values:
-        records = _encoded_values(starts, values)
+    if keys is None and None not in values:
+        records = _encoded_values(starts, values, None if headers is None else list(encoded_headers(headers)))
     else:
         records = _encoded_records(starts, keys, values, headers)
     return assemble(records, len(values), bounds, producer, base_sequence=base_sequence, transactional=transactional)
@@ -111,14 +111,18 @@ def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[byt
     return starts, (first, first + largest)
 
 
-def _encoded_values(starts: Sequence[bytes], values: Sequence[bytes | None]) -> bytes:
-    """The same as below for values alone, in loops that the interpreter does not have to run."""
+def _encoded_values(
+    starts: Sequence[bytes], values: Sequence[bytes | None], tails: Sequence[bytes] | None
+) -> bytes:
+    """The same as below for values without keys, in loops that the interpreter does not have to run."""
     lengths = list(map(len, values))  # type: ignore[arg-type]
     between = {length: NULL + VARINT[length] for length in set(lengths)}
-    behind = {length: length + len(text) + len(NO_HEADERS) for length, text in between.items()}
-    sizes = map(add, map(len, starts), map(behind.__getitem__, lengths))
+    behind = {length: length + len(text) for length, text in between.items()}
+    ends = repeat(NO_HEADERS, len(values)) if tails is None else tails
+    tail_sizes = repeat(len(NO_HEADERS)) if tails is None else map(len, tails)
+    sizes = map(add, map(add, map(len, starts), map(behind.__getitem__, lengths)), tail_sizes)
     heads, middles = map(VARINT.__getitem__, sizes), map(between.__getitem__, lengths)
-    columns = zip(heads, starts, middles, values, repeat(NO_HEADERS, len(values)), strict=True)
+    columns = zip(heads, starts, middles, values, ends, strict=True)
     return b"".join(chain.from_iterable(columns))  # type: ignore[arg-type]
 
 
