@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from conditions import show
 
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
@@ -78,7 +79,7 @@ def main() -> None:
     }
     result["left_behind"] = {"threads": threading.active_count() - before[0], "files": open_files() - before[1]}
     result["goals"] = GOALS
-    print(json.dumps(result, indent=2))
+    show(result)
 
 
 if __name__ == "__main__":

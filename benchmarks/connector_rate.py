@@ -23,6 +23,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from conditions import show
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from connect_peer import Connect, connect
@@ -39,6 +40,7 @@ PATIENCE = 120.0
 RAW = """
 import sys, time
 from confluent_kafka import Producer
+from conditions import show
 servers, topic, file, interval, offsets = sys.argv[1:]
 lines = open(file, "rb").read().split(b"\\n")[:-1]
 settings = {"bootstrap.servers": servers, "transactional.id": "raw-" + topic}
@@ -240,7 +242,7 @@ def main() -> None:
             for mode, rates in best.items():
                 for who in asked.only.split(","):
                     rates[who] = max(rates.get(who, 0.0), measure(source, who, mode, runners[who]))
-    print(json.dumps({"best": best, "ratios": {mode: ratios(rates) for mode, rates in best.items()}}))
+    show({"best": best, "ratios": {mode: ratios(rates) for mode, rates in best.items()}})
 
 
 def ratios(rates: dict[str, float]) -> dict[str, float]:

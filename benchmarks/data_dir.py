@@ -9,7 +9,6 @@ once after a stop. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -19,6 +18,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from conditions import show
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.coordinators.states import Outcome
@@ -162,7 +163,7 @@ def main() -> int:
         result = {"commits": commits(arguments.rounds, root), "recovery": recovery(root, arguments.bytes)}
     finally:
         shutil.rmtree(root)
-    print(json.dumps(result, indent=2))
+    show(result)
     starts = [each for row in result["recovery"].values() for each in row.values() if isinstance(each, dict)]
     slowest = max(each["processor_seconds"] for each in starts)
     one, many = result["commits"]["1 a commit"], result["commits"]["100 a commit"]

@@ -1,22 +1,27 @@
 """Measure the embedded broker beside a real Kafka, through the same client: `--bootstrap-servers` names the Kafka.
 
-Both clusters take turns, round by round, so that other load on the machine meets both; the ratios are those of the
-medians. Without `--bootstrap-servers` the embedded broker is measured alone. Prints one JSON object.
+Both clusters take turns, round by round, so that other load on the machine meets both; every number is a rate, work
+over the time it took, the ratio the median of the rounds' ratios. One-record transactions are also measured at
+librdkafka's mock cluster in a process of its own: the client waits for whole milliseconds, so no broker can give much
+more than that. What the broker's own process spends is written beside, which other load hardly touches. Without
+`--bootstrap-servers` the embedded broker is measured alone. Prints one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import socket
 import statistics
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 
+from conditions import show
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -24,18 +29,53 @@ from eosfw.waiting import ThreadRuntime
 
 VALUE = b"x" * 100
 TIMEOUT = 60.0
+TRANSACTIONS = 500
+ONE_RECORD = "one_record_transactions_per_second"
+GOALS = {
+    "records_per_second_1000_per_transaction": 1.3,
+    "records_per_second_10000_per_transaction": 1.3,
+    ONE_RECORD: 1.5,
+    "consumed_per_second": 1.0,
+}
+BROKER = ("-m", "eosfw_memory", "--listen", "127.0.0.1:0")
+MOCK = (
+    "-c",
+    """
+import sys
+from confluent_kafka import Producer
+mock = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "replaced:1", "log_level": 0})
+[broker] = mock.list_topics(timeout=10).brokers.values()
+print(f"listening on {broker.host}:{broker.port}", flush=True)
+sys.stdin.read()
+""",
+)
+EVERYTHING = {"queued.min.messages": 10_000_000, "queued.max.messages.kbytes": 2_000_000}
+"""A reader whose queue is full pauses a second (`fetch.queue.backoff.ms`): the faster the broker, the more it would."""
+
+
+@contextmanager
+def served_by(*command: str) -> Iterator[tuple[str, int]]:
+    """A cluster as a process of its own; gives its address, its process."""
+    process = subprocess.Popen([sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().split()[-1], process.pid
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 @contextmanager
 def embedded_process() -> Iterator[str]:
     """An embedded broker as a process of its own; gives its address."""
-    command = [sys.executable, "-m", "eosfw_memory", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().split()[-1]
-        finally:
-            process.terminate()
+    with served_by(*BROKER) as (address, _):
+        yield address
+
+
+def spent_by(process: int) -> float:
+    """Seconds a process has had of a processor, over all its threads; Linux alone tells."""
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return sum(int(Path(each, "schedstat").read_text().split()[0]) for each in tasks) / 1e9
 
 
 def up_times(times: int) -> list[float]:
@@ -85,19 +125,18 @@ def records_per_second(servers: str, records: int, per_transaction: int) -> floa
     return records / (time.perf_counter() - began)
 
 
-def transaction_ms(servers: str, times: int) -> float:
-    """The median duration of a transaction of one record."""
-    topic, made = new_topic(servers), producer(servers)
-    found = []
+def transactions_per_second(servers: str, topic: str | None = None) -> float:
+    """How fast transactions of one record follow each other, in a topic of their own or one that makes itself."""
+    topic, made, times = topic or new_topic(servers), producer(servers), TRANSACTIONS
+    began = time.perf_counter()
     for _ in range(times):
-        began = time.perf_counter()
         made.begin_transaction()
         made.produce(topic, VALUE, partition=0)
         made.commit_transaction(TIMEOUT)
-        found.append((time.perf_counter() - began) * 1000)
-    return statistics.median(found)
+    return times / (time.perf_counter() - began)
 
 
+@cache
 def filled(servers: str, records: int) -> str:
     """A topic with so many committed records, and a tenth as many aborted among them."""
     topic, made = new_topic(servers), producer(servers)
@@ -117,7 +156,7 @@ def consumed_per_second(servers: str, records: int) -> float:
     """How fast a reader at read_committed gets committed records to the end of the partition."""
     topic = filled(servers, records)
     settings = {"bootstrap.servers": servers, "group.id": topic, "isolation.level": "read_committed"}
-    reader = Consumer(settings | {"enable.partition.eof": True, "enable.auto.commit": False, "fetch.min.bytes": 1})
+    reader = Consumer(settings | EVERYTHING | {"enable.partition.eof": True, "enable.auto.commit": False})
     reader.assign([TopicPartition(topic, 0, 0)])
     began, seen, ended = time.perf_counter(), 0, False
     while not ended:
@@ -135,44 +174,63 @@ def measures(records: int) -> dict[str, Callable[[str], float]]:
     return {
         "records_per_second_1000_per_transaction": lambda at: records_per_second(at, records, 1_000),
         "records_per_second_10000_per_transaction": lambda at: records_per_second(at, records, 10_000),
-        "one_record_transaction_ms": lambda at: transaction_ms(at, 300),
+        ONE_RECORD: transactions_per_second,
         "consumed_per_second": lambda at: consumed_per_second(at, records),
     }
 
 
-def compare(clusters: dict[str, str], rounds: int, records: int) -> dict[str, dict[str, float]]:
-    """Medians over the rounds, with the ratio of embedded to Kafka; a first round warms up."""
-    found: dict[str, dict[str, list[float]]] = {}
+def compare(clusters: Mapping[str, str], rounds: int, records: int, only: str) -> dict[str, dict[str, float]]:
+    """The rounds' results by measurement and cluster; a first round warms up."""
+    chosen = {name: each for name, each in measures(records).items() if only in name}
+    found: dict[str, dict[str, list[float]]] = {name: {} for name in chosen}
     for number in range(rounds + 1):
-        for name, measure in measures(records if number else records // 10).items():
+        for name, measure in chosen.items():
             for cluster, servers in clusters.items():
-                value = measure(servers)
+                if cluster != "mock":
+                    value = measure(servers)
+                elif name == ONE_RECORD:
+                    value = transactions_per_second(servers, "mock")  # which makes topics when they are asked for only
+                else:
+                    continue
                 if number:
-                    found.setdefault(name, {}).setdefault(cluster, []).append(value)
-    return {name: _summary(by_cluster) for name, by_cluster in found.items()}
+                    found[name].setdefault(cluster, []).append(value)
+    return {name: _summary(name, by_cluster) for name, by_cluster in found.items()}
 
 
-def _summary(by_cluster: dict[str, list[float]]) -> dict[str, float]:
-    medians = {cluster: round(statistics.median(values), 3) for cluster, values in by_cluster.items()}
-    if "kafka" in medians:
-        medians["ratio"] = round(medians["embedded"] / medians["kafka"], 3)
-    return medians
+def _summary(name: str, by_cluster: Mapping[str, list[float]]) -> dict[str, float]:
+    summary = {cluster: round(statistics.median(values)) for cluster, values in by_cluster.items()}
+    for other in by_cluster.keys() - {"embedded"}:
+        pairs = zip(by_cluster["embedded"], by_cluster[other], strict=True)
+        summary[f"embedded/{other}"] = round(statistics.median(ours / theirs for ours, theirs in pairs), 3)
+    if {"mock", "kafka"} <= by_cluster.keys():
+        pairs = zip(by_cluster["mock"], by_cluster["kafka"], strict=True)
+        summary["most_there_can_be"] = round(statistics.median(floor / theirs for floor, theirs in pairs), 3)
+    return summary | {"goal": GOALS[name]}
+
+
+def broker_us(servers: str, process: int) -> float:
+    """Microseconds of a processor that the embedded broker needs for a transaction of one record."""
+    before = spent_by(process)
+    transactions_per_second(servers)
+    return (spent_by(process) - before) * 1e6 / TRANSACTIONS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", help="a running real Kafka to compare with")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--records", type=int, default=1_000_000, help="records of 100 bytes per measurement")
+    parser.add_argument("--only", default="", help="a part of the names of measurements, such as one_record")
     arguments = parser.parse_args()
     up = up_times(20)
-    with embedded_process() as servers:
-        clusters = {"embedded": servers}
+    with served_by(*BROKER) as (servers, process), served_by(*MOCK) as (mock, _):
+        clusters = {"embedded": servers, "mock": mock}
         if arguments.bootstrap_servers:
             clusters["kafka"] = arguments.bootstrap_servers
         result: dict[str, object] = {"up_ms": round(statistics.median(up), 3)}
-        result |= compare(clusters, arguments.rounds, arguments.records)
-    print(json.dumps(result, indent=2))
+        result |= compare(clusters, arguments.rounds, arguments.records, arguments.only)
+        result["broker_us_per_one_record_transaction"] = round(broker_us(servers, process))
+    show(result)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ about somebody else. They take turns; prints one JSON object of medians in micro
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from typing import Any
+
+from conditions import show
 
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
@@ -58,7 +59,7 @@ def main() -> None:
         found["armed"].append(transaction_us(producer))
         cluster.faults.remove(fault)
     medians = {name: round(statistics.median(each), 1) for name, each in found.items()}
-    print(json.dumps({**medians, "idle/without": round(medians["idle"] / medians["without"], 3)}))
+    show({**medians, "idle/without": round(medians["idle"] / medians["without"], 3)})
     backend.close()
     cluster.close()
 

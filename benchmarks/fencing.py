@@ -7,11 +7,12 @@ process. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 import uuid
 from dataclasses import dataclass
+
+from conditions import show
 
 from eosfw.fenced import FenceProducersOptions
 from eosfw.protocols import NewTopic
@@ -86,7 +87,7 @@ def main() -> None:
         fence(asked.bootstrap_servers, 5)
         took = [fence(asked.bootstrap_servers, 50).wall for _ in range(asked.rounds)]
         result |= {"kafka_fifty_s": round(statistics.median(took), 3), "kafka_fifty_s_best": round(min(took), 3)}
-    print(json.dumps(result | {"goals": GOALS}, indent=2))
+    show(result | {"goals": GOALS})
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ Small and large settings take turns, round by round. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from conditions import show
 
 from eosfw.protocols import NewTopic, TransactionalProducer
 from eosfw.records import ProducerRecord
@@ -117,7 +118,7 @@ def main() -> None:
         result[name] = {
             "few_us": round(small, 1), "many_us": round(large, 1), "ratio": round(ratio, 2), "met": ratio <= GOAL,
         }  # fmt: skip
-    print(json.dumps(result, indent=2))
+    show(result)
 
 
 if __name__ == "__main__":

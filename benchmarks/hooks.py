@@ -8,13 +8,14 @@ run, which noise can hardly touch. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 from typing import ClassVar
+
+from conditions import show
 
 from eosfw.observe import Announcer
 from eosfw.pipeline.local import LocalRun
@@ -111,7 +112,7 @@ def main() -> None:
         "share_of_announcing": round(statistics.median(told) / within, 5),
         "goal": GOAL,
     }
-    print(json.dumps(result, indent=2))
+    show(result)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ the part of making the headers, without sending them. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 import uuid
 from collections.abc import Callable
+
+from conditions import show
 
 from eosfw.identity import IdentityHeaders, identity_headers
 from eosfw.protocols import NewTopic, TransactionalProducer
@@ -86,7 +87,7 @@ def main() -> None:
         cluster.close()
     medians = {name: round(statistics.median(values), 3) for name, values in found.items()}
     ratios = {f"{name}/plain": round(medians[name] / medians["plain"], 2) for name in ("batched", "one_by_one")}
-    print(json.dumps({"microseconds_per_record": medians, "ratios": ratios}, indent=2))
+    show({"microseconds_per_record": medians, "ratios": ratios})
 
 
 if __name__ == "__main__":

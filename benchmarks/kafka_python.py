@@ -8,12 +8,12 @@ arguments that the backend gives it. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 import uuid
 from collections.abc import Callable
 
+from conditions import show
 from embedded_broker import embedded_process
 from kafka import KafkaConsumer, KafkaProducer
 
@@ -184,7 +184,7 @@ def main() -> None:
         report: dict[str, object] = {"goals": GOALS, "embedded": measure(address, given.rounds, given.transactions)}
     if given.bootstrap_servers:
         report["kafka"] = measure(given.bootstrap_servers, given.rounds, given.transactions)
-    print(json.dumps(report, indent=2))
+    show(report)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ round by round; the ratios are those of the rounds. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from conditions import show
 from memory_client import RUNTIME, Way, one_record_us, records_per_second, ways
 
 from eosfw_confluent.backend import ConfluentBackend
@@ -94,7 +94,7 @@ def main() -> None:
     with ExitStack() as stack:
         program = asked.peer or built(Path(stack.enter_context(tempfile.TemporaryDirectory())))
         result = compare(program, asked.rounds)
-    print(json.dumps(result, indent=2))
+    show(result)
 
 
 if __name__ == "__main__":

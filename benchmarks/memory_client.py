@@ -7,13 +7,14 @@ memory client calls it directly and, as `socket`, over its port, confluent over 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import threading
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from conditions import show
 
 from eosfw.fenced import FenceProducersOptions
 from eosfw.ids import TopicPartition
@@ -224,7 +225,7 @@ def main() -> None:
     arguments = parser.parse_args()
     result: dict[str, object] = {**compare(arguments.rounds, arguments.scale)}
     result["direct_per_processor_second"] = direct_cpu(arguments.rounds)
-    print(json.dumps(result, indent=2))
+    show(result)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ least of many rounds is what the work itself takes. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from conditions import show
 
 GOALS = {"plugin_ms": 15, "import_ms": 60}
 HEAVY = ("confluent_kafka", "kafka", "kio", "pyarrow", "pyspark", "typer")
@@ -65,7 +66,7 @@ def main() -> None:
             "heavy_modules_imported": loaded,
             "goals": GOALS,
         }
-    print(json.dumps(result, indent=2))
+    show(result)
 
 
 if __name__ == "__main__":

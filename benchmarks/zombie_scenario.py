@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import statistics
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from conditions import show
 
 from eosfw.config import Config, ConfigDef, Int, String
 from eosfw.connectors import ExactlyOnceSupport, SourceConnector, SourceTask, SourceTaskContext
@@ -243,7 +243,7 @@ def main() -> None:
         "workers, interleavings": interleavings(partial(play, overtaken), given.interleavings),
         "pytest": pytest_test(),
     }
-    print(json.dumps(found, indent=2))
+    show(found)
 
 
 if __name__ == "__main__":
