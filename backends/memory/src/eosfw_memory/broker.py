@@ -157,6 +157,7 @@ class Broker:
         """Rebuild every state from its log, then go on with the transactions that were decided (COR-14)."""
         if self.topics.by_name(TRANSACTION_LOG) is not None:
             self.coordinator.load()
+            self.coordinator.set_back(self.now_ms())
         if self.topics.by_name(GROUP_LOG) is not None:
             self.groups.load(self.now_ms())
             # A stop may have come between the end of a topic and that of its offsets.
@@ -224,9 +225,12 @@ class Broker:
         self._upon_restart.append(drop)
 
     def jump(self, seconds: float) -> None:
-        """Let time go by at once; the next `sweep` sees what ran out."""
+        """Let time go by at once, or with less than 0 go back; the next `sweep` sees what ran out."""
         with self._lock:
             self._began += seconds
+            now_ms = self.now_ms()
+            for each in (self.duties, self.coordinator, self.groups, *self.topics.logs().values()):
+                each.set_back(now_ms)
 
     def act(self, run: Callable[[], None]) -> None:
         """Do what no client asks for just now."""

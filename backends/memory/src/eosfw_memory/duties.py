@@ -58,6 +58,11 @@ class Duties:
                 except Exception:  # noqa: BLE001 the next round must come
                     _LOG.exception("%s failed; the next attempt comes in %d ms", duty.name, duty.interval_ms)
 
+    def set_back(self, now_ms: int) -> None:
+        """Let no duty wait for longer than its interval, though the clock may have gone back."""
+        for duty in self._all:
+            duty.due_ms = min(duty.due_ms, now_ms + duty.next_ms())
+
     def wait_ms(self, now_ms: int) -> int:
         """How long until something is due."""
         return max(0, min((duty.due_ms - now_ms for duty in self._all), default=_IDLE_MS))

@@ -79,6 +79,12 @@ class TransactionCoordinator:
         self._known = _folded(self._log.replay())
         self._unfinished = deque(name for name, known in self._known.items() if known.state in COMPLETED)
 
+    def set_back(self, now_ms: int) -> None:
+        """Let no transaction have begun in times to come, though the clock may have gone back: it would not end."""
+        for name, known in self._known.items():
+            if known.started_ms > now_ms:
+                self._known[name] = known._replace(started_ms=now_ms)
+
     # --- requests
 
     def initialise(

@@ -11,7 +11,7 @@ from eosfw.config.definition import nearest
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.codes import Code
 from eosfw_memory.faults import points
-from eosfw_memory.faults.rules import KINDS, Refuse, Rule
+from eosfw_memory.faults.rules import KINDS, Jump, Refuse, Rule
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "nth": (int,),
@@ -53,7 +53,7 @@ def _wrong(kind: type[Rule], name: str, value: Any) -> Iterable[str]:
         yield f"{value!r} is not {_WORDS[expected[-1]]}"
     elif isinstance(value, float) and not isfinite(value):
         yield f"{value} is no number of seconds"
-    elif name in _LEAST and value < _LEAST[name]:
+    elif name in _LEAST and value < _LEAST[name] and kind is not Jump:  # a clock may go back
         yield f"{value} is less than {_LEAST[name]}"
     elif kind is Refuse and name == "at":
         if value not in (known := points.refusable()):

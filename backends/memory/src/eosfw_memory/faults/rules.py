@@ -113,7 +113,10 @@ class Kill(_AtPoint):
 
 @dataclass(frozen=True, slots=True)
 class Jump(_AtPoint):
-    """The broker's clock jumps ahead by `seconds`: whatever runs out by then runs out at once."""
+    """The broker's clock jumps ahead by `seconds`: whatever runs out by then runs out at once.
+
+    With less than 0 it goes back: new records get older times, yet every timeout ends within its length from then on.
+    """
 
     kind: ClassVar[str] = "jump"
     seconds: float

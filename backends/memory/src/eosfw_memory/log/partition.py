@@ -183,6 +183,11 @@ class PartitionLog:
             self._roll_at_ms += config.segment_ms - self.config.segment_ms
         self.config = config
 
+    def set_back(self, now_ms: int) -> None:
+        """Let the active segment end in time, though the clock may have gone back."""
+        if self._roll_at_ms is not None:
+            self._roll_at_ms = min(self._roll_at_ms, now_ms + self.config.segment_ms)
+
     def _put(self, batch: bytes, records: int, newest: int, now_ms: int) -> int:
         """Append to the active segment, or to a fresh one when it has had its size or its time."""
         due = self._roll_at_ms

@@ -125,6 +125,16 @@ class Group:
             raise KafkaError(Code.ILLEGAL_GENERATION)
         return member
 
+    def set_back(self, now_ms: int) -> None:
+        """Have no deadline later than a timeout from now."""
+        for member in self.members.values():
+            member.deadline_ms = min(member.deadline_ms, now_ms + member.session_timeout_ms)
+        longest = now_ms + self.rebalance_timeout_ms
+        if self.join_deadline_ms is not None:
+            self.join_deadline_ms = min(self.join_deadline_ms, longest)
+        if self.sync_deadline_ms is not None:
+            self.sync_deadline_ms = min(self.sync_deadline_ms, longest)
+
     # --- protocols
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:

@@ -1,0 +1,172 @@
+"""The clock may go back, over a restart or at once: no timeout is drawn out by it, no log refuses a record."""
+
+from __future__ import annotations
+
+import datetime as dt
+from types import SimpleNamespace as Request
+
+import pytest
+
+from eosfw.ids import TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code
+from eosfw_memory.coordinators.states import TransactionState
+from eosfw_memory.deferred import Deferred
+from eosfw_memory.faults import Jump
+from eosfw_memory.log.codec import decode_records, encode_batch
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.wire.requests import join_group, list_groups, produce
+
+T0 = TopicPartition("t", 0)
+HOUR, YEARS = 3600.0, 10 * 365 * 86400.0
+TIMEOUT_MS = 60_000
+SESSION_MS = 10_000
+
+
+class Shifted(ThreadRuntime):
+    """Another time of day; time passes as ever."""
+
+    def __init__(self, shift: float = 0.0) -> None:
+        self.shift = shift
+
+    def wall(self) -> float:
+        return super().wall() + self.shift
+
+
+def started(root=None, shift=0.0, **config):
+    storage = None if root is None else DataDirectory.open(root, waits=False, node_id=1)
+    broker = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), Shifted(shift), storage)
+    if broker.topics.by_name("t") is None:
+        broker.topics.create("t", 1, config)
+    return broker
+
+
+def begin(broker, name="x"):
+    """A transaction with a record; gives its producer."""
+    producer = broker.coordinator.initialise(name, TIMEOUT_MS, None, broker.now_ms())
+    broker.coordinator.add_partitions(name, producer, [T0], broker.now_ms())
+    batch = encode_batch(None, [b"v"], broker.now_ms(), producer=producer, base_sequence=0, transactional=True)
+    request = Request(
+        transactional_id=name,
+        acks=-1,
+        topic_data=[Request(name="t", partition_data=[Request(index=0, records=batch)])],
+    )
+    answer = broker.serve(produce.handle, request, Context(9))
+    assert answer["responses"][0]["partition_responses"][0]["error_code"] is Code.NONE
+    return producer
+
+
+def state(broker, name="x"):
+    return broker.coordinator.describe(name).state
+
+
+def log(broker):
+    return broker.topics.partition(*T0).log
+
+
+@pytest.mark.parametrize("back", [HOUR, YEARS], ids=["an hour", "ten years"])
+def test_a_transaction_that_was_open_at_a_stop_times_out_though_the_clock_went_back(tmp_path, back):
+    """F35, COR-15: it would hold its readers back for as long as the clock lags behind."""
+    broker = started(tmp_path)
+    begin(broker)
+    broker.close()
+
+    again = started(tmp_path, -back)
+    again.sweep()
+    assert state(again) is TransactionState.ONGOING
+    again.jump(TIMEOUT_MS / 1000 + 1)
+    again.sweep()
+
+    assert state(again) is TransactionState.COMPLETE_ABORT
+    assert log(again).last_stable_offset == log(again).high_watermark
+    again.close()
+
+
+@pytest.mark.parametrize("back", [HOUR, YEARS], ids=["an hour", "ten years"])
+def test_a_transaction_times_out_though_the_clock_goes_back_meanwhile(back):
+    """F35, COR-15."""
+    broker = started()
+    begin(broker)
+
+    broker.jump(-back)
+    broker.sweep()
+    assert state(broker) is TransactionState.ONGOING
+    broker.jump(TIMEOUT_MS / 1000 + 1)
+    broker.sweep()
+
+    assert state(broker) is TransactionState.COMPLETE_ABORT
+
+
+def test_records_are_taken_and_found_though_the_clock_goes_back():
+    """F35: as Kafka, whose logs tolerate a shift of time."""
+    broker = started(**{"message.timestamp.type": "LogAppendTime"})
+    before = broker.now_ms()
+    log(broker).append(encode_batch(None, [b"a"], 1), broker.now_ms())
+
+    broker.jump(-YEARS)
+    begin(broker)
+
+    assert log(broker).high_watermark == 2
+    last = list(log(broker).batches())[-1]
+    assert decode_records(last).timestamps[0] < before - (YEARS - HOUR) * 1000
+    assert log(broker).offset_for_timestamp(before).offset == 0
+
+
+def test_a_segment_ends_in_time_though_the_clock_goes_back():
+    """F35."""
+    broker = started(**{"segment.ms": "60000"})
+    log(broker).append(encode_batch(None, [b"a"], 1), broker.now_ms())
+
+    broker.jump(-YEARS)
+    broker.jump(61)
+    log(broker).append(encode_batch(None, [b"b"], 1), broker.now_ms())
+
+    assert len(log(broker).sealed_segments()) == 1
+
+
+def joined(broker, member_id=""):
+    request = Request(
+        group_id="g",
+        session_timeout=dt.timedelta(milliseconds=SESSION_MS),
+        rebalance_timeout=dt.timedelta(milliseconds=SESSION_MS),
+        member_id=member_id,
+        group_instance_id=None,
+        protocol_type="consumer",
+        protocols=[Request(name="range", metadata=b"")],
+        reason=None,
+    )
+    answer = broker.serve(join_group.handle, request, Context(3))
+    return broker.attempt(answer, expired=False) if isinstance(answer, Deferred) else answer
+
+
+def members(broker):
+    [group] = broker.groups.groups()
+    return set(group.members)
+
+
+def test_a_member_that_is_not_heard_is_gone_in_time_though_the_clock_goes_back():
+    """F35, GRP-05."""
+    broker = started()
+    member_id = joined(broker)["member_id"]
+    assert members(broker) == {member_id}
+
+    broker.jump(-YEARS)
+    broker.sweep()
+    assert members(broker) == {member_id}
+    broker.jump(SESSION_MS / 1000 + 1)
+    broker.sweep()
+
+    assert members(broker) == set()
+
+
+def test_a_fault_may_set_the_clock_back():
+    """F35."""
+    broker = started()
+    before = broker.now_ms()
+    broker.faults.add(Jump("before-ListGroups", seconds=-HOUR))
+
+    broker.serve(list_groups.handle, Request(states_filter=(), types_filter=()), Context(5))
+
+    assert broker.now_ms() < before - (HOUR - 60) * 1000
