@@ -16,9 +16,12 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in an old way
     from kafka import ConsumerRebalanceListener, KafkaConsumer
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 WAIT = 40.0
 TIMES = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 100}
+ASSIGNORS = {"range": RangePartitionAssignor, "cooperative-sticky": CooperativeStickyAssignor}
+"""kafka-python's, by the names that all clients give them."""
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -75,8 +78,8 @@ class KafkaPython:
     NAME = "kafka-python"
 
     def __init__(self, servers: str, group: str, topic: str, instance: str | None = None, **settings: object) -> None:
-        if settings.get("partition_assignment_strategy") == "cooperative-sticky":
-            settings["partition_assignment_strategy"] = [CooperativeStickyAssignor]
+        if "partition_assignment_strategy" in settings:
+            settings["partition_assignment_strategy"] = [ASSIGNORS[str(settings["partition_assignment_strategy"])]]
         if instance is not None:
             settings["group_instance_id"] = instance
         self.client = KafkaConsumer(
