@@ -35,6 +35,7 @@ class Connection(asyncio.Protocol):
         self._waiting_bytes = 0
         self._poll: LongPoll | None = None
         self._writable = True
+        self._reading = True
         self._host = ""
         self._transport: asyncio.Transport
 
@@ -98,8 +99,10 @@ class Connection(asyncio.Protocol):
             self._process(frame)
         if len(self._frames) > _MAX_WAITING or self._waiting_bytes > _MAX_WAITING_BYTES:
             self._transport.pause_reading()
-        elif not self._transport.is_closing():
+            self._reading = False
+        elif not self._reading and not self._transport.is_closing():
             self._transport.resume_reading()
+            self._reading = True
 
     def _process(self, frame: bytes) -> None:
         try:
@@ -119,12 +122,12 @@ class Connection(asyncio.Protocol):
         if isinstance(answer, Deferred):
             self._poll = LongPoll(self, incoming, answer, self._broker)
         elif answer is not None:
-            self._active_at = self._loop.time()
             send(self._transport, incoming.codec.encode(incoming.correlation_id, answer))
 
     def poll_answered(self, incoming: Incoming, answer: Answer) -> None:
         """A put-off answer is here: send it, go on with the requests behind it."""
         self._poll = None
+        self._active_at = self._loop.time()
         self._respond(incoming, answer)
         self._advance()
 

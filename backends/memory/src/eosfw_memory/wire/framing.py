@@ -22,11 +22,13 @@ class Framer:
     def feed(self, data: bytes) -> list[bytes]:
         """Take bytes in; give the frames that are complete now, without their lengths."""
         buffer = self._buffer
+        if not buffer and len(data) >= LENGTH_BYTES and len(data) == LENGTH_BYTES + self._length_at(data, 0):
+            return [data[LENGTH_BYTES:]]  # nearly always: one frame, whole
         buffer += data
         frames: list[bytes] = []
         position = 0
         while len(buffer) - position >= LENGTH_BYTES:
-            end = position + LENGTH_BYTES + self._length_at(position)
+            end = position + LENGTH_BYTES + self._length_at(buffer, position)
             if len(buffer) < end:
                 break
             with memoryview(buffer) as view:
@@ -35,8 +37,8 @@ class Framer:
         del buffer[:position]
         return frames
 
-    def _length_at(self, position: int) -> int:
-        length: int = _LENGTH.unpack_from(self._buffer, position)[0]
+    def _length_at(self, data: bytes | bytearray, position: int) -> int:
+        length: int = _LENGTH.unpack_from(data, position)[0]
         if not 0 < length <= self._max_bytes:
             raise FrameError(f"a frame of {length} bytes; allowed are 1 to {self._max_bytes}")
         return length

@@ -19,8 +19,8 @@ _GATHERS: Final = hasattr(os, "writev")
 def send(transport: asyncio.Transport, pieces: Sequence[Buffer]) -> None:
     """Write the pieces one behind the other; what the socket does not take at once goes through the transport."""
     size = sum(map(len, pieces))
-    waiting = transport.is_closing() or transport.get_write_buffer_size()
-    if size < _LARGE or len(pieces) > _MOST or not _GATHERS or waiting:
+    small = size < _LARGE or len(pieces) > _MOST or not _GATHERS
+    if small or transport.is_closing() or transport.get_write_buffer_size():
         transport.write(b"".join(pieces))  # one that closes drops it
         return
     try:
