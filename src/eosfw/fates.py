@@ -106,12 +106,21 @@ COORDINATOR: Codes = {
     Code.UNKNOWN_PRODUCER_ID: InvalidPidMappingError,
     Code.TRANSACTION_ABORTABLE: AbortableError,
 }
+UNFORESEEN: Codes = {Code.UNKNOWN_SERVER_ERROR: FatalError}
+"""Whether it had an effect is not known, even where a library thinks that the transaction can be aborted."""
 MISSING: Codes = {Code.UNKNOWN_TOPIC_OR_PARTITION: UnknownTopicOrPartitionError}
 
 RECORDS: Codes = {
     Code.MESSAGE_TOO_LARGE: RecordTooLargeError,
     Code.RECORD_LIST_TOO_LARGE: RecordTooLargeError,
     Code.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
+    # Nothing of it was written, from whatever call a caller hears of it.
+    Code.INVALID_RECORD: AbortableError,
+    Code.INVALID_TIMESTAMP: AbortableError,
+    Code.CORRUPT_MESSAGE: AbortableError,
+    Code.UNSUPPORTED_COMPRESSION_TYPE: AbortableError,
+    Code.POLICY_VIOLATION: AbortableError,
+    Code.INVALID_TOPIC_EXCEPTION: AbortableError,
 }
 
 INIT = Fates(
@@ -130,7 +139,7 @@ FENCE = Fates(
 )
 """InitProducerId on behalf of nobody: what is lost may be asked again, since fencing twice does no harm (ADM-02)."""
 ADD = Fates(
-    {**COORDINATOR, Code.OPERATION_NOT_ATTEMPTED: AbortableError},
+    {**COORDINATOR, **UNFORESEEN, Code.OPERATION_NOT_ATTEMPTED: AbortableError},
     retriable=IndefiniteOutcomeError,
     late_codes=MISSING,
 )
@@ -153,6 +162,7 @@ DELIVERY = Fates(
 OFFSETS = Fates(
     {
         **COORDINATOR,
+        **UNFORESEEN,
         # Somebody else reads these partitions by now: what this transaction read, they read again (KIP-447).
         Code.ILLEGAL_GENERATION: AbortableError,
         Code.UNKNOWN_MEMBER_ID: AbortableError,
@@ -163,7 +173,7 @@ OFFSETS = Fates(
     retriable=IndefiniteOutcomeError,
     late_codes=MISSING,
 )
-END = Fates(COORDINATOR, retriable=IndefiniteOutcomeError)
+END = Fates({**COORDINATOR, **UNFORESEEN}, retriable=IndefiniteOutcomeError)
 READ = Fates(
     {
         **DENIED,

@@ -71,12 +71,20 @@ def test_a_fatal_error_is_never_taken_for_one_that_an_abort_cures() -> None:
     assert type(ours(error, COMMIT, "a call")) is FatalError
 
 
-def test_an_unknown_error_falls_by_its_flags() -> None:
+def test_an_error_in_no_table_falls_by_its_flags() -> None:
     """PRD-08: abort what asks for it, close the rest."""
-    abortable = KafkaError(KafkaError.UNKNOWN, "why", txn_requires_abort=True)
+    odd = KafkaError.INVALID_FETCH_SIZE
 
-    assert type(ours(abortable, COMMIT, "a call")) is AbortableError
-    assert type(ours(KafkaError(KafkaError.UNKNOWN, "why", retriable=True), COMMIT, "x")) is IndefiniteOutcomeError
+    assert type(ours(KafkaError(odd, "why", txn_requires_abort=True), COMMIT, "a call")) is AbortableError
+    assert type(ours(KafkaError(odd, "why", retriable=True), COMMIT, "a call")) is IndefiniteOutcomeError
+    assert type(ours(KafkaError(odd, "why"), COMMIT, "a call")) is FatalError
+
+
+def test_a_server_that_does_not_know_what_it_did_is_not_trusted_with_an_abort() -> None:
+    """PRD-08: the table outweighs the flag."""
+    error = KafkaError(KafkaError.UNKNOWN, "why", txn_requires_abort=True)
+
+    assert type(ours(error, COMMIT, "a call")) is FatalError
 
 
 def test_an_error_inside_a_system_error_is_found() -> None:

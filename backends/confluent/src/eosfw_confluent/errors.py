@@ -45,8 +45,9 @@ INIT = shared.INIT.plus(_COORDINATOR)
 BEGIN = shared.END.plus(_COORDINATOR, retriable=FatalError)
 SEND = shared.PRODUCE.plus(_COORDINATOR, _RECORDS, retriable=AbortableError)
 DELIVERY = shared.DELIVERY.plus(_COORDINATOR, _RECORDS)
-FLUSH = COMMIT = shared.END.plus(shared.MISSING, shared.RECORDS, _COORDINATOR, _RECORDS)
-"""What became of records surfaces here."""
+FLUSH = shared.PRODUCE.plus(shared.MISSING, _COORDINATOR, _RECORDS)
+COMMIT = shared.END.plus(shared.MISSING, shared.RECORDS, _COORDINATOR, _RECORDS)
+"""What became of records surfaces here, too."""
 SEND_OFFSETS = shared.OFFSETS.plus(_MISSING, _COORDINATOR)
 ABORT = shared.END.plus(_COORDINATOR)
 READ = shared.READ.plus(

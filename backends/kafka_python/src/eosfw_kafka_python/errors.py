@@ -36,8 +36,9 @@ INIT = shared.INIT
 BEGIN = shared.END.plus(shared.MISSING, shared.RECORDS)
 SEND = shared.PRODUCE.plus(shared.MISSING, retriable=AbortableError)
 DELIVERY = shared.DELIVERY.plus(shared.MISSING)
-FLUSH = COMMIT = shared.END.plus(shared.MISSING, shared.RECORDS)
-"""What became of records surfaces here."""
+FLUSH = shared.PRODUCE.plus(shared.MISSING)
+COMMIT = shared.END.plus(shared.MISSING, shared.RECORDS)
+"""What became of records surfaces here, too."""
 SEND_OFFSETS = shared.OFFSETS.plus(shared.MISSING)
 ABORT = shared.END
 READ = shared.READ.plus(shared.MISSING)
