@@ -62,9 +62,9 @@ def fuzz(target: Target, corpus: Sequence[bytes], seconds: float, seed: int, clo
     """Feed a target for so many seconds of the clock; the corpus comes first, as it is."""
     with Coverage(_of_interest) as coverage:
         run = _Run(target, coverage, Found(kept=list(corpus)), random.Random(f"{target.name} {seed}"))
-        until = clock() + seconds
         for data in corpus:
             run.shows_something(data)
+        until = clock() + seconds
         while clock() < until:
             for _ in range(target.together):
                 run.go_on()

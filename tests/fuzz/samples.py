@@ -11,6 +11,7 @@ from io import BytesIO
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_writer
 from tests.broker.test_every_version import filled
+from tests.broker.test_hostile_batches import patched
 from tests.fuzz.targets import CORPUS
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -18,7 +19,7 @@ from eosfw_memory.coordinators import log_records
 from eosfw_memory.coordinators.groups import records
 from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome, TransactionState
-from eosfw_memory.log.batch import read_header
+from eosfw_memory.log.batch import HEADER, LENGTH_END, read_header
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.markers import marker
 from eosfw_memory.log.producer_state import ProducerStates
@@ -32,7 +33,9 @@ def batches() -> Iterator[tuple[str, bytes]]:
     """Batches of each kind."""
     yield "plain", encode_batch([b"k", None], [b"v", None], [1, 2], headers=[(("h", b"x"),), (("h", None),)])
     yield "transactional", encode_batch(None, [b"v"] * 3, 5, producer=PRODUCER, base_sequence=0, transactional=True)
-    yield "marker", marker(PRODUCER, Outcome.ABORT, 1, 7)
+    whole = marker(PRODUCER, Outcome.ABORT, 1, 7)
+    yield "marker", whole
+    yield "emptied", patched(whole[: HEADER.size], records=0, length=HEADER.size - LENGTH_END)
 
 
 def requests() -> Iterator[tuple[str, bytes]]:

@@ -15,9 +15,11 @@ from tests.fuzz.data_directory import BESIDE, PAPERS, SEGMENTS, resealed, with_c
 from tests.fuzz.fuzzer import Target
 
 from eosfw.errors import ConfigError, DamagedDataError
+from eosfw.ids import TopicPartition
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.messages import AnswerError, format_of
+from eosfw_memory.client.showing import show
 from eosfw_memory.coordinators import log_records
 from eosfw_memory.coordinators.groups import records as group_records
 from eosfw_memory.coordinators.groups.group import CONSUMER, Group
@@ -41,7 +43,7 @@ CORPUS = Path(__file__).with_name("corpus")
 _CRC_AT, _COVERED_FROM, _LENGTH_AT, _LENGTH_END = 17, 21, 8, 12
 _ROUND = 500
 _UNPACKED = 1 << 16
-_SHARED = {"batch-header": ("batch",), "records": ("batch",), "served-request": ("request",)}
+_SHARED = {"batch-header": ("batch",), "records": ("batch",), "fetched": ("batch",), "served-request": ("request",)}
 """Whose samples serve others, too."""
 
 
@@ -56,6 +58,14 @@ def _batches(data: bytes) -> int:
 def _records(data: bytes) -> tuple[bool, int]:
     columns = decode_records(data)
     return columns.headers is None, len(columns)
+
+
+def _fetched(data: bytes) -> Hashable:
+    """What a client shows of a fetch at read_committed."""
+    aborted = [{"producer_id": 1000, "first_offset": 0}]
+    fetched = {"aborted_transactions": aborted, "records": data}
+    shown = show(TopicPartition("t", 0), fetched, 0, 1 << 62, headers=True)
+    return len(shown.batches), shown.position.bit_length()
 
 
 def _request(data: bytes) -> tuple[int, int]:
@@ -186,6 +196,7 @@ TARGETS = {
         Target("batch-header", _header, (LogError,), _with_checksum),
         Target("batch", _batches, (LogError,), _with_checksum),
         Target("records", _records, (LogError,), _with_checksum),
+        Target("fetched", _fetched, (LogError,), _with_checksum),
         Target("request", _request, (RequestError,)),
         Target("served-request", _Served(), (RequestError,)),
         Target("transaction-record", _transaction_record, (DamagedDataError,)),
