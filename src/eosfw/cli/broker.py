@@ -38,46 +38,53 @@ class Flush(Enum):
     FSYNC = "fsync"
 
 
+_Listen = Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")]
+_Advertised = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Where clients find the broker; needed for a host other than loopback. Port 0 is the one listened on.",
+    ),
+]
+_DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        parser=_directory,
+        help="Keep everything in this directory; without it, in memory, of which nothing stays. What was "
+        "acknowledged survives the end of the process, however it ends.",
+    ),
+]
+_Flush = Annotated[
+    Flush,
+    typer.Option(
+        help="With os, acknowledged means handed to the operating system, as Kafka means it: it survives the "
+        "process, not a loss of power. With fsync it means on the disk; writers share each wait for it.",
+    ),
+]
+_Faults = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A TOML file that says what shall go wrong, for tests: requests dropped, answers lost, restarts. Each "
+        "fault that strikes is reported on stderr, at the end each that did not.",
+    ),
+]
+_Properties = Annotated[
+    list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="A broker property; may be repeated.")
+]
+_Cluster = Annotated[str | None, typer.Option(help="Which cluster, where several are installed.")]
+
+
 def command(
     *,
-    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")] = (
-        "127.0.0.1:9092"
-    ),
-    advertised: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Where clients find the broker; needed for a host other than loopback. Port 0 is the one listened on.",
-        ),
-    ] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            parser=_directory,
-            help="Keep everything in this directory; without it, in memory, of which nothing stays. What was "
-            "acknowledged survives the end of the process, however it ends.",
-        ),
-    ] = None,
-    flush: Annotated[
-        Flush,
-        typer.Option(
-            help="With os, acknowledged means handed to the operating system, as Kafka means it: it survives the "
-            "process, not a loss of power. With fsync it means on the disk; writers share each wait for it.",
-        ),
-    ] = Flush.OS,
-    faults: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A TOML file that says what shall go wrong, for tests: requests dropped, answers lost, restarts. Each "
-            "fault that strikes is reported on stderr, at the end each that did not.",
-        ),
-    ] = None,
-    properties: Annotated[
-        list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="A broker property; may be repeated.")
-    ] = None,
-    cluster: Annotated[str | None, typer.Option(help="Which cluster, where several are installed.")] = None,
+    listen: _Listen = "127.0.0.1:9092",
+    advertised: _Advertised = None,
+    data_dir: _DataDir = None,
+    flush: _Flush = Flush.OS,
+    faults: _Faults = None,
+    properties: _Properties = None,
+    cluster: _Cluster = None,
 ) -> None:
     """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM, in memory or from a directory."""
     from eosfw.cli.supervising import supervised

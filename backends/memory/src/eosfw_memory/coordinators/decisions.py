@@ -115,15 +115,8 @@ def _bumped(known: TransactionMetadata, expected: ProducerIdAndEpoch | None, tim
 def _emptied(
     known: TransactionMetadata, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int
 ) -> TransactionMetadata:
-    return known.moved(
-        _S.EMPTY,
-        epoch=epoch,
-        last_epoch=last_epoch,
-        timeout_ms=timeout_ms,
-        partitions=_NOWHERE,
-        started_ms=NOT_STARTED,
-        updated_ms=now_ms,
-    )
+    empty = known.moved(_S.EMPTY, epoch=epoch, partitions=_NOWHERE, started_ms=NOT_STARTED, updated_ms=now_ms)
+    return empty._replace(last_epoch=last_epoch, timeout_ms=timeout_ms)
 
 
 def _rotated(
@@ -211,13 +204,8 @@ def _repeats_rotation(known: TransactionMetadata, producer: ProducerIdAndEpoch) 
 
 def _prepared_bumping(known: TransactionMetadata, target: TransactionState, now_ms: int) -> TransactionMetadata:
     """The markers carry the raised epoch, so a late write of the holder's cannot follow them."""
-    return known.moved(
-        target,
-        epoch=known.epoch + 1,
-        last_epoch=known.epoch,
-        updated_ms=now_ms,
-        client_version=BUMPING_CLIENT,
-    )
+    prepared = known.moved(target, epoch=known.epoch + 1, updated_ms=now_ms, client_version=BUMPING_CLIENT)
+    return prepared._replace(last_epoch=known.epoch)
 
 
 def completed(prepared: TransactionMetadata, now_ms: int) -> TransactionMetadata:
@@ -237,9 +225,8 @@ def shut_out(known: TransactionMetadata, now_ms: int, version: int) -> Transacti
     fencing = known if known.state is _S.PREPARE_EPOCH_FENCE else known.moved(_S.PREPARE_EPOCH_FENCE)
     if version >= BUMPING_CLIENT:
         return _prepared_bumping(fencing, _S.PREPARE_ABORT, now_ms)
-    return fencing.moved(
-        _S.PREPARE_ABORT, epoch=known.epoch + 1, last_epoch=NO_EPOCH, updated_ms=now_ms, client_version=OLD_CLIENT
-    )
+    prepared = fencing.moved(_S.PREPARE_ABORT, epoch=known.epoch + 1, updated_ms=now_ms, client_version=OLD_CLIENT)
+    return prepared._replace(last_epoch=NO_EPOCH)
 
 
 def disowned(known: TransactionMetadata, heir: int, now_ms: int, version: int) -> TransactionMetadata:
