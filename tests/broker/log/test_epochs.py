@@ -90,7 +90,7 @@ def test_however_epochs_and_segments_follow_the_history_is_that_of_the_batches(t
 
 def test_what_is_deleted_takes_its_epochs_along():
     """KIP-101: the first epoch begins where the log does."""
-    log = new_log(LogConfig(segment_bytes=1, retention_ms=0))
+    log = new_log(LogConfig(segment_bytes=100, retention_ms=0))
     for epoch in (0, 2, 4):
         log.lead(epoch)
         log.append(plain(b"a"), NOW)
@@ -103,7 +103,7 @@ def test_what_is_deleted_takes_its_epochs_along():
 
 def test_compaction_keeps_the_history():
     """BRK-09, KIP-101: also of epochs of which nothing is left."""
-    log = new_log(LogConfig(segment_bytes=1, compacted=True, deleted=False, min_dirty_ratio=0.0))
+    log = new_log(LogConfig(segment_bytes=100, compacted=True, deleted=False, min_dirty_ratio=0.0))
     for epoch in (0, 2, 4):
         log.lead(epoch)
         log.append(encode_batch([b"k"], [b"v"], NOW), NOW)

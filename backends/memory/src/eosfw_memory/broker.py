@@ -229,8 +229,11 @@ class Broker:
         with self._lock:
             self._began += seconds
             now_ms = self.now_ms()
-            for each in (self.duties, self.coordinator, self.groups, *self.topics.logs().values()):
-                each.set_back(now_ms)
+            self.duties.set_back(now_ms)
+            self.coordinator.set_back(now_ms)
+            self.groups.set_back(now_ms)
+            for log in self.topics.logs().values():
+                log.set_back(now_ms)
 
     def act(self, run: Callable[[], None]) -> None:
         """Do what no client asks for just now."""

@@ -40,6 +40,12 @@ class MessageTooLargeError(LogError):
     kafka_code = Code.MESSAGE_TOO_LARGE
 
 
+class RecordListTooLargeError(LogError):
+    """The batch is larger than any segment of the topic."""
+
+    kafka_code = Code.RECORD_LIST_TOO_LARGE
+
+
 class UnsupportedCompressionTypeError(LogError):
     """The records are compressed in a way that no installed codec reads."""
 

@@ -17,6 +17,7 @@ from eosfw_memory.log.errors import (
     InvalidRecordError,
     InvalidTimestampError,
     MessageTooLargeError,
+    RecordListTooLargeError,
     UnsupportedCompressionTypeError,
 )
 from eosfw_memory.log.producer_state import Origin
@@ -49,6 +50,7 @@ class LogConfig:
 def check(header: BatchHeader, config: LogConfig, now_ms: int, origin: Origin) -> None:
     """Raise when a batch of this header may not be appended."""
     check_size(header.size, config)
+    check_fits(header.size, config)
     problem = _problem(header, origin)
     if problem is not None:
         raise InvalidRecordError(problem)
@@ -63,6 +65,15 @@ def check_size(size: int, config: LogConfig) -> None:
     if size > config.max_message_bytes:
         raise MessageTooLargeError(
             f"a record batch of {size} bytes exceeds max.message.bytes={config.max_message_bytes}: "
+            "send smaller batches or raise the topic's limit"
+        )
+
+
+def check_fits(size: int, config: LogConfig) -> None:
+    """Raise when a batch of so many bytes fits in no segment."""
+    if size > config.segment_bytes:
+        raise RecordListTooLargeError(
+            f"a record batch of {size} bytes exceeds segment.bytes={config.segment_bytes}: "
             "send smaller batches or raise the topic's limit"
         )
 

@@ -42,6 +42,6 @@ def _deleted(broker: Broker, topic: str, index: int, offset: int) -> int:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
     if topic in INTERNAL:
         raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic {topic!r} is the broker's own")
-    if partition.log.config.compacted and not partition.log.config.deleted:
+    if not partition.log.config.deleted:
         raise KafkaError(Code.POLICY_VIOLATION, f"topic {topic!r} is compacted, its records are not deleted by offset")
     return partition.log.delete_before(offset)

@@ -1,0 +1,249 @@
+"""A topic may have the properties it may have in Kafka 4.1, and what they say holds."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from confluent_kafka.admin import NewTopic
+
+from eosfw.ids import TopicPartition
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.codes import Code
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.upkeep import compact
+from eosfw_memory.topic_config import log_config
+
+from .groups.raw import WAIT
+
+CREATE_TOPICS, PRODUCE, DESCRIBE, DELETE_RECORDS = 19, 0, 32, 21
+DEFAULT = 5
+SMALL_MS = 60_000
+
+POSSIBLE = (
+    {"remote.storage.enable": "false"},
+    {"remote.log.copy.disable": "true"},
+    {"remote.log.delete.on.disable": "true"},
+    {"local.retention.ms": "-2"},
+    {"local.retention.bytes": "5"},
+    {"compression.gzip.level": "-1"},
+    {"compression.gzip.level": "9"},
+    {"compression.lz4.level": "17"},
+    {"compression.zstd.level": "-131072"},
+    {"follower.replication.throttled.replicas": "*"},
+    {"leader.replication.throttled.replicas": "1:2,3:4"},
+    {"follower.replication.throttled.replicas": ""},
+    {"internal.segment.bytes": "100"},
+    {"cleanup.policy": ""},
+    {"cleanup.policy": " delete , compact "},
+    {"retention.ms": " 5 "},
+    {"preallocate": "TRUE"},
+    {"message.timestamp.type": " CreateTime"},
+    {"segment.bytes": "1048576"},
+)
+IMPOSSIBLE = (
+    {"no.such": "1"},
+    {"message.format.version": "3.0"},
+    {"remote.storage.enable": "true"},
+    {"local.retention.ms": "-3"},
+    {"compression.gzip.level": "0"},
+    {"compression.gzip.level": "10"},
+    {"compression.lz4.level": "0"},
+    {"compression.zstd.level": "23"},
+    {"compression.type": "GZIP"},
+    {"follower.replication.throttled.replicas": "x"},
+    {"segment.bytes": "100"},
+    {"segment.bytes": "1048575"},
+    {"cleanup.policy": ","},
+    {"cleanup.policy": "delete,"},
+    {"cleanup.policy": "COMPACT"},
+    {"message.timestamp.type": "logappendtime"},
+    {"min.compaction.lag.ms": "100", "max.compaction.lag.ms": "10"},
+    {"min.cleanable.dirty.ratio": "1.1"},
+    {"min.cleanable.dirty.ratio": "half"},
+    {"max.compaction.lag.ms": "0"},
+    {"retention.ms": "-2"},
+)
+
+
+def shown(config):
+    return " ".join(f"{name}={value}" for name, value in config.items())
+
+
+def created(raw, config):
+    configs = [Fields(name=name, value=value) for name, value in config.items()]
+    wanted = Fields(
+        name=f"t-{uuid.uuid4().hex[:8]}", num_partitions=1, replication_factor=1, assignments=(), configs=configs
+    )
+    answer = raw.ask(CREATE_TOPICS, 7, topics=[wanted], timeout=20_000, validate_only=True)
+    return answer["topics"][0]["error_code"]
+
+
+@pytest.mark.parametrize("config", POSSIBLE, ids=shown)
+def test_a_topic_may_have_it(admin, raw, config):
+    """CMP-01."""
+    assert created(raw, config) == Code.NONE
+
+
+@pytest.mark.parametrize("config", IMPOSSIBLE, ids=shown)
+def test_no_topic_may_have_it(admin, raw, config):
+    """CMP-01."""
+    assert created(raw, config) == Code.INVALID_CONFIG
+
+
+def test_every_property_has_kafkas_name_and_default_and_type(raw, new_topic):
+    """CMP-01: those of 4.1, one by one, on both brokers."""
+    topic = new_topic()
+    wanted = [Fields(resource_type=2, resource_name=topic, configuration_keys=None)]
+    [answer] = raw.ask(DESCRIBE, 4, resources=wanted, include_synonyms=False, include_documentation=False)["results"]
+
+    assert {each["name"]: (each["value"], each["config_type"]) for each in answer["configs"]} == DEFAULTS
+
+
+LONG = str(2**63 - 1)
+DEFAULTS = {
+    "cleanup.policy": ("delete", 7),
+    "compression.gzip.level": ("-1", 3),
+    "compression.lz4.level": ("9", 3),
+    "compression.type": ("producer", 2),
+    "compression.zstd.level": ("3", 3),
+    "delete.retention.ms": ("86400000", 5),
+    "file.delete.delay.ms": ("60000", 5),
+    "flush.messages": (LONG, 5),
+    "flush.ms": (LONG, 5),
+    "follower.replication.throttled.replicas": ("", 7),
+    "index.interval.bytes": ("4096", 3),
+    "leader.replication.throttled.replicas": ("", 7),
+    "local.retention.bytes": ("-2", 5),
+    "local.retention.ms": ("-2", 5),
+    "max.compaction.lag.ms": (LONG, 5),
+    "max.message.bytes": ("1048588", 3),
+    "message.timestamp.after.max.ms": ("3600000", 5),
+    "message.timestamp.before.max.ms": (LONG, 5),
+    "message.timestamp.type": ("CreateTime", 2),
+    "min.cleanable.dirty.ratio": ("0.5", 6),
+    "min.compaction.lag.ms": ("0", 5),
+    "min.insync.replicas": ("1", 3),
+    "preallocate": ("false", 1),
+    "remote.log.copy.disable": ("false", 1),
+    "remote.log.delete.on.disable": ("false", 1),
+    "remote.storage.enable": ("false", 1),
+    "retention.bytes": ("-1", 5),
+    "retention.ms": ("604800000", 5),
+    "segment.bytes": ("1073741824", 3),
+    "segment.index.bytes": ("10485760", 3),
+    "segment.jitter.ms": ("0", 5),
+    "segment.ms": ("604800000", 5),
+    "unclean.leader.election.enable": ("false", 1),
+}
+
+
+def test_a_batch_larger_than_a_segment_is_refused(raw, new_topic):
+    """CMP-01: it would fit in no file."""
+    topic = new_topic(**{"segment.bytes": "1048576", "max.message.bytes": "3000000"})
+    codes = []
+    for size in (1_500_000, 1_000_000):
+        data = [Fields(index=0, records=encode_batch(None, [bytes(size)], 1))]
+        topics = [Fields(name=topic, partition_data=data)]
+        answer = raw.ask(PRODUCE, 9, transactional_id=None, acks=-1, timeout=20_000, topic_data=topics)
+        codes.append(answer["responses"][0]["partition_responses"][0]["error_code"])
+
+    assert codes == [Code.RECORD_LIST_TOO_LARGE, Code.NONE]
+
+
+def test_records_of_a_topic_that_keeps_them_are_deleted_by_nobody(raw, new_topic):
+    """BRK-09: an empty `cleanup.policy` is not `delete`."""
+    topic = new_topic(**{"cleanup.policy": ""})
+
+    wanted = [Fields(name=topic, partitions=[Fields(partition_index=0, offset=0)])]
+    answer = raw.ask(DELETE_RECORDS, 2, topics=wanted, timeout=20_000)
+
+    assert answer["topics"][0]["partitions"][0]["error_code"] == Code.POLICY_VIOLATION
+
+
+def test_an_unmodified_client_is_told_which_property_is_wrong(admin):
+    with pytest.raises(Exception, match=r"no\.such"):
+        admin.create_topics([NewTopic("any", 1, 1, config={"no.such": "1"})], validate_only=True)["any"].result(WAIT)
+
+
+# --- when a log is compacted
+
+
+def written(config, *moments):
+    """A compacted log with one record of one key in each segment, as its properties say."""
+    log = PartitionLog(TopicPartition("t", 0), log_config({"cleanup.policy": "compact", **config}))
+    for moment in moments:
+        log.append(encode_batch([b"k"], [b"v"], moment), moment)
+    return log
+
+
+EACH = {"internal.segment.bytes": "80"}
+"""So small that each batch has a segment of its own."""
+
+
+def records(log):
+    return sum(1 for _ in log.batches())
+
+
+def test_a_record_is_compacted_once_it_has_waited_long_enough():
+    """BRK-09: however little there is to gain (`min.cleanable.dirty.ratio`), KIP-354."""
+    log = written({**EACH, "max.compaction.lag.ms": "1000"}, 0, 0, 0, 2000)
+    assert compact(log, 999)
+    cleaned = log.cleaned_to
+    log.obey(
+        log_config(
+            {"cleanup.policy": "compact", **EACH, "max.compaction.lag.ms": "1000", "min.cleanable.dirty.ratio": "1"}
+        )
+    )
+    for _ in range(2):
+        log.append(encode_batch([b"k"], [b"w"], 2000), 2000)
+
+    assert not compact(log, 2999)
+    assert log.cleaned_to == cleaned
+    assert compact(log, 3001)
+    assert log.cleaned_to > cleaned
+
+
+def test_a_compacted_log_ends_a_segment_early_enough_for_the_longest_wait():
+    """KIP-354: the segment that is written to is never compacted."""
+    log = written({"max.compaction.lag.ms": "1000"}, 0, 999)
+    assert len(log.sealed_segments()) == 0
+
+    log.append(encode_batch([b"k"], [b"v"], 1000), 1000)
+
+    assert len(log.sealed_segments()) == 1
+
+
+def test_a_record_is_not_compacted_before_its_shortest_wait():
+    """BRK-09: `min.compaction.lag.ms`."""
+    log = written({**EACH, "min.compaction.lag.ms": "1000"}, 0, 500, 600)
+
+    assert not compact(log, 999)
+    assert compact(log, 1000)
+    assert log.cleaned_to == 1
+    assert compact(log, 1500)
+    assert log.cleaned_to == 2
+
+
+def test_a_log_is_compacted_only_when_enough_of_it_is_dirty():
+    """BRK-09: `min.cleanable.dirty.ratio`."""
+    log = written({**EACH, "min.cleanable.dirty.ratio": "0.5"}, 0, 0)
+    assert compact(log, 1)
+    for _ in range(2):
+        log.append(encode_batch([b"k"], [b"v"], 1), 1)
+    assert compact(log, 1)  # two of three segments are dirty
+
+    log.obey(log_config({"cleanup.policy": "compact", **EACH, "min.cleanable.dirty.ratio": "0.9"}))
+    log.append(encode_batch([b"k"], [b"v"], 1), 1)
+    assert not compact(log, 1)
+
+
+def test_a_segment_ends_when_its_time_is_over():
+    """BRK-09: `segment.ms`, counted from its first record."""
+    log = written({"segment.ms": str(SMALL_MS)}, 1000, 1000 + SMALL_MS - 1)
+    assert len(log.sealed_segments()) == 0
+
+    log.append(encode_batch([b"k"], [b"v"], 1), 1000 + SMALL_MS)
+
+    assert [segment.end_offset for segment in log.sealed_segments()] == [2]
