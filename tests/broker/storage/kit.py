@@ -21,6 +21,8 @@ class House:
     def __init__(self, root: Path, *, waits: bool = False, system=None, **config: str) -> None:
         self.root = root
         self.storage = DataDirectory.open(root, waits=waits, node_id=NODE, system=system)
+        if self.storage.restored:  # tests copy directories; here is nobody to be fenced
+            self.storage.settled()
         self.topics = Topics(self.storage)
         if self.topics.by_name(TOPIC) is None:
             self.topics.create(TOPIC, 1, config)
