@@ -73,7 +73,7 @@ def test_a_fatal_error_is_never_taken_for_one_that_an_abort_cures() -> None:
 
 def test_an_error_in_no_table_falls_by_its_flags() -> None:
     """PRD-08: abort what asks for it, close the rest."""
-    odd = KafkaError.INVALID_FETCH_SIZE
+    odd = KafkaError.INVALID_MSG_SIZE
 
     assert type(ours(KafkaError(odd, "why", txn_requires_abort=True), COMMIT, "a call")) is AbortableError
     assert type(ours(KafkaError(odd, "why", retriable=True), COMMIT, "a call")) is IndefiniteOutcomeError
