@@ -7,7 +7,7 @@ import pytest
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
 from eosfw_memory.log.batch import MAX_SEQUENCE, TimestampType, split
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.errors import (
     CorruptMessageError,
     InvalidProducerEpochError,
@@ -17,6 +17,7 @@ from eosfw_memory.log.errors import (
     LogError,
     MessageTooLargeError,
     OutOfOrderSequenceNumberError,
+    UnreadableRecordsError,
 )
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.producer_state import Origin
@@ -226,7 +227,8 @@ class TestBatches:
 
     def test_every_refusal_carries_its_code(self):
         for leaf in LogError.__subclasses__():
-            assert leaf("why").code is leaf.kafka_code is not Code.UNKNOWN_SERVER_ERROR
+            assert leaf("why").code is leaf.kafka_code
+            assert (leaf.kafka_code is Code.UNKNOWN_SERVER_ERROR) is (leaf is UnreadableRecordsError)
 
 
 class TestTime:
@@ -263,6 +265,22 @@ class TestTime:
         with pytest.raises(InvalidTimestampError):
             new_log(config).append(encode_batch(None, [b"a"], timestamp), NOW)
 
-    def test_a_producer_may_not_claim_the_brokers_clock(self, log):
+    def test_a_producers_claim_that_its_times_are_the_brokers_is_undone(self, log):
+        log.append(patched(plain(b"a"), 21, ">h", 0x08), NOW)
+
+        assert next(split(stored(log)))[0].timestamp_type is TimestampType.CREATE_TIME
+
+    def test_such_a_claim_is_refused_where_the_broker_gives_the_times(self):
         with pytest.raises(InvalidTimestampError):
-            log.append(patched(plain(b"a"), 21, ">h", 0x08), NOW)
+            new_log(LogConfig(timestamp_type=TimestampType.LOG_APPEND_TIME)).append(
+                patched(plain(b"a"), 21, ">h", 0x08), NOW
+            )
+
+    @pytest.mark.parametrize("claimed", [NOW + 5, NOW - 5, -1])
+    def test_the_newest_time_of_a_batch_is_that_of_its_records_whatever_it_says(self, log, claimed):
+        """Else a look-up by time would miss records, or retention keep them for ever."""
+        log.append(patched(encode_batch(None, [b"a", b"b"], [NOW - 3, NOW - 1]), 35, ">q", claimed), NOW)
+
+        assert next(split(stored(log)))[0].max_timestamp == NOW - 1
+        assert log.offset_for_timestamp(NOW) is None
+        assert decode_records(stored(log)).timestamps == [NOW - 3, NOW - 1]  # decoding checks the checksum

@@ -82,6 +82,15 @@ class AbortedTransactions:
                 kept.add(*entry)
         return kept
 
+    def forget_before(self, offset: int) -> None:
+        """Let go of those whose markers lie before an offset, where nobody reads any more."""
+        gone = bisect_left(self._markers, offset)
+        if gone:
+            for column in (self._producers, self._firsts, self._markers, self._stable):
+                del column[:gone]
+            starts = range(0, len(self._firsts), _BLOCK)
+            self._least = array("q", (min(self._firsts[at : at + _BLOCK]) for at in starts))
+
     def _spans(self, low: int, high: int, end: int) -> Iterator[tuple[int, int]]:
         """The parts of `low` to `high` in which some transaction begins before `end`."""
         for block in range(low // _BLOCK, -(-high // _BLOCK)):

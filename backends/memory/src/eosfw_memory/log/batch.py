@@ -33,6 +33,10 @@ LENGTH_END: Final = 12
 _COVERED: Final = struct.Struct(">hiqqqhii")
 _UNCOVERED: Final = struct.Struct(">qiibI")
 _MAGIC_AT: Final = 16
+_LENGTH_AT: Final = 8
+_LENGTH: Final = struct.Struct(">i")
+_LEAST_LENGTH: Final = 14
+"""Of the oldest format; a newer batch of that size fails its checksum."""
 _UNKNOWN_LEADER: Final = -1
 
 _COMPRESSION: Final = 0b111
@@ -110,10 +114,57 @@ def read_header(data: Buffer) -> BatchHeader:
         raise InvalidRecordError(
             f"{len(data) - header.size} bytes follow the first record batch: one partition takes one batch per request"
         )
+    check_sum(data, header)
+    return header
+
+
+def check_sum(data: Buffer, header: BatchHeader) -> None:
+    """Raise CorruptMessageError unless the checksum of the one batch in `data` is what its header says."""
     found = crc32c(memoryview(data)[_UNCOVERED.size :])
     if found != header.crc:
         raise CorruptMessageError(f"a record batch has CRC-32C {found:#010x} where its header says {header.crc:#010x}")
-    return header
+
+
+def sole_batch(data: bytes) -> bytes:
+    """What a producer sent without the rest behind its one batch, which Kafka ignores unless it is another batch.
+
+    Raises InvalidRecordError for no batch and for several, CorruptMessageError for one with an impossible length or of
+    an unknown format.
+    """
+    size = _framed(data, 0)
+    if size is None:
+        raise InvalidRecordError(f"{len(data)} bytes came where a whole record batch was due")
+    if size == len(data):
+        return data
+    if _framed(data, size) is not None:
+        raise InvalidRecordError("another record batch follows the first: one partition takes one batch per request")
+    return data[:size]
+
+
+def first_header(data: bytes) -> BatchHeader | None:
+    """What the first batch says of itself, not checked any further; None without a whole batch of this format.
+
+    Raises CorruptMessageError for one with an impossible length or of an unknown format.
+    """
+    size = _framed(data, 0)
+    if size is None or size < HEADER.size or data[_MAGIC_AT] != MAGIC:
+        return None
+    return BatchHeader._make(HEADER.unpack_from(data))
+
+
+def _framed(data: bytes, at: int) -> int | None:
+    """Bytes of the batch at some position; None if it is not there as a whole."""
+    left = len(data) - at
+    if left < LENGTH_END:
+        return None
+    length: int = _LENGTH.unpack_from(data, at + _LENGTH_AT)[0]
+    if length < _LEAST_LENGTH:
+        raise CorruptMessageError(f"a record batch declares {length} bytes, at least {_LEAST_LENGTH} are due")
+    if left <= _MAGIC_AT:
+        return None
+    if data[at + _MAGIC_AT] > MAGIC:
+        raise CorruptMessageError(f"record format {data[at + _MAGIC_AT]} is unknown: send magic {MAGIC}")
+    return length + LENGTH_END if length + LENGTH_END <= left else None
 
 
 def header_at(data: Buffer, position: int) -> BatchHeader:
@@ -140,11 +191,10 @@ def split(records: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
         position += size
 
 
-def restamped(batch: Buffer, header: BatchHeader, now_ms: int) -> bytes:
-    """The batch with the broker's time as that of all its records, as LogAppendTime wants it."""
-    covered = _COVERED.pack(
-        header.attributes | _LOG_APPEND_TIME, header.last_offset_delta, header.base_timestamp, now_ms, *header[9:]
-    )
+def restamped(batch: Buffer, header: BatchHeader, newest: int, kind: TimestampType) -> bytes:
+    """The batch with another newest timestamp, which with LogAppendTime is that of all its records."""
+    attributes = header.attributes & ~_LOG_APPEND_TIME | (_LOG_APPEND_TIME if kind else 0)
+    covered = _COVERED.pack(attributes, header.last_offset_delta, header.base_timestamp, newest, *header[9:])
     return _sealed(header.base_offset, covered, memoryview(batch)[HEADER.size :])
 
 

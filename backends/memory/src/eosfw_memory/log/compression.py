@@ -11,10 +11,17 @@ from eosfw_memory.log.errors import CorruptMessageError, MessageTooLargeError, U
 from eosfw_memory.log.varints import read_unsigned
 
 MAX_UNPACKED: Final = 64 << 20
+LZ4: Final = 3
 
 _XERIAL: Final = b"\x82SNAPPY\x00"
 _XERIAL_BLOCKS: Final = 16
 _GZIP_FORMAT: Final = 31
+_GZIP_MEMBER: Final = b"\x1f\x8b"
+_LZ4_FLAGS, _LZ4_INDEPENDENT = 4, 0x20
+_GZIP_PIECE: Final = 4096
+"""Bytes unpacked at once, of which those behind a member are copied: a batch may have thousands of members."""
+_ZSTD_PIECE: Final = 256
+"""The same: 4 bytes may stand for 128 KiB, and nothing else bounds what one step gives."""
 
 _Unpack = Callable[[bytes, int], bytes]
 """Gives at least one byte more than the limit where there is more."""
@@ -37,14 +44,24 @@ def unpack(compression: int, data: bytes, limit: int = MAX_UNPACKED) -> bytes:
     return plain
 
 
+def is_for_all(compression: int, data: bytes) -> bool:
+    """Whether every client can unpack this: Java's lz4 knows only blocks that stand alone."""
+    return compression != LZ4 or len(data) <= _LZ4_FLAGS or bool(data[_LZ4_FLAGS] & _LZ4_INDEPENDENT)
+
+
 def _gzip(data: bytes, limit: int) -> bytes:
-    plain = bytearray()
-    while data and len(plain) <= limit:  # a stream may have several members
+    """A stream may have several members; what else comes behind them is ignored, as Java does."""
+    plain, at = bytearray(), 0
+    while not at or data.startswith(_GZIP_MEMBER, at):
         member = zlib.decompressobj(_GZIP_FORMAT)
-        plain += member.decompress(data, limit + 1 - len(plain))
-        if not member.eof and len(plain) <= limit:
-            raise CorruptMessageError("gzip records end in the middle")
-        data = member.unused_data
+        while not member.eof:
+            piece = data[at : at + _GZIP_PIECE]
+            if not piece:
+                raise CorruptMessageError("gzip records end in the middle")
+            plain += member.decompress(piece, limit + 1 - len(plain))
+            if len(plain) > limit:
+                return bytes(plain)
+            at += len(piece) - len(member.unused_data)
     return bytes(plain)
 
 
@@ -52,6 +69,8 @@ def _snappy(data: bytes, limit: int) -> bytes:
     """Java frames snappy's blocks as the xerial library does; librdkafka sends one bare block."""
     if not data.startswith(_XERIAL):
         return _snappy_block(data, limit)
+    if len(data) < _XERIAL_BLOCKS:
+        raise CorruptMessageError("snappy records end within their header")
     plain, position = bytearray(), _XERIAL_BLOCKS
     while position < len(data):
         size = int.from_bytes(data[position : position + 4])
@@ -69,14 +88,27 @@ def _snappy_block(block: bytes, limit: int) -> bytes:
 
 
 def _lz4(data: bytes, limit: int) -> bytes:
-    plain: bytes = _library("lz4.frame", "lz4").LZ4FrameDecompressor().decompress(data, max_length=limit + 1)
+    frame = _library("lz4.frame", "lz4").LZ4FrameDecompressor()
+    plain: bytes = frame.decompress(data, max_length=limit + 1)
+    if not frame.eof and len(plain) <= limit:
+        raise CorruptMessageError("lz4 records end in the middle")
     return plain
 
 
 def _zstd(data: bytes, limit: int) -> bytes:
-    with _library("zstandard", "zstd").ZstdDecompressor().stream_reader(data) as stream:
-        plain: bytes = stream.read(limit + 1)
-        return plain
+    """A stream may have several frames."""
+    plain, at, unpacker = bytearray(), 0, _library("zstandard", "zstd").ZstdDecompressor()
+    while at < len(data):
+        frame = unpacker.decompressobj()
+        while not frame.eof:
+            piece = data[at : at + _ZSTD_PIECE]
+            if not piece:
+                raise CorruptMessageError("zstd records end in the middle")
+            plain += frame.decompress(piece)
+            if len(plain) > limit:
+                return bytes(plain)
+            at += len(piece) - len(frame.unused_data)
+    return bytes(plain)
 
 
 def _library(module: str, name: str) -> Any:
@@ -96,7 +128,7 @@ def _too_large(limit: int) -> MessageTooLargeError:
 _CODECS: Final[Mapping[int, tuple[str, _Unpack]]] = {
     1: ("gzip", _gzip),
     2: ("snappy", _snappy),
-    3: ("lz4", _lz4),
+    LZ4: ("lz4", _lz4),
     4: ("zstd", _zstd),
 }
 """By Kafka's numbers."""

@@ -28,6 +28,10 @@ class InvalidRecordError(LogError):
     kafka_code = Code.INVALID_RECORD
 
 
+class UnreadableRecordsError(LogError):
+    """Nothing can be made of the bytes; Kafka has no code for that, so producers see UnknownServerError."""
+
+
 class InvalidTimestampError(LogError):
     """The timestamps lie outside what the topic accepts, or claim to be the broker's."""
 

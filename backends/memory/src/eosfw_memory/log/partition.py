@@ -28,7 +28,7 @@ from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
 from eosfw_memory.log.replaying import replay, take_marker
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.log.storing import LogState, MemoryShelf, Shelf
-from eosfw_memory.log.validation import LogConfig, check, check_keys, check_size
+from eosfw_memory.log.validation import LogConfig, check, check_records, check_size
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -126,26 +126,31 @@ class PartitionLog:
         header: BatchHeader | None = None,
         *,
         origin: Origin = Origin.CLIENT,
+        own_codec: bool = False,
     ) -> Appended:
         """Append one record batch as it is; raise a LogError, with nothing changed, when it may not be.
 
         `header` is what `read_header` gave for this batch, so that a caller who looked does not pay twice. `bytes` are
-        kept, not copied.
+        kept, not copied. A batch of our `own_codec` needs no look at its records.
         """
         self._refuse_if_failed()
         if header is None:
             header = read_header(batch)
-        check(header, self.config, now_ms, origin)
-        if self.config.compacted:
-            check_keys(batch, header, origin)
+        check(header, self.config, origin)
+        kept = bytes(batch)
+        newest = header.max_timestamp
+        if origin is Origin.CLIENT:
+            newest = check_records(kept, header, self.config, now_ms, own=own_codec)
         has_producer = header.producer_id != NO_PRODUCER_ID
         repeated = self._producers.admit(header, origin) if has_producer else None
         if repeated is not None:
             stamp = self._append_time(repeated.timestamp)
             return Appended(repeated.base_offset, repeated.last_offset, stamp, duplicate=True)
-        kept = bytes(batch)
-        if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            kept = restamped(batch, header, now_ms)
+        kind = self.config.timestamp_type
+        if kind is TimestampType.LOG_APPEND_TIME:
+            newest = now_ms
+        if newest != header.max_timestamp or kind is not header.timestamp_type:
+            kept = restamped(kept, header, newest, kind)
             header = header_at(kept, 0)
         base_offset = self._put(kept, header.records, header.max_timestamp, now_ms)
         if has_producer and self._producers.saw(header, base_offset):
@@ -306,7 +311,9 @@ class PartitionLog:
     def drop_first(self) -> None:
         """Forget the oldest segment."""
         self.shelf.drop(self._segments.pop(0))
-        self.log_start_offset = max(self.log_start_offset, self._segments[0].base_offset)
+        begins = self._segments[0].base_offset
+        self.log_start_offset = max(self.log_start_offset, begins)
+        self.state.aborted.forget_before(begins)
 
     def rewrite(self, segment: Segment, batches: Sequence[bytes], gone_markers: Collection[int]) -> None:
         """Put these batches in the place of a sealed segment's."""

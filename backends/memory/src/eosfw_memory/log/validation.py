@@ -1,28 +1,36 @@
-"""Refuse the batches that Kafka refuses from a client, by their headers alone."""
+"""Refuse the batches that Kafka refuses from a client."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from eosfw_memory.log.batch import (
+    HEADER,
+    NO_EPOCH,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
-    Buffer,
     TimestampType,
 )
 from eosfw_memory.log.codec import decode_records
+from eosfw_memory.log.compression import is_for_all, unpack
 from eosfw_memory.log.errors import (
+    CorruptMessageError,
+    InvalidProducerEpochError,
     InvalidRecordError,
     InvalidTimestampError,
     MessageTooLargeError,
     RecordListTooLargeError,
+    UnreadableRecordsError,
     UnsupportedCompressionTypeError,
 )
 from eosfw_memory.log.producer_state import Origin
+from eosfw_memory.log.walking import Walk
 
 _LAST_COMPRESSION: Final = 4
+_ANY_AGE: Final = 2**63 - 1
+_STAMPS: Final = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +39,7 @@ class LogConfig:
 
     max_message_bytes: int = 1_048_588
     timestamp_type: TimestampType = TimestampType.CREATE_TIME
-    timestamp_before_max_ms: int = 2**63 - 1
+    timestamp_before_max_ms: int = _ANY_AGE
     timestamp_after_max_ms: int = 3_600_000
     compacted: bool = False
     """Old values of a key are removed, so every record needs a key."""
@@ -47,17 +55,38 @@ class LogConfig:
     min_dirty_ratio: float = 0.5
 
 
-def check(header: BatchHeader, config: LogConfig, now_ms: int, origin: Origin) -> None:
-    """Raise when a batch of this header may not be appended."""
+def check(header: BatchHeader, config: LogConfig, origin: Origin) -> None:
+    """Raise when a batch of this header may not be appended, whatever its records are."""
     check_size(header.size, config)
     check_fits(header.size, config)
     problem = _problem(header, origin)
     if problem is not None:
         raise InvalidRecordError(problem)
     if header.compression > _LAST_COMPRESSION:  # nobody could ever read it
-        raise UnsupportedCompressionTypeError(f"compression type {header.compression} is unknown")
+        raise UnreadableRecordsError(f"compression type {header.compression} is unknown")
+    if header.producer_epoch < NO_EPOCH and header.producer_id != NO_PRODUCER_ID:
+        raise InvalidProducerEpochError(f"producer {header.producer_id} writes with epoch {header.producer_epoch}")
+
+
+def check_records(batch: bytes, header: BatchHeader, config: LogConfig, now_ms: int, *, own: bool) -> int:
+    """Raise when the records a client sent may not be appended; give their newest timestamp.
+
+    Those that our `own` codec has written are as it says in the header, so they are looked at only for what it leaves
+    out there: keys, the oldest timestamp.
+    """
+    known = own and not config.compacted and config.timestamp_before_max_ms >= _ANY_AGE
+    walk = None if known else _walked(batch, header, config)
+    if walk is None:
+        times = {header.max_timestamp}
+    else:
+        times = _times(header, walk)
+        if config.compacted and walk.keyless:
+            _refuse_keyless(batch, header, config, now_ms)
     if config.timestamp_type is TimestampType.CREATE_TIME:
-        _check_timestamps(header, config, now_ms)
+        _check_times(times, config, now_ms)
+    elif header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        raise InvalidTimestampError("a producer may not set the timestamp type to LogAppendTime: that is the broker's")
+    return max(times) if known else max(NO_TIMESTAMP, *times)
 
 
 def check_size(size: int, config: LogConfig) -> None:
@@ -78,10 +107,34 @@ def check_fits(size: int, config: LogConfig) -> None:
         )
 
 
-def check_keys(batch: Buffer, header: BatchHeader, origin: Origin) -> None:
-    """Raise when a record that a client sent to a compacted topic has no key."""
-    if origin is Origin.CLIENT and None in decode_records(batch, header).keys:
-        raise InvalidRecordError("a compacted topic keeps the latest record of each key: this one came without a key")
+def _walked(batch: bytes, header: BatchHeader, config: LogConfig) -> Walk | None:
+    """Step over the records; None when they are packed in a way that nothing here can unpack, and need not be."""
+    if not header.compression:
+        return Walk(batch, HEADER.size, header.records)
+    data = batch[HEADER.size :]
+    if not is_for_all(header.compression, data):
+        raise UnreadableRecordsError("the lz4 blocks of a batch depend on each other, which Java's clients cannot read")
+    try:
+        plain = unpack(header.compression, data)
+    except UnsupportedCompressionTypeError:
+        if config.compacted:
+            raise
+        return None
+    except CorruptMessageError as wrong:
+        raise UnreadableRecordsError(wrong.message) from wrong
+    try:
+        walk = Walk(plain, 0, header.records)
+    except UnreadableRecordsError as wrong:
+        raise InvalidRecordError(wrong.message) from None  # which Kafka says of packed records only
+    if walk.shifted:  # Kafka would pack them anew, and fails
+        raise UnreadableRecordsError("the offsets of packed records do not count them")
+    return walk
+
+
+def _times(header: BatchHeader, walk: Walk) -> set[int]:
+    if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return {header.max_timestamp}
+    return {header.base_timestamp + ((delta >> 1) ^ -(delta & 1)) for delta in walk.deltas}
 
 
 def _problem(header: BatchHeader, origin: Origin) -> str | None:
@@ -93,25 +146,31 @@ def _problem(header: BatchHeader, origin: Origin) -> str | None:
         return f"the base offset of a batch that is sent must be 0, not {header.base_offset}"
     if header.producer_id == NO_PRODUCER_ID:
         return None  # even if it calls itself transactional: Kafka takes it for a plain one
-    if origin is Origin.CLIENT and (header.base_sequence < 0 or header.producer_epoch < 0):
-        return f"producer {header.producer_id} sent a batch without a sequence number or without an epoch"
+    if origin is Origin.CLIENT and header.base_sequence < 0:
+        return f"producer {header.producer_id} sent a batch without a sequence number"
     return None
 
 
-def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
-    """Judge by the largest timestamp, which the header holds; Kafka unpacks every record for this."""
-    newest = header.max_timestamp
-    if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        raise InvalidTimestampError("a producer may not set the timestamp type to LogAppendTime: that is the broker's")
-    if newest == NO_TIMESTAMP:
-        return
-    if newest - now_ms > config.timestamp_after_max_ms:
-        raise InvalidTimestampError(
-            f"timestamp {newest} lies {newest - now_ms} ms ahead of the broker's clock, more than "
-            f"message.timestamp.after.max.ms={config.timestamp_after_max_ms}"
-        )
-    if now_ms - newest > config.timestamp_before_max_ms:
-        raise InvalidTimestampError(
-            f"timestamp {newest} lies {now_ms - newest} ms behind the broker's clock, more than "
-            f"message.timestamp.before.max.ms={config.timestamp_before_max_ms}"
-        )
+def _refuse_keyless(batch: bytes, header: BatchHeader, config: LogConfig, now_ms: int) -> NoReturn:
+    """Where some record lacks its key, a wrong timestamp of another one is still what Kafka speaks of."""
+    columns = decode_records(batch, header)
+    if config.timestamp_type is TimestampType.CREATE_TIME:
+        keyed = (time for key, time in zip(columns.keys, columns.timestamps, strict=True) if key is not None)
+        _check_times(set(keyed), config, now_ms)
+    raise InvalidRecordError("a compacted topic keeps the latest record of each key: this one came without a key")
+
+
+def _check_times(times: set[int], config: LogConfig, now_ms: int) -> None:
+    for time in times:
+        if time == NO_TIMESTAMP:
+            continue
+        if time - now_ms > config.timestamp_after_max_ms or time not in _STAMPS:
+            raise InvalidTimestampError(
+                f"timestamp {time} lies {time - now_ms} ms ahead of the broker's clock, more than "
+                f"message.timestamp.after.max.ms={config.timestamp_after_max_ms}"
+            )
+        if now_ms - time > config.timestamp_before_max_ms:
+            raise InvalidTimestampError(
+                f"timestamp {time} lies {now_ms - time} ms behind the broker's clock, more than "
+                f"message.timestamp.before.max.ms={config.timestamp_before_max_ms}"
+            )

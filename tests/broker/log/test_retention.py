@@ -1,0 +1,98 @@
+"""What is dropped from the front of a log takes all that was known of it along, and nothing undecided."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw_memory.log.aborted import AbortedTransactions, AbortEntry
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.upkeep import retain
+from eosfw_memory.log.validation import LogConfig
+
+from .shelf import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
+
+LATER = NOW + 1000
+SHORT_LIVED = LogConfig(segment_bytes=1, retention_ms=10)
+
+
+@pytest.fixture
+def log() -> PartitionLog:
+    """One whose every batch is a segment, which is old soon."""
+    return new_log(SHORT_LIVED)
+
+
+def test_aborted_transactions_are_forgotten_with_their_segments(log):
+    """BRK-07, BRK-11: a log that drops its old segments does not grow by what was aborted in them."""
+    writer = Writer(log, 7)
+    for _ in range(200):
+        writer.send(b"a")
+        writer.abort()
+
+    retain(log, LATER)
+
+    assert len(log.state.aborted) == 1  # the active segment holds the last marker
+
+
+def test_an_aborted_transaction_that_reaches_into_what_is_left_is_still_named(log):
+    """BRK-07."""
+    writer = Writer(log, 7)
+    writer.send(b"a")
+    writer.send(b"b")
+    writer.abort()
+    log.append(plain(b"c"), NOW)
+    log.drop_first()
+
+    assert log.log_start_offset == 1
+    assert [each.producer_id for each in log.fetch(1, PLENTY, COMMITTED).aborted] == [7]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 63, 64, 65, 200])
+def test_what_is_left_of_the_aborted_is_found_as_before(kept):
+    """BRK-07: blocks of them may be passed over; they must be blocks of those that are left."""
+    every, left = AbortedTransactions(), AbortedTransactions()
+    entries = [
+        AbortEntry(number % 7, 10 * number - number % 3 * 400, 10 * number + 5, 10 * number) for number in range(200)
+    ]
+    for entry in entries:
+        every.add(*entry)
+    for entry in entries[200 - kept :]:
+        left.add(*entry)
+    every.forget_before(entries[200 - kept].marker_offset if kept else 1 << 40)
+    every.add(9, 3000, 3005, 3006)
+    left.add(9, 3000, 3005, 3006)
+
+    for start in range(0, 3010, 37):
+        assert every.between(start, start + 300) == left.between(start, start + 300)
+
+
+def test_no_segment_goes_that_holds_what_is_not_decided(log):
+    """BRK-06: however old it is; else its reader would miss the beginning of a transaction that is committed later."""
+    log.append(plain(b"old"), NOW)
+    writer = Writer(log, 7)
+    writer.send(b"first")
+    for _ in range(5):
+        log.append(plain(b"behind"), NOW)
+
+    assert retain(log, LATER) == 1
+    assert log.log_start_offset == 1
+    writer.commit()
+
+    reader = Consumer(log, COMMITTED)
+    reader.position = log.log_start_offset
+    assert reader.drain()[0] == (1, b"first")
+
+
+def test_the_last_stable_offset_is_never_before_the_log_start(log):
+    """BRK-06, DeleteRecords: a reader that begins where the log does is not sent before it."""
+    writer = Writer(log, 7)
+    writer.send(b"open")
+    for _ in range(3):
+        log.append(plain(b"behind"), NOW)
+    log.delete_before(2)
+
+    assert log.last_stable_offset == 2
+    assert log.fetch(2, PLENTY, COMMITTED).last_stable_offset == 2
+    assert log.fetch(2, PLENTY, COMMITTED).records == b""
+    assert log.fetch(2, PLENTY, UNCOMMITTED).last_stable_offset == 2
+    writer.abort()
+    assert log.last_stable_offset == log.high_watermark
