@@ -38,6 +38,10 @@ class Raw:
         self._asked.append(form)
         self._socket.sendall(form.frame(len(self._asked), "raw", Fields(**fields)))
 
+    def expect_nothing(self) -> None:
+        """Wait for no answer to what was asked."""
+        self._asked.clear()
+
     def receive(self) -> Any:
         (size,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
         return self._asked.pop(0).answer(self._exactly(size))[1]

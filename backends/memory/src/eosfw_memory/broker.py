@@ -54,6 +54,8 @@ class Context:
     client_id: str = ""
     client_host: str = ""
     """The client's address, as Kafka shows it: with a slash before it."""
+    in_process: bool = False
+    """Whether it comes from our own client in this very process, hence its batches from our own codec."""
 
 
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | Deferred | None"]

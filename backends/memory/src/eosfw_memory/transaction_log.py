@@ -10,6 +10,7 @@ from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults
+from eosfw_memory.log.batch import read_header
 from eosfw_memory.log.codec import decode_records, encode_record
 from eosfw_memory.topics import Partition, Topic
 
@@ -57,7 +58,10 @@ class TopicTransactionLog:
 
 def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | None]]:
     for batch in partition.log.batches():
-        columns = decode_records(batch)
+        header = read_header(batch)
+        if header.control:  # whoever ends transactions by hand may name this topic, too: that says nothing here
+            continue
+        columns = decode_records(batch, header)
         for key, value in zip(columns.keys, columns.values, strict=True):
             name = None if key is None else decode_key(key)
             if name is not None:

@@ -22,7 +22,7 @@ _TURN = 100
 def _door(api: Api) -> tuple[Handler, Context]:
     from eosfw_memory.wire.routes import ROUTES
 
-    return ROUTES[api.key].handler(), Context(api.max_version)
+    return ROUTES[api.key].handler(), Context(api.max_version, in_process=True)
 
 
 class DirectNetwork:

@@ -1,69 +1,116 @@
 """Produce (0): append record batches to partitions.
 
 Behaviour
-- Batches stay the bytes they are: the log reads their headers, checks the producer's epoch with its sequence numbers,
-  and stamps offsets (BRK-01 to 04).
-- A request with a transactional batch must name its transactional id; the coordinator must know the partition as part
-  of the ongoing transaction before its first batch is appended (KIP-890, COR-19); else InvalidTxnState.
-- acks 0 is answered with silence; 1 and all mean the same on one broker.
+- Batches stay the bytes they are: the log reads their headers, steps over their records, checks the producer's epoch
+  with its sequence numbers, and stamps offsets (BRK-01 to 04).
+- A request with a transactional batch must name its transactional id, which vouches for one producer; else nothing of
+  the whole request is appended. The coordinator must know the partition as part of the ongoing transaction before its
+  first batch is appended (KIP-890, COR-19); else InvalidTxnState.
+- The broker's own topics are written by nobody but the broker (InvalidTopic).
+- Of a partition that is named twice the last batch counts.
+- acks 0 is answered with silence, an error with the end of the connection; 1 and all mean the same on one broker.
 
-Version notes: 3 is the first with record batches v2; 8 adds messages; 11 knows TransactionAbortable; from 12 on
-(version 2 of transactions) the first batch itself makes the partition part of the transaction, before 12
-AddPartitionsToTxn does.
+Version notes: 3 is the first with record batches v2; before 7 nobody may send zstd; 8 adds messages; 11 knows
+TransactionAbortable; from 12 on (version 2 of transactions) the first batch itself makes the partition part of the
+transaction, before 12 AddPartitionsToTxn does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.deferred import Answer
+from eosfw_memory.deferred import Answer, SeveredError
 from eosfw_memory.faults import points
-from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
+from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, check_sum, first_header, header_at, sole_batch
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.topics import INTERNAL
 from eosfw_memory.verification import add_write, verify_write
 
 _ACKS = (-1, 0, 1)
 _ADDING_VERSION = 12
+_ZSTD, _ZSTD_VERSION = 4, 7
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
     """Append each partition's records, answering for each by itself."""
-    responses = [
-        {
-            "name": topic.name,
-            "partition_responses": [
-                _partition(broker, request, TopicPartition(topic.name, data.index), data.records, context)
-                for data in topic.partition_data
-            ],
-        }
+    sent = {
+        TopicPartition(topic.name, data.index): data.records or b""
         for topic in request.topic_data
-    ]
-    return {"responses": responses} if request.acks != 0 else None
-
-
-def _partition(broker: Broker, request: Any, where: TopicPartition, records: bytes | None, context: Context) -> Answer:
+        for data in topic.partition_data
+    }
     try:
-        return _appended(broker, request, where, records or b"", context)
+        if len(sent) > 1 or request.transactional_id is None:
+            _check_all(broker, request.transactional_id, sent)
+        answers = [(where.topic, _partition(broker, request, where, sent[where], context)) for where in sent]
+    except KafkaError as why:
+        answers = [(where.topic, _refused(where, why.code, why.message)) for where in sent]
+    if request.acks == 0:
+        if any(answer["error_code"] is not Code.NONE for _, answer in answers):
+            raise SeveredError("records that came without a wish for an answer were refused")
+        return None
+    responses: dict[str, list[Answer]] = {}
+    for topic, answer in answers:
+        responses.setdefault(topic, []).append(answer)
+    return {"responses": [{"name": name, "partition_responses": each} for name, each in responses.items()]}
+
+
+def _check_all(broker: Broker, transactional_id: str | None, sent: Mapping[TopicPartition, bytes]) -> None:
+    """Raise for what stands against a request as a whole."""
+    headers = map(first_header, sent.values())
+    if not any(header is not None and header.transactional for header in headers):
+        return
+    if transactional_id is None:
+        raise KafkaError(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id")
+    producers = {
+        (header.producer_id, header.producer_epoch)
+        for where, records in sent.items()
+        if (header := _header_of_one(records)) is not None and broker.topics.partition(*where) is not None
+        if header.transactional and header.producer_id != NO_PRODUCER_ID
+    }
+    if len(producers) > 1:
+        raise KafkaError(
+            Code.INVALID_PRODUCER_ID_MAPPING, f"{len(producers)} producers under the id {transactional_id!r}"
+        )
+
+
+def _header_of_one(records: bytes) -> BatchHeader | None:
+    """The header of a batch that comes alone, as it has to."""
+    try:
+        return first_header(sole_batch(records))
+    except KafkaError:
+        return None
+
+
+def _partition(broker: Broker, request: Any, where: TopicPartition, records: bytes, context: Context) -> Answer:
+    try:
+        return _appended(broker, request, where, records, context)
     except KafkaError as refused:
         return _refused(where, refused.code, refused.message)
 
 
 def _appended(broker: Broker, request: Any, where: TopicPartition, records: bytes, context: Context) -> Answer:
     partition = broker.topics.partition(*where)
-    if request.acks not in _ACKS:
-        raise KafkaError(Code.INVALID_REQUIRED_ACKS)
     if partition is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
-    header = read_header(records)
+    batch = sole_batch(records)
+    header = header_at(batch, 0)
+    if header.compression == _ZSTD and context.version < _ZSTD_VERSION:
+        raise KafkaError(Code.UNSUPPORTED_COMPRESSION_TYPE, f"zstd takes Produce from version {_ZSTD_VERSION} on")
+    if request.acks not in _ACKS:
+        raise KafkaError(Code.INVALID_REQUIRED_ACKS)
+    if where.topic in INTERNAL:
+        raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"{where.topic} is written by the broker alone")
+    check_sum(batch, header)
     if header.transactional:
         _check_transaction(broker, partition.log, request.transactional_id, header, context.version)
     armed = broker.faults.armed
     if armed:
         broker.faults.reach(points.before("append"), topic=where.topic)
-    done = partition.log.append(records, broker.now_ms(), header)
+    done = partition.log.append(batch, broker.now_ms(), header, own_codec=context.in_process)
     partition.changed()
     if armed:
         broker.faults.reach(points.after("append"), topic=where.topic)
@@ -79,11 +126,9 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
 
 
 def _check_transaction(
-    broker: Broker, log: PartitionLog, transactional_id: str | None, header: BatchHeader, version: int
+    broker: Broker, log: PartitionLog, transactional_id: str, header: BatchHeader, version: int
 ) -> None:
     """See to it that a transactional batch belongs to a transaction; only the first of each partition needs that."""
-    if transactional_id is None:
-        raise KafkaError(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id")
     if header.producer_id == NO_PRODUCER_ID or log.has_open(header.producer_id, header.producer_epoch):
         return
     log.check_epoch(header.producer_id, header.producer_epoch)

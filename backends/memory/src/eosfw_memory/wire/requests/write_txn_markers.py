@@ -3,6 +3,7 @@
 Behaviour
 - Here it is the way of an administrator to end a hanging transaction (KIP-664): the partition checks the producer's
   epoch and the coordinator's, as with any marker (BRK-05); the coordinator is not asked.
+- The coordinators' own topics take them, too, as Kafka's do; there they end nothing but pending offsets of groups.
 - A marker of no producer cannot be written: Kafka fails over it with UnknownServerError, and so does this broker.
 
 Version notes: 1 is the only one of Kafka 4.1.
