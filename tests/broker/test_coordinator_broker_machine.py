@@ -31,7 +31,7 @@ PARTITIONS = [TopicPartition(TOPIC, number) for number in range(2)]
 TIMEOUT = 60.0
 NOBODY = ProducerIdAndEpoch(987_654, 0)
 OVER = (Code.PRODUCER_FENCED, Code.INVALID_PRODUCER_EPOCH, Code.INVALID_PRODUCER_ID_MAPPING)
-writers, partitions = st.integers(0, WRITERS - 1), st.sampled_from(range(len(PARTITIONS)))
+writers, partitions = st.sampled_from([0, 0, 0, 1, 2]), st.sampled_from(range(len(PARTITIONS)))
 offsets = st.integers(0, 99)
 
 
@@ -132,9 +132,9 @@ class BrokerMachine(RuleBasedStateMachine):
         self.due[writer.producer, partition] = due + 1
         self.odd.discard((writer.producer.producer_id, partition))
 
-    @rule(number=writers, partition=partitions, offset=offsets)
-    def commit_offset(self, number, partition, offset):
-        """GRP-01: with the transaction or not at all."""
+    @rule(number=writers, partition=partitions, offset=offsets, then=st.none() | offsets)
+    def commit_offset(self, number, partition, offset, then):
+        """GRP-01: with the transaction or not at all; never over what was committed outside of it since."""
         writer = self.writers[number]
         holds = looks.transaction(self.ask, NAME).producer == writer.producer
         if self.version == 1 and self.ask.add_offsets(NAME, writer.producer, GROUP).code is not Code.NONE:
@@ -146,6 +146,16 @@ class BrokerMachine(RuleBasedStateMachine):
         if told.code is Code.NONE:
             assert not writer.overtaken, "one that was fenced has committed offsets"
             self.model.commit_offset(partition, offset, transactional=True)
+            if then is not None:
+                self.commit_offset_outside(partition, then)
+
+    @rule(
+        number=writers, partition=partitions, offset=offsets, then=st.none() | offsets, outcome=st.sampled_from(Outcome)
+    )
+    def move_on(self, number, partition, offset, then, outcome):
+        """GRP-01: a whole transaction, since chance alone seldom makes one."""
+        self.commit_offset(number, partition, offset, then)
+        self.end(number, outcome, lost=False)
 
     @rule(partition=partitions, offset=offsets)
     def commit_offset_outside(self, partition, offset):

@@ -30,15 +30,15 @@ Action: TypeAlias = "Callable[[Walk, Client], Took]"
 
 
 def _init(walk: Walk, client: Client) -> Took:
-    return _became(client, walk.caller.init(walk.name)), ""
+    return _became(client, walk.caller.init(client.name)), ""
 
 
 def _init_named(walk: Walk, client: Client) -> Took:
-    return _became(client, walk.caller.init(walk.name, client.producer)), ""
+    return _became(client, walk.caller.init(client.name, client.producer)), ""
 
 
 def _init_short(walk: Walk, client: Client) -> Took:
-    return _became(client, walk.caller.init(walk.name, timeout=SHORT)), ""
+    return _became(client, walk.caller.init(client.name, timeout=SHORT)), ""
 
 
 def _became(client: Client, told: Told) -> Told:
@@ -49,12 +49,12 @@ def _became(client: Client, told: Told) -> Told:
 
 def _add(walk: Walk, client: Client) -> Took:
     where = walk.where()
-    return walk.caller.add(walk.name, client.producer, where), str(where.partition)
+    return walk.caller.add(client.name, client.producer, where), str(where.partition)
 
 
 def _verify(walk: Walk, client: Client) -> Took:
     where = walk.where()
-    return walk.caller.add_batched(walk.name, client.producer, where, verify=True), str(where.partition)
+    return walk.caller.add_batched(client.name, client.producer, where, verify=True), str(where.partition)
 
 
 def _produce(version: int, *, transactional: bool = True) -> Action:
@@ -62,7 +62,7 @@ def _produce(version: int, *, transactional: bool = True) -> Action:
         where = walk.where()
         due = client.due.get(where.partition, 0)
         sequence = max(0, due + walk.random.choice([0, 0, 0, 0, 0, -1, -6, 2]))
-        name = walk.name if transactional else None
+        name = client.name if transactional else None
         told = walk.caller.produce(name, client.producer, where, sequence, version, walk.value())
         if told.code is Code.NONE:
             client.due[where.partition] = max(due, sequence + 1)
@@ -79,7 +79,7 @@ def _produce_plain(walk: Walk, client: Client) -> Took:
 def _end(version: int) -> Action:
     def end(walk: Walk, client: Client) -> Took:
         commit = walk.random.random() < 0.6
-        told = walk.caller.end(walk.name, client.producer, version, commit=commit)
+        told = walk.caller.end(client.name, client.producer, version, commit=commit)
         heard = walk.random.random() < 0.8
         if told.code is Code.NONE and told.producer != NOBODY and heard:
             client.become(told.producer)
@@ -98,13 +98,13 @@ def _mark(walk: Walk, client: Client) -> Took:
 
 
 def _add_offsets(walk: Walk, client: Client) -> Took:
-    return walk.caller.add_offsets(walk.name, client.producer, walk.group), ""
+    return walk.caller.add_offsets(client.name, client.producer, walk.group), ""
 
 
 def _commit_offsets(version: int) -> Action:
     def commit(walk: Walk, client: Client) -> Took:
         where, offset = walk.where(), walk.random.randrange(100)
-        told = walk.caller.commit_offsets(walk.name, client.producer, walk.group, where, version, offset=offset)
+        told = walk.caller.commit_offsets(client.name, client.producer, walk.group, where, version, offset=offset)
         return told, f"{where.partition} at {offset}"
 
     return commit
@@ -127,7 +127,7 @@ def _offset(*, stable: bool) -> Action:
 
 
 def _describe(walk: Walk, client: Client) -> Took:
-    found = looks.transaction(walk.caller, walk.name)
+    found = looks.transaction(walk.caller, client.name)
     partitions = " ".join(map(walk.place, found.partitions))
     words = (found.code._name_, found.state, walk.who(found.producer), found.timeout_ms, found.started, partitions)
     return " ".join(map(str, words)), ""
@@ -137,7 +137,7 @@ def _list(walk: Walk, client: Client) -> Took:
     states = walk.random.sample(_STATES, walk.random.randrange(3))
     producer_ids = [client.producer.producer_id] if walk.random.random() < 0.3 else []
     older_ms = walk.random.choice([-1, -1, _OLD_MS, _OLDEST_MS])
-    found = looks.listed(walk.caller, states, producer_ids, older_ms=older_ms).get(walk.name)
+    found = looks.listed(walk.caller, states, producer_ids, older_ms=older_ms).get(client.name)
     said = f"{found[0]} {walk.id(found[1])}" if found else "not listed"
     return said, f"{'/'.join(states)} {'of its id' if producer_ids else ''} older than {older_ms}"
 

@@ -16,10 +16,11 @@ from .actions import SHORT, choose
 from .calls import NOBODY, Caller, Told
 
 PARTITIONS = 2
-CLIENTS = 2
+IDS = (0, 0, 1)
+"""Which transactional id each client believes to have: two share one, a third shares partitions and group with them."""
 
-_BUSY = (3, 1)
-"""How much each client does: were they alike, one of them would be fenced all the time."""
+_BUSY = (4, 1, 3)
+"""How much each client does: were those of one id alike, one of them would be fenced all the time."""
 _BEGUN = 0.9
 """How many walks begin with an id that is known."""
 
@@ -28,6 +29,7 @@ _BEGUN = 0.9
 class Client:
     """A producer as it sees itself: its ids, and the sequence number due in each partition."""
 
+    name: str
     producer: ProducerIdAndEpoch = NOBODY
     due: dict[int, int] = field(default_factory=dict)
 
@@ -37,7 +39,7 @@ class Client:
 
 
 class Walk:
-    """One transactional id, two clients that both believe in it, two partitions, a group; all hangs on the seed."""
+    """Two transactional ids, one of them claimed by two clients, two partitions, a group; all hangs on the seed."""
 
     def __init__(self, caller: Caller, seed: int) -> None:
         self.caller = caller
@@ -45,14 +47,15 @@ class Walk:
         self.name = f"walk-{seed}-{uuid.uuid4().hex[:8]}"
         self.group = f"{self.name}-readers"
         self.partitions = [TopicPartition(self.name, number) for number in range(PARTITIONS)]
-        self._clients = [Client() for _ in range(CLIENTS)]
+        self._clients = [Client(f"{self.name}-{number}") for number in IDS]
         self._ids: dict[int, str] = {-1: "nobody"}
         self._values = 0
         caller.create(self.name, PARTITIONS)
         caller.warm_up(f"{self.name}-other", self.partitions[0])
 
         if self.random.random() < _BEGUN:
-            self._clients[0].become(caller.init(self.name).producer)
+            for client in (self._clients[0], self._clients[-1]):
+                client.become(caller.init(client.name).producer)
 
     def steps(self, count: int) -> list[str]:
         """Take so many steps; each is told with its answer and the state it led to."""
@@ -94,21 +97,23 @@ class Walk:
     # --- inside
 
     def _step(self) -> str:
-        [number] = self.random.choices(range(CLIENTS), weights=_BUSY)
+        [number] = self.random.choices(range(len(IDS)), weights=_BUSY)
         name, take = choose(self.random)
-        told, what = take(self, self._clients[number])
-        state, holder = self._settled()
+        client = self._clients[number]
+        told, what = take(self, client)
+        state, holder = self._settled(client.name)
         after = f"{state} {self.who(holder)}" if state else "unknown"
         return f"client {number} {name} {what}: {self._said(told)}; {after}"
 
-    def _settled(self) -> tuple[str, ProducerIdAndEpoch]:
+    def _settled(self, name: str) -> tuple[str, ProducerIdAndEpoch]:
         """Once no marker is under way, nor a transaction open that would time out at a moment of its own."""
-        hasty = looks.transaction(self.caller, self.name).timeout_ms <= SHORT * 1000
-        return self.caller.settled(self.name, unless=("Prepare", "Ongoing") if hasty else "Prepare")
+        hasty = looks.transaction(self.caller, name).timeout_ms <= SHORT * 1000
+        return self.caller.settled(name, unless=("Prepare", "Ongoing") if hasty else "Prepare")
 
     def _said(self, told: Told | str) -> str:
         return told if isinstance(told, str) else f"{told.code._name_} {self.who(told.producer)} {told.offset}"
 
     def _end_everything(self) -> None:
-        while self.caller.init(self.name).code is not Code.NONE:
-            self.caller.settled(self.name)
+        for name in {client.name: None for client in self._clients}:
+            while self.caller.init(name).code is not Code.NONE:
+                self.caller.settled(name)
