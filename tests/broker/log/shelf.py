@@ -14,7 +14,8 @@ from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.markers import outcome_of
-from eosfw_memory.log.partition import Appended, Fetched, PartitionLog
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.told import Appended, Fetched
 from eosfw_memory.log.validation import LogConfig
 
 NOW = 1_700_000_000_000

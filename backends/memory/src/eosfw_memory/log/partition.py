@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.log.aborted import AbortedTransaction
 from eosfw_memory.log.batch import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -28,54 +27,12 @@ from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
 from eosfw_memory.log.replaying import replay, take_marker
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.log.storing import LogState, MemoryShelf, Shelf
+from eosfw_memory.log.told import Appended, Fetched, TimestampAndOffset, UndecidedTransaction
 from eosfw_memory.log.validation import LogConfig, check, check_records, check_size
 
 LATEST: Final = -1
 EARLIEST: Final = -2
 _DEFAULT: Final = LogConfig()
-
-
-class Appended(NamedTuple):
-    """Where a batch lies; `log_append_time` is -1 when its own timestamps count."""
-
-    base_offset: int
-    last_offset: int
-    log_append_time: int
-    duplicate: bool
-    """It was there already; nothing was appended."""
-
-
-class Fetched(NamedTuple):
-    """What a fetch found."""
-
-    pieces: Sequence[Buffer]
-    """Whole batches one behind the other, cut anywhere; the first may begin before the wanted offset."""
-    high_watermark: int
-    last_stable_offset: int
-    log_start_offset: int
-    aborted: tuple[AbortedTransaction, ...]
-    """The aborted transactions of these records; always empty at read_uncommitted."""
-
-    @property
-    def records(self) -> bytes:
-        """The pieces in one."""
-        return b"".join(self.pieces)
-
-
-class TimestampAndOffset(NamedTuple):
-    """The answer to a look-up by time; the timestamp is -1 for an end of the log."""
-
-    timestamp: int
-    offset: int
-    leader_epoch: int
-
-
-class UndecidedTransaction(NamedTuple):
-    """A transaction that is open here (KIP-664)."""
-
-    producer: ProducerIdAndEpoch
-    first_offset: int
-    last_timestamp: int
 
 
 class PartitionLog:

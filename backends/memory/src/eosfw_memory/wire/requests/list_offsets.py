@@ -25,7 +25,8 @@ from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 from eosfw_memory.log.epochs import NO_LEADER
 from eosfw_memory.log.errors import LogError
-from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog, TimestampAndOffset
+from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog
+from eosfw_memory.log.told import TimestampAndOffset
 from eosfw_memory.wire.leader_epoch import epoch_error
 
 NOT_FOUND = -1
