@@ -1,0 +1,53 @@
+"""Name what the log of a partition tells: where a batch lies, what a look-up found, what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.log.aborted import AbortedTransaction
+from eosfw_memory.log.batch import Buffer
+
+
+class Appended(NamedTuple):
+    """Where a batch lies; `log_append_time` is -1 when its own timestamps count."""
+
+    base_offset: int
+    last_offset: int
+    log_append_time: int
+    duplicate: bool
+    """It was there already; nothing was appended."""
+
+
+class Fetched(NamedTuple):
+    """What a fetch found."""
+
+    pieces: Sequence[Buffer]
+    """Whole batches one behind the other, cut anywhere; the first may begin before the wanted offset."""
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    aborted: tuple[AbortedTransaction, ...]
+    """The aborted transactions of these records; always empty at read_uncommitted."""
+
+    @property
+    def records(self) -> bytes:
+        """The pieces in one."""
+        return b"".join(self.pieces)
+
+
+class TimestampAndOffset(NamedTuple):
+    """The answer to a look-up by time; the timestamp is -1 for an end of the log."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class UndecidedTransaction(NamedTuple):
+    """A transaction that is open here (KIP-664)."""
+
+    producer: ProducerIdAndEpoch
+    first_offset: int
+    last_timestamp: int
