@@ -1,8 +1,10 @@
-"""Name the error codes of Kafka's protocol."""
+"""Say what the error codes of Kafka's protocol mean."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
+from typing import Final
 
 
 class Code(IntEnum):
@@ -82,3 +84,20 @@ class Code(IntEnum):
     UNSUPPORTED_ENDPOINT_TYPE = 115
     TRANSACTION_ABORTABLE = 120
     INVALID_REGULAR_EXPRESSION = 128
+
+
+_NEWER = "fenced: a newer producer holds this transactional id, or the coordinator timed this one out"
+MEANINGS: Final[Mapping[int, str]] = {
+    Code.PRODUCER_FENCED: _NEWER,
+    Code.INVALID_PRODUCER_EPOCH: _NEWER,
+    Code.INVALID_TRANSACTION_TIMEOUT: "transaction.timeout.ms is above the broker's transaction.max.timeout.ms",
+    Code.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
+    Code.CONCURRENT_TRANSACTIONS: "the coordinator still ends an earlier transaction of this id",
+    Code.ILLEGAL_GENERATION: "the group has moved on to another generation, so others read these partitions now",
+    Code.UNKNOWN_MEMBER_ID: "the group does not know this member any more, so others read its partitions now",
+    Code.FENCED_INSTANCE_ID: "another process has taken over this group.instance.id",
+    Code.UNSTABLE_OFFSET_COMMIT: "offsets of a transaction that is still open hold the answer back",
+    Code.TRANSACTIONAL_ID_NOT_FOUND: "no coordinator knows this transactional id: never used, or expired",
+    Code.MESSAGE_TOO_LARGE: "the topic's max.message.bytes does not allow a batch of this size",
+}
+"""What a code means, where brokers and libraries do not say so themselves."""

@@ -176,6 +176,59 @@ def test_a_client_that_can_only_fence_fences(cluster: EmbeddedCluster, lab: Lab)
     assert lab.values(topic) == []
 
 
+@pytest.mark.parametrize("client", ["memory", "kafka-python"])
+def test_an_id_that_nobody_knows_spoils_no_other_answer(cluster: EmbeddedCluster, lab: Lab, client: str) -> None:
+    """COR-18: in the same words with every client; what is known is on stdout, who is not on stderr and in the code."""
+    own = str(lab.open_transaction(lab.topic(), b"half").transactional_id)
+    where = ["--bootstrap-servers", cluster.bootstrap_servers, "--backend", client]
+
+    ended = ran("describe", "till nope", own, "nobody", "--json", *where)
+
+    assert ended.returncode == ExitCode.CONFIGURATION
+    assert [row["transactional_id"] for row in json.loads(ended.stdout)["transactions"]] == [own]
+    first, second = ended.stderr.splitlines()
+    assert "describe 'till nope'" in first
+    assert "describe 'nobody'" in second
+    for line in (first, second):
+        assert "no coordinator knows this transactional id: never used, or expired" in line
+
+
+@pytest.mark.parametrize("command", ["describe", "fence"])
+def test_an_empty_id_is_a_mistake_of_the_caller(txn: Txn, command: str) -> None:
+    """ADM-01: before any request."""
+    ended = txn(command, "fine", "")
+
+    assert (ended.returncode, ended.stdout) == (ExitCode.USAGE, "")
+    assert "a transactional id is empty" in ended.stderr
+
+
+@pytest.mark.parametrize("servers", ["localhost", "localhost:", "127.0.0.1:1,localhost", "localhost:99999", ","])
+@pytest.mark.parametrize("client", ["memory", "kafka-python"])
+def test_an_address_that_is_none_is_told_before_anybody_is_asked(tmp_path: Path, servers: str, client: str) -> None:
+    """Ruling on exit codes: a mistake in what was typed is no cluster that is away."""
+    typed = ran("list", "--bootstrap-servers", servers, "--backend", client)
+    file = tmp_path / "p.toml"
+    file.write_text(f'[cluster]\nbackend = "{client}"\n"bootstrap.servers" = "{servers}"\n')
+    written = ran("list", "--pipeline", str(file))
+
+    for ended, source in ((typed, "--bootstrap-servers"), (written, str(file))):
+        assert (ended.returncode, ended.stdout) == (ExitCode.CONFIGURATION, "")
+        assert source in ended.stderr
+        assert "HOST:PORT" in ended.stderr
+
+
+def test_who_fences_with_a_client_that_cannot_look_is_told_that_the_id_may_be_nobodys(cluster: EmbeddedCluster) -> None:
+    """Fencing an id that nobody knows helps nobody, so whoever could not find out must hear of that."""
+    pytest.importorskip("eosfw_confluent")
+    where = ["--bootstrap-servers", cluster.bootstrap_servers, "--backend", "confluent"]
+
+    ended = ran("fence", "nope", "--json", *where)
+
+    assert [row["transactional_id"] for row in rows(ended)] == ["nope"]
+    assert "backend 'confluent' cannot look ids up" in ended.stderr
+    assert "'nope'" in ended.stderr
+
+
 def test_a_cluster_is_taken_from_a_pipeline_file(cluster: EmbeddedCluster, lab: Lab, tmp_path: Path) -> None:
     """Its client is used if it can do this, else one that can; an embedded cluster cannot be looked at afterwards."""
     zombie = lab.open_transaction(lab.topic(), b"half")

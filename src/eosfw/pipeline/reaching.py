@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from eosfw.errors import ClusterUnavailableError
+from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
 from eosfw.waiting import Queue, Runtime
 
 SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
@@ -31,6 +31,18 @@ class _Address(NamedTuple):
 class _Tried(NamedTuple):
     address: _Address
     refusal: str | None
+
+
+def require_addresses(where: str, servers: str) -> None:
+    """Raise ConfigError, which begins with `where`, unless every address of `bootstrap.servers` is written HOST:PORT.
+
+    Some clients take a host without port for one that does not answer, and wait.
+    """
+    each = [text.strip() for text in servers.split(",")]
+    wrong = [text for text in each if text and not _possible(_address(text))]
+    if wrong or not any(each):
+        shown = ", ".join(map(repr, wrong)) or "no address"
+        raise ConfigError(Problem(where, f"{shown}: write HOST:PORT, with a port between 1 and 65535"))
 
 
 def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
@@ -81,10 +93,17 @@ def _refusal(address: _Address, patience: float) -> str | None:
 
 def _addresses(servers: str) -> list[_Address]:
     """Every address, or none if one of them is not written HOST:PORT: the client knows how to complain."""
-    found = [_ADDRESS.fullmatch(text.strip()) for text in servers.split(",") if text.strip()]
-    if None in found:
-        return []
-    return list(dict.fromkeys(_Address(one["six"] or one["host"], int(one["port"])) for one in found if one))
+    found = [_address(text.strip()) for text in servers.split(",") if text.strip()]
+    return [] if None in found else list(dict.fromkeys(one for one in found if one))
+
+
+def _address(text: str) -> _Address | None:
+    found = _ADDRESS.fullmatch(text)
+    return _Address(found["six"] or found["host"], int(found["port"])) if found else None
+
+
+def _possible(address: _Address | None) -> bool:
+    return address is not None and 0 < address.port <= 65535
 
 
 def _setup_timeout(properties: Mapping[str, str]) -> float:

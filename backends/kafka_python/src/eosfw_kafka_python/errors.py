@@ -20,6 +20,7 @@ from eosfw.errors import (
     Problem,
 )
 from eosfw.fates import Fates
+from eosfw.kafka_codes import MEANINGS, Code
 
 _RETRIABLE = kafka_errors.RetriableError
 _NAMELESS: Mapping[type[Exception], type[EosfwError]] = {
@@ -31,6 +32,8 @@ _NAMELESS: Mapping[type[Exception], type[EosfwError]] = {
 }
 """Errors of its own, for which Kafka has no code."""
 _CODE = re.compile(r"\[Error (-?\d+)\]")
+_BARE = re.compile(r"\[Error -?\d+\] \w+")
+"""A code and the name of a class: nothing that a reader could act on."""
 
 INIT = shared.INIT
 BEGIN = shared.END.plus(shared.MISSING, shared.RECORDS)
@@ -75,7 +78,7 @@ def ours(error: BaseException, fates: Fates, what: str, *, fatal: bool = False) 
 
     `fatal` tells that the library's producer can do nothing more, whatever the error says.
     """
-    found, said = fate(error, fates), str(error) or type(error).__name__
+    found, said = fate(error, fates), _said(error)
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, said))
     if fatal and not issubclass(found, FatalError):
@@ -83,6 +86,14 @@ def ours(error: BaseException, fates: Fates, what: str, *, fatal: bool = False) 
     if found is ClusterUnavailableError:
         said = f"{said}; is the cluster running, is bootstrap.servers right?"
     return found(f"{what}: {said}")
+
+
+def _said(error: BaseException) -> str:
+    text = str(error) or type(error).__name__
+    code = code_of(error)
+    if code in MEANINGS and _BARE.fullmatch(text):
+        return f"{MEANINGS[code]} ({Code(code).name})"
+    return text
 
 
 @contextmanager

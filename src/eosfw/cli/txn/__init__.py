@@ -72,9 +72,14 @@ def describe(
 ) -> None:
     """Tell state, holder, age, and since which offset each partition of the open transaction is held."""
     from eosfw.cli.txn.looking import described
+    from eosfw.cli.txn.reading import named
 
-    target = Target(pipeline, servers, backend)
-    _look(target, lambda session: described(session, ids), json_=json_, paragraphs=True)
+    names, target = named(ids), Target(pipeline, servers, backend)
+    with reserved() as write, reached(target, "describe_transactions") as session:
+        rows, failures = described(session, names)
+        if rows:
+            write(_shown(rows, json_=json_, paragraphs=True))
+    _raise_all(failures)
 
 
 def hanging(
@@ -116,12 +121,15 @@ def fence(
     is refused: fencing it would help nobody.
     """
     from eosfw.cli.txn import ending
+    from eosfw.cli.txn.reading import named
 
-    target = Target(pipeline, servers, backend)
+    names, target = named(ids), Target(pipeline, servers, backend)
     with reserved() as write, _session(target, backend, "transactions", "describe_transactions") as session:
-        rows = ending.plan(session, ids)
+        if not session.can("describe_transactions"):
+            _tell(ending.unseen(session, names))
+        rows = ending.plan(session, names)
         if not dry_run:
-            rows = ending.fence(session, list(dict.fromkeys(ids)), timeout)
+            rows = ending.fence(session, names, timeout)
         write(_shown(rows, json_=json_))
     _tell("nothing was done (--dry-run)" if dry_run else "a fenced producer hears of it with its next call")
 
@@ -167,12 +175,11 @@ def _look(
     look: Callable[[Any], Sequence[Mapping[str, Any]]],
     *,
     json_: bool,
-    paragraphs: bool = False,
 ) -> Sequence[Mapping[str, Any]]:
     with reserved() as write, reached(target, "describe_transactions") as session:
         rows = look(session)
         if rows or json_:
-            write(_shown(rows, json_=json_, paragraphs=paragraphs))
+            write(_shown(rows, json_=json_))
         else:
             _tell("none")
     return rows
@@ -184,6 +191,13 @@ def _shown(rows: Sequence[Mapping[str, Any]], *, json_: bool, paragraphs: bool =
     if json_:
         return showing.as_json(rows)
     return showing.as_paragraphs(rows) if paragraphs else showing.as_table(rows)
+
+
+def _raise_all(failures: Sequence[Exception]) -> None:
+    for number, one in enumerate(failures, 1):
+        if number == len(failures):  # its exit code becomes that of the command
+            raise one
+        _tell(str(one))
 
 
 def _tell(text: str) -> None:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 _PAUSE = 0.05
 
 
+def unseen(session: Session, names: Sequence[str]) -> str:
+    """What whoever fences with a client that cannot describe transactions must know."""
+    shown = ", ".join(map(repr, names))
+    return f"backend {session.backend.name!r} cannot look ids up: whether anybody ever used {shown} is not known"
+
+
 def plan(session: Session, names: Sequence[str]) -> list[Row]:
     """What fencing these ids would abort, as far as this client can tell."""
     if not session.can("describe_transactions"):

@@ -28,20 +28,34 @@ def listed(session: Session, filters: TransactionFilters) -> list[Row]:
 
 
 def descriptions(admin: Admin, names: Collection[str]) -> list[TransactionDescription]:
-    """What is known of each id; an id that nobody knows is refused with the nearest one."""
+    """What is known of every id; the first that nobody knows, or that may not be looked at, is raised."""
+    found, failures = _told(admin, names)
+    for one in failures:
+        raise one
+    return found
+
+
+def described(session: Session, names: Sequence[str]) -> tuple[list[Row], list[EosfwError]]:
+    """One row per id, with each partition of its transaction and the offset since which it is open there.
+
+    Beside them why there is none, for the other ids.
+    """
+    found, failures = _told(session.admin, names)
+    return _rows(session, found), failures
+
+
+def _told(admin: Admin, names: Collection[str]) -> tuple[list[TransactionDescription], list[EosfwError]]:
     told = admin.describe_transactions(names)
-    for name, one in told.items():
-        if isinstance(one, TransactionalIdNotFoundError):
-            near = nearest(name, [each.transactional_id for each in admin.list_transactions()])
-            raise TransactionalIdNotFoundError(f"{one}; did you mean {near!r}?" if near else str(one)) from one
-        if isinstance(one, EosfwError):
-            raise one
-    return [one for one in told.values() if not isinstance(one, EosfwError)]
+    failures = {name: one for name, one in told.items() if isinstance(one, EosfwError)}
+    lost = [name for name, why in failures.items() if isinstance(why, TransactionalIdNotFoundError)]
+    every = [each.transactional_id for each in admin.list_transactions()] if lost else []
+    for name in lost:
+        if near := nearest(name, every):
+            failures[name] = TransactionalIdNotFoundError(f"{failures[name]}; did you mean {near!r}?")
+    return [one for one in told.values() if not isinstance(one, EosfwError)], list(failures.values())
 
 
-def described(session: Session, names: Sequence[str]) -> list[Row]:
-    """One row per id, with each partition of its transaction and the offset since which it is open there."""
-    found = descriptions(session.admin, names)
+def _rows(session: Session, found: Collection[TransactionDescription]) -> list[Row]:
     since = _open_since(session.admin, found)
     now = session.runtime.wall()
     return [

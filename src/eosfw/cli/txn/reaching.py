@@ -57,7 +57,11 @@ def reached(target: Target, *needed: str) -> Iterator[Session]:
 
 def _cluster(target: Target) -> tuple[str | None, Mapping[str, str]]:
     """The client a pipeline file names, if any, and the properties that lead to the cluster."""
+    from eosfw.pipeline.reaching import require_addresses
+
     given = {} if target.servers is None else {_SERVERS: target.servers}
+    if target.servers is not None:
+        require_addresses("--bootstrap-servers", target.servers)
     if target.pipeline is None:
         if _SERVERS not in given:
             raise ConfigError(Problem("", "say which cluster: --bootstrap-servers HOST:PORT, or --pipeline FILE"))
@@ -69,6 +73,7 @@ def _cluster(target: Target) -> tuple[str | None, Mapping[str, str]]:
     if _SERVERS not in properties:
         why = "its embedded cluster lives only while it runs; name one with --bootstrap-servers"
         raise ConfigError(Problem(str(target.pipeline), why))
+    require_addresses(f"{target.pipeline}: {_SERVERS}", properties[_SERVERS])
     return cluster.backend, properties
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import typer
 
@@ -24,6 +25,13 @@ def state(text: str) -> TransactionState:
         hint = f"did you mean {known[near].value}?" if near else f"there are: {names}"
         raise typer.BadParameter(f"no state {text!r}; {hint}", param_hint="--state")
     return found
+
+
+def named(ids: Sequence[str]) -> list[str]:
+    """Transactional ids, each once; an empty one is refused."""
+    if not all(ids):
+        raise typer.BadParameter("a transactional id is empty", param_hint="ID")
+    return list(dict.fromkeys(ids))
 
 
 def duration(text: str | None) -> float | None:
