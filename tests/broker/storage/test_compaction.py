@@ -17,7 +17,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.batch import header_at
 from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.errors import InvalidRecordError
+from eosfw_memory.log.errors import InvalidProducerEpochError, InvalidRecordError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.upkeep import compact, retain
 
@@ -216,6 +216,53 @@ def test_a_live_producer_is_known_by_its_last_batch_though_none_of_its_records_i
     assert house.log.producers()[1].next_sequence == 2
     repeated = encode_batch([b"k"], [b"2"], NOW, producer=writer.producer, base_sequence=1)
     assert house.log.append(repeated, NOW).duplicate
+
+
+def from_the_log_alone(house, root) -> PartitionLog:
+    """Start again without index and snapshot."""
+    house.stop()
+    for path in [*root.rglob("*.snapshot"), *root.rglob("*.index")]:
+        path.unlink()
+    house.__init__(root)
+    return house.log
+
+
+def test_a_producer_that_was_fenced_is_known_by_its_marker_though_nothing_else_is_left(house, tmp_path):
+    """BRK-01, BRK-09: else a zombie of the epoch before could write again after the next start."""
+    writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
+    writer.send((b"k", b"old"))
+    zombie, writer.producer = writer.producer, ProducerIdAndEpoch(1, 1)
+    marker = writer.abort()
+    other.send((b"k", b"new"), transactional=False)
+    for days in (0, 0, 3, 6):
+        cleaned(house.log, NOW + days * DAY)
+    assert marker in markers(house.log)
+
+    log = from_the_log_alone(house, tmp_path)
+
+    assert log.producers()[1].epoch == 1
+    late = encode_batch([b"k"], [b"late"], NOW, producer=zombie, base_sequence=1, transactional=True)
+    with pytest.raises(InvalidProducerEpochError):
+        log.append(late, NOW)
+
+
+def test_the_last_sequence_number_is_known_though_its_transaction_was_aborted(house, tmp_path):
+    """BRK-09: the records go, a batch without any stays, so that a repetition is one after the next start, too."""
+    writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
+    writer.send((b"a", b"1"), (b"b", b"2"))
+    writer.send((b"c", b"3"))
+    writer.abort()
+    other.send((b"d", b"newest"), transactional=False)
+    for days in (0, 0, 3):
+        cleaned(house.log, NOW + days * DAY)
+    assert values(house.log) == values(house.log, UNCOMMITTED) == [b"newest"]
+
+    log = from_the_log_alone(house, tmp_path)
+
+    assert log.producers()[1].next_sequence == 3
+    repeated = encode_batch([b"c"], [b"3"], NOW, producer=writer.producer, base_sequence=2, transactional=True)
+    assert log.append(repeated, NOW).duplicate
+    assert log.last_stable_offset == log.high_watermark
 
 
 def test_an_expired_producer_leaves_no_empty_batch(house):

@@ -1,0 +1,55 @@
+"""A group takes no more members than `group.max.size` (KIP-389)."""
+
+from __future__ import annotations
+
+from eosfw_memory.codes import Code
+
+from .bench import Bench, Client
+
+
+def test_a_stable_group_that_is_full_takes_nobody_in_and_keeps_its_members():
+    """GRP-05."""
+    bench, one, late = Bench(max_size=1), Client("one"), Client("late")
+    bench.join(one)
+    bench.sync(one, {one.member_id: b""})
+    assert bench.state() == "Stable"
+
+    assert bench.join(late)["error_code"] is Code.GROUP_MAX_SIZE_REACHED
+
+    assert bench.state() == "Stable"
+    assert bench.heartbeat(one) is Code.NONE
+
+
+def test_a_group_takes_in_as_many_as_it_may():
+    """GRP-05: its last place is one."""
+    bench, one, two, late = Bench(max_size=2), Client("one"), Client("two"), Client("late")
+    bench.join(one)
+    bench.sync(one, {one.member_id: b""})
+
+    assert bench.join(two) is None  # it waits for the others
+    assert bench.join(one)["error_code"] is Code.NONE
+    assert bench.joined(two)["error_code"] is Code.NONE
+
+    assert bench.join(late)["error_code"] is Code.GROUP_MAX_SIZE_REACHED
+
+
+def test_while_a_group_gathers_only_those_who_came_back_count():
+    """GRP-05, KAFKA-7862: who was in before and does not return leaves its place to another."""
+    bench, one, two, three = Bench(max_size=2), Client("one"), Client("two"), Client("three")
+    bench.join(one)
+    bench.sync(one, {one.member_id: b""})
+    bench.join(two)
+    bench.join(one)
+    bench.joined(two)
+    work = {one.member_id: b"", two.member_id: b""}
+    bench.sync(one, work)
+    bench.sync(two, work)
+    assert bench.state() == "Stable"
+
+    one.protocols = (*one.protocols, ("other", b""))
+    assert bench.join(one) is None
+    assert bench.state() == "PreparingRebalance"
+    assert bench.join(three) is None
+
+    assert bench.join(Client("fourth"))["error_code"] is Code.GROUP_MAX_SIZE_REACHED
+    assert bench.join(two)["error_code"] is Code.GROUP_MAX_SIZE_REACHED

@@ -1,0 +1,88 @@
+"""A coordinator knows after any compaction of its own log what it knew before (COR-13, COR-14)."""
+
+from __future__ import annotations
+
+from eosfw.ids import TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker
+from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.housekeeping import Housekeeping
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.directory import DataDirectory
+
+T0 = TopicPartition("t", 0)
+A_DAY_MS = 86_400_000
+SETTINGS = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1"}
+SMALL = {"internal.segment.bytes": "1000", "min.cleanable.dirty.ratio": "0"}
+
+
+def started(root):
+    storage = DataDirectory.open(root, waits=False, node_id=1)
+    broker = Broker(Settings.parse(SETTINGS), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
+    if broker.topics.by_name("t") is None:
+        broker.topics.create("t", 1, {})
+        own = broker.transaction_log()
+        broker.topics.alter(own, {**own.config, **SMALL})  # as the broker made it, but for the size
+    return broker
+
+
+def run(broker, name, outcome=None):
+    """A transaction, which stays open without an outcome."""
+    producer = broker.coordinator.initialise(name, 60_000, None, broker.now_ms())
+    broker.coordinator.add_partitions(name, producer, [T0], broker.now_ms())
+    if outcome is not None:
+        broker.coordinator.end(name, producer, outcome, broker.now_ms())
+        broker.settle()
+    return producer
+
+
+def known(broker):
+    """But for what is in memory only."""
+    return sorted(each._replace(last_epoch=-1) for each in broker.coordinator.transactions())
+
+
+def log(broker):
+    return broker.transaction_log().partitions[0].log
+
+
+def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
+    """COR-13, COR-14: each id's latest state stays however old it is, what came before it goes."""
+    broker = started(tmp_path)
+    run(broker, "once", Outcome.COMMIT)
+    run(broker, "open")
+    for number in range(40):
+        run(broker, f"busy-{number % 3}", Outcome.COMMIT if number % 2 else Outcome.ABORT)
+    before, size = known(broker), log(broker).size
+
+    care, now_ms = Housekeeping(broker.topics, broker.settings), broker.now_ms()
+    for days in (0, 2, 30):
+        care.compact(now_ms + days * A_DAY_MS)
+        care.retain(now_ms + days * A_DAY_MS)
+    assert log(broker).size < size / 2
+    assert log(broker).log_start_offset == 0
+    broker.close()
+
+    again = started(tmp_path)
+    assert known(again) == before
+    assert again.coordinator.describe("open").state is TransactionState.ONGOING
+    heir = run(again, "once", Outcome.COMMIT)
+    assert heir.epoch > next(each.epoch for each in before if each.transactional_id == "once")
+    again.close()
+
+
+def test_an_id_that_was_forgotten_stays_so_after_a_compaction(tmp_path):
+    """COR-16: its tombstone goes only after what it forgets."""
+    broker = started(tmp_path)
+    run(broker, "gone", Outcome.COMMIT)
+    for name in broker.coordinator.expire(broker.now_ms() + 8 * A_DAY_MS):
+        assert name == "gone"
+    for number in range(40):
+        run(broker, f"busy-{number % 3}", Outcome.COMMIT)
+
+    care, now_ms = Housekeeping(broker.topics, broker.settings), broker.now_ms()
+    for days in (0, 2, 4):
+        care.compact(now_ms + days * A_DAY_MS)
+        broker.restart()
+        assert broker.coordinator.describe("gone") is None
+    assert broker.coordinator.describe("busy-1").state is TransactionState.COMPLETE_COMMIT
+    broker.close()
