@@ -1,0 +1,65 @@
+"""A stream of bytes is cut into the same frames wherever the network cuts it."""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw_memory.wire.framing import FrameError, Framer
+
+MOST = 1000
+
+
+def stream(frames):
+    return b"".join(struct.pack(">i", len(each)) + each for each in frames)
+
+
+@given(
+    frames=st.lists(st.binary(min_size=1, max_size=60), max_size=6),
+    cuts=st.lists(st.integers(0, 400), max_size=30),
+    rest=st.binary(max_size=3),
+)
+def test_frames_do_not_depend_on_where_the_network_cuts_them(frames, cuts, rest):
+    """CMP-01: a client may send its requests in any pieces, the next one's beginning behind them."""
+    sent = stream(frames) + rest
+    bounds = [0, *sorted(min(cut, len(sent)) for cut in cuts), len(sent)]
+    framer, seen = Framer(MOST), []
+
+    for first, last in pairwise(bounds):
+        if first < last:
+            seen += framer.feed(sent[first:last])
+
+    assert seen == frames
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+@pytest.mark.parametrize("length", [0, -1, MOST + 1])
+@pytest.mark.parametrize("before", [[], [b"one"]])
+def test_a_length_that_no_client_would_announce_is_refused_once_it_is_known(before, length, pieces):
+    sent = stream(before) + struct.pack(">i", length) + b"x"
+    framer, size = Framer(MOST), -(-len(sent) // pieces)
+
+    def feed() -> None:
+        for at in range(0, len(sent), size):
+            framer.feed(sent[at : at + size])
+
+    with pytest.raises(FrameError):
+        feed()
+
+
+@pytest.mark.parametrize("size", [1, 3, 4095, 4096, 70_000])
+def test_a_large_frame_is_the_same_in_any_pieces_and_holds_what_came(size):
+    frame = bytes(range(256)) * 1000
+    sent, framer = stream([frame, b"next"]), Framer(1 << 20)
+    seen, came = [], 0
+
+    for at in range(0, len(sent), size):
+        seen += framer.feed(sent[at : at + size])
+        came += len(sent[at : at + size])
+        assert framer.held == came - sum(len(each) + 4 for each in seen)
+
+    assert seen == [frame, b"next"]
