@@ -10,16 +10,24 @@ from types import SimpleNamespace as Request
 
 import pytest
 
+from eosfw.errors import EosfwError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.committing import Committer
+from eosfw_memory.coordinators.groups.records import Committed
 from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.faults import Fail, Refuse
+from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.wire.requests import produce
+from pytest_eos.contracts.laboratory import WAIT, Lab, record
 
 from .coordinators import FLIGHTS_0, Desk
 
@@ -295,3 +303,85 @@ def test_a_partition_that_is_deleted_while_its_transaction_is_decided_holds_up_n
     assert broker.coordinator.describe("x").state is TransactionState.COMPLETE_COMMIT
     log = broker.topics.partition(*T0).log
     assert log.last_stable_offset == log.high_watermark == 2
+
+
+def test_kafka_9807_a_fetch_looks_once_how_far_it_may_read(broker, monkeypatch):
+    """BRK-06, A3: what is appended, even decided, between its two looks is not in its answer."""
+    log = broker.topics.partition(*T0).log
+    log.append(encode_batch(None, [b"before"], 1), broker.now_ms())
+    late, look = ProducerIdAndEpoch(77, 0), type(log).visible_end
+
+    def looked(self, isolation):
+        end = look(self, isolation)
+        batch = encode_batch(None, [b"aborted"], 1, producer=late, base_sequence=len(seen), transactional=True)
+        seen.append(log.append(batch, broker.now_ms()).base_offset)
+        if len(seen) > 1:
+            log.append_marker(late, ABORT, 0, broker.now_ms())
+        return end
+
+    seen: list[int] = []
+    monkeypatch.setattr(type(log), "visible_end", looked)
+
+    fetched = log.fetch(0, 1 << 20, IsolationLevel.READ_COMMITTED)
+
+    assert seen
+    [(header, _)] = split(fetched.records)
+    assert (header.base_offset, header.last_offset) == (0, 0)
+
+
+@pytest.mark.parametrize("outcome", [COMMIT, ABORT])
+def test_kafka_15784_offsets_whose_write_was_refused_never_count(broker, outcome):
+    """GRP-01, A23: neither when their transaction ends, nor as something that others have to wait for."""
+    where = broker.offsets_partition("g")
+    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
+    broker.coordinator.add_partitions("x", producer, [where], broker.now_ms())
+    offsets, committed = broker.groups.offsets, {T0: Committed(5, -1, "", broker.now_ms())}
+    offsets.commit("g", Committer(), {T0: Committed(1, -1, "", broker.now_ms())}, broker.now_ms())
+    refused = broker.faults.add(Refuse("before-offsets"))
+
+    with pytest.raises(KafkaError):
+        offsets.commit_in_transaction("g", Committer(), producer, committed, broker.now_ms())
+    assert refused.fired
+    assert offsets.fetch("g", [T0], stable=True)[T0].offset == 1
+
+    broker.coordinator.end("x", producer, outcome, broker.now_ms())
+    broker.settle()
+    assert offsets.fetch("g", [T0], stable=True)[T0].offset == 1
+
+
+def test_kafka_14034_a_batch_of_before_comes_after_its_sequence_began_anew(broker):
+    """BRK-01, BRK-02, A14: a client that did not wait for its batches in flight finds them refused, not doubled."""
+    log, now_ms = broker.topics.partition(*T0).log, broker.now_ms()
+
+    def batch(epoch, sequence, value):
+        return encode_batch(None, [value], 1, producer=ProducerIdAndEpoch(9, epoch), base_sequence=sequence)
+
+    log.append(batch(0, 0, b"first"), now_ms)
+    log.append(batch(1, 0, b"second, sent again"), now_ms)
+
+    with pytest.raises(KafkaError) as refused:
+        log.append(batch(0, 1, b"second"), now_ms)
+    assert refused.value.code is Code.INVALID_PRODUCER_EPOCH
+    assert log.high_watermark == 2
+
+
+def test_redpanda_3039_a_batch_out_of_order_is_no_reason_to_send_it_again():
+    """TXN-05, A2: the client cannot know what became of the one before it; it gives the transaction up."""
+    runtime = ThreadRuntime()
+    cluster = EmbeddedCluster.start({}, runtime)
+    backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
+    lab = Lab(backend, runtime)
+    topic, producer = lab.topic(), lab.producer()
+    cluster.faults.add(Fail("Produce", "OUT_OF_ORDER_SEQUENCE_NUMBER"))
+
+    def commit():
+        producer.begin_transaction()
+        producer.send(record(topic, b"v"))
+        producer.commit_transaction(WAIT)
+
+    with pytest.raises(EosfwError):
+        commit()
+    assert cluster.broker.topics.partition(topic, 0).log.state.producers.known() == {}
+
+    lab.close()
+    cluster.close()
