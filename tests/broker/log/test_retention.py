@@ -12,7 +12,7 @@ from eosfw_memory.log.validation import LogConfig
 from .shelf import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
 
 LATER = NOW + 1000
-SHORT_LIVED = LogConfig(segment_bytes=1, retention_ms=10)
+SHORT_LIVED = LogConfig(segment_bytes=100, retention_ms=10)
 
 
 @pytest.fixture
