@@ -93,7 +93,7 @@ class Start:
                 (root / name).write_bytes(content)
             first, second = _found(root), _found(root)
         assert first == second, "a second start found something else"
-        return str(first)
+        return len(str(first)) // 256  # finer, everything would be worth keeping
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def _answer(data: bytes) -> Hashable:
     except AnswerError as why:
         _refuse_exhaustion(why)
         raise
-    return route.key, version, len(str(answer)) // 32
+    return route.key, version, len(str(answer)).bit_length()
 
 
 def _refuse_exhaustion(why: Exception) -> None:
