@@ -22,10 +22,23 @@ _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")
 _CORRELATION_BYTES = 4
 UNSUPPORTED_VERSION = 35
+_SHOWN_BYTES = 1 << 15
+"""No name of a client is longer."""
 
 
 class RequestError(Exception):
     """A frame is not a request this broker can read; real brokers close the connection too."""
+
+
+class UnservedError(RequestError):
+    """A request, or a version of one, that is left out here."""
+
+    def __init__(self, key: int, version: int, frame: bytes, what: str) -> None:
+        super().__init__(what)
+        self.key = key
+        self.version = version
+        self.start = bytes(frame[:_SHOWN_BYTES])
+        """As much of it as may be needed to tell who asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +94,19 @@ def decode(frame: bytes) -> Incoming:
     key, version, correlation_id = _START.unpack_from(frame)
     route = ROUTES.get(key)
     if route is None:
-        raise RequestError(f"request {key} is not served")
+        raise UnservedError(key, version, frame, f"request {key} is not served")
     if not route.min_version <= version <= route.max_version:
-        return _of_unknown_version(key, version, correlation_id)
+        return _of_unknown_version(frame)
     found = codec(key, version)
     client_id, body = _read(found, frame)
     return Incoming(found, correlation_id, body, client_id)
 
 
-def _of_unknown_version(key: int, version: int, correlation_id: int) -> Incoming:
+def _of_unknown_version(frame: bytes) -> Incoming:
     """A client that asks for versions in a newer way is told in the oldest (KIP-511); no other request is guessed."""
+    key, version, correlation_id = _START.unpack_from(frame)
     if key != API_VERSIONS:
-        raise RequestError(f"version {version} of request {key} is not served")
+        raise UnservedError(key, version, frame, f"version {version} of request {key} is not served")
     return Incoming(codec(key, 0), correlation_id, None)
 
 

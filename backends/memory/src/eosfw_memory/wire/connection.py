@@ -14,9 +14,10 @@ from typing import cast
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.deferred import Answer, Deferred, SeveredError
-from eosfw_memory.wire.codec import Incoming, RequestError, decode
+from eosfw_memory.wire.codec import Incoming, RequestError, UnservedError, decode
 from eosfw_memory.wire.framing import FrameError, Framer
 from eosfw_memory.wire.sending import send
+from eosfw_memory.wire.unserved import Unserved
 
 _LOG = logging.getLogger(__name__)
 _MAX_WAITING = 64
@@ -27,9 +28,10 @@ _MAX_WAITING_BYTES = 4 << 20
 class Connection(asyncio.Protocol):
     """The protocol of one accepted socket; every method runs on the event loop's thread."""
 
-    def __init__(self, broker: Broker, connections: set[Connection]) -> None:
+    def __init__(self, broker: Broker, connections: set[Connection], unserved: Unserved) -> None:
         self._broker = broker
         self._connections = connections
+        self._unserved = unserved
         self._framer = Framer(broker.settings.request_max_bytes)
         self._frames: deque[bytes] = deque()
         self._waiting_bytes = 0
@@ -133,6 +135,8 @@ class Connection(asyncio.Protocol):
 
     def refuse(self, wrong: Exception) -> None:
         """Close the connection, for this reason."""
+        if isinstance(wrong, UnservedError):
+            self._unserved.tell(wrong, self._peer())
         _LOG.info("connection of %s closed: %s", self._peer(), wrong)
         self._frames.clear()
         self._transport.abort()

@@ -13,6 +13,7 @@ import socket
 from eosfw.waiting import Runtime
 from eosfw_memory.broker import Broker
 from eosfw_memory.wire.connection import Connection
+from eosfw_memory.wire.unserved import Unserved
 
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS = 10.0
@@ -27,6 +28,7 @@ class WireServer:
         self._broker = broker
         self._listening = listening
         self._connections: set[Connection] = set()
+        self._unserved = Unserved()
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         broker.upon_restart(self._drop)
@@ -73,7 +75,7 @@ class WireServer:
         await asyncio.sleep(0)
 
     def _connect(self) -> Connection:
-        return Connection(self._broker, self._connections)
+        return Connection(self._broker, self._connections, self._unserved)
 
     async def _sweep_regularly(self) -> None:
         while True:
