@@ -91,7 +91,7 @@ def ours(error: BaseException, fates: Fates, what: str, *, fatal: bool = False) 
 def _said(error: BaseException) -> str:
     text = str(error) or type(error).__name__
     code = code_of(error)
-    if code in MEANINGS and _BARE.fullmatch(text):
+    if code is not None and code in MEANINGS and _BARE.fullmatch(text):
         return f"{MEANINGS[code]} ({Code(code).name})"
     return text
 
