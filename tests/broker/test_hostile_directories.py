@@ -14,7 +14,7 @@ from eosfw_memory.log.batch import HEADER
 from eosfw_memory.log.errors import CorruptMessageError
 from eosfw_memory.storage.indexes import KIND, encode_index
 from eosfw_memory.storage.papers import TOPICS
-from eosfw_memory.storage.sealed import seal, unseal
+from eosfw_memory.storage.sealed import framed, seal, unframed
 
 from .log.shelf import Writer
 from .storage.kit import SMALL, TOPIC, House, data_file, files
@@ -57,13 +57,13 @@ def test_an_index_that_lies_about_sizes_gives_nobody_other_bytes_nor_more_memory
         writer.send(b"%d" % number)
     house.stop()
     path = min((tmp_path / f"{TOPIC}-0").glob("*.index"))
-    witness, body = unseal(KIND, path.read_bytes())
+    witness, body, _ = unframed(KIND, memoryview(path.read_bytes()), 0)
     segment = house.log.sealed_segments()[0]
     before = encode_index(segment, house.log.state.aborted)
     segment.ends[: len(ends)] = type(segment.ends)("q", ends)
     changed = encode_index(segment, house.log.state.aborted)
     assert bytes(body) == before != changed
-    path.write_bytes(seal(KIND, witness, changed))
+    path.write_bytes(framed(seal(KIND, witness, changed)))
 
     house = House(tmp_path)
 

@@ -18,6 +18,8 @@ from tests.broker.storage.kit import NODE, SMALL, TOPIC, House, told
 
 from eosfw_memory.log.errors import LogError
 from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.indexes import KIND as INDEX_KIND
+from eosfw_memory.storage.sealed import framed
 from eosfw_memory.storage.stored import StoredTopic
 
 _LENGTH = struct.Struct(">i")
@@ -132,9 +134,23 @@ def with_checksums(data: bytes) -> bytes:
 
 
 def resealed(data: bytes) -> bytes:
-    """An index or a snapshot with the checksum that fits."""
-    kept = data[1 : -_CRC.size]
-    return data[:1] + kept + _CRC.pack(crc32c(kept))
+    """An index, each part of it, or a snapshot with the checksum that fits."""
+    if data[1 + _LENGTH.size :].startswith(INDEX_KIND):
+        return data[:1] + b"".join(framed(_sealed(part)) for part in _parts(data, 1))
+    return data[:1] + _sealed(data[1:])
+
+
+def _sealed(part: bytes) -> bytes:
+    kept = part[: -_CRC.size]
+    return kept + _CRC.pack(crc32c(kept))
+
+
+def _parts(data: bytes, at: int) -> Iterator[bytes]:
+    """What the lengths in an index tell apart; the last part may be longer than its length says, or shorter."""
+    while at + _LENGTH.size < len(data):
+        begins, size = at + _LENGTH.size, _LENGTH.unpack_from(data, at)[0]
+        at = begins + size if 0 < size < len(data) - begins else len(data)
+        yield data[begins:at]
 
 
 SEGMENTS: Final = Start(killed, (".log",))
