@@ -124,19 +124,15 @@ RECORDS: Codes = {
 }
 
 INIT = Fates(
-    {**COORDINATOR, Code.INVALID_TRANSACTION_TIMEOUT: InvalidTransactionTimeoutError},
-    retriable=IndefiniteOutcomeError,
-    late_codes={Code.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError},
-)
-FENCE = Fates(
     {
         **COORDINATOR,
         Code.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
         Code.INVALID_TRANSACTION_TIMEOUT: InvalidTransactionTimeoutError,
     },
-    retriable=ClusterUnavailableError,
+    retriable=IndefiniteOutcomeError,
     late_codes={Code.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError},
 )
+FENCE = INIT.plus(retriable=ClusterUnavailableError)
 """InitProducerId on behalf of nobody: what is lost may be asked again, since fencing twice does no harm (ADM-02)."""
 ADD = Fates(
     {**COORDINATOR, **UNFORESEEN, Code.OPERATION_NOT_ATTEMPTED: AbortableError},

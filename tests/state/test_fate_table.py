@@ -48,7 +48,7 @@ INDEFINITE, UNAVAILABLE = "IndefiniteOutcomeError", "ClusterUnavailableError"
 FATAL, ABORTABLE = "FatalError", "AbortableError"
 NAMED: Mapping[str, tuple[Mapping[str, set[str]], str, str]] = {
     # call: (codes by the class they become, what could be tried again becomes, everything else becomes)
-    "INIT": ({**COORDINATOR, **TOO_LONG, **BUSY}, INDEFINITE, FATAL),
+    "INIT": ({**COORDINATOR, **TOO_LONG, **BUSY, **CLUSTER}, INDEFINITE, FATAL),
     "FENCE": ({**COORDINATOR, **TOO_LONG, **BUSY, **CLUSTER}, UNAVAILABLE, FATAL),
     "ADD": (
         {**COORDINATOR, **MISSING, ABORTABLE: {"TRANSACTION_ABORTABLE", "OPERATION_NOT_ATTEMPTED"}},

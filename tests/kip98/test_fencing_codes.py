@@ -1,0 +1,112 @@
+"""Whatever a coordinator answers to a fencing means the same with every client: try again, or fail this id alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from eosfw.errors import ClusterUnavailableError, ConcurrentTransactionsError
+from eosfw.fates import FENCE, fate
+from eosfw.fenced import FenceProducersOptions
+from eosfw.kafka_codes import Code
+from eosfw.protocols import Backend
+from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Fail
+from kip98.lab import WAIT, Lab
+from kip98.ways import EMBEDDED, Way
+
+ANSWERS: Final = 2
+EVERY: Final = 1_000_000
+SOON: Final = 0.3
+IN_TIME: Final = FenceProducersOptions(WAIT)
+PASSING: Final = (
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "CONCURRENT_TRANSACTIONS",
+    "NOT_COORDINATOR",
+    "COORDINATOR_NOT_AVAILABLE",
+)
+LASTING: Final = (
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+    "CLUSTER_AUTHORIZATION_FAILED",
+    "INVALID_TRANSACTION_TIMEOUT",
+    "UNKNOWN_SERVER_ERROR",
+)
+TRIED_AGAIN: Final = {("confluent", "UNKNOWN_SERVER_ERROR")}
+"""What a library asks again by itself, and rightly: another try may pass."""
+
+
+@pytest.fixture(scope="module", params=EMBEDDED)
+def way(request: pytest.FixtureRequest) -> Way:
+    """Each client in turn, on a broker that answers with any code when asked to."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[EmbeddedCluster]:
+    """One broker: each test has names of its own."""
+    cluster = EmbeddedCluster.start({}, ThreadRuntime())
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def backend(way: Way, cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+    """A client of that broker."""
+    return way.connect(cluster.bootstrap_servers, runtime)
+
+
+@pytest.mark.parametrize("code", PASSING)
+def test_what_passes_by_itself_is_tried_again_until_it_has_passed(
+    lab: Lab, cluster: EmbeddedCluster, code: str
+) -> None:
+    """ADM-02: the caller hears of the end only; what was open is aborted by then."""
+    topic, victim, other = lab.topic(), lab.name(), lab.name()
+    lab.open_transaction(topic, b"half", transactional_id=victim)
+    fault = cluster.faults.add(Fail("InitProducerId", code=code, times=ANSWERS, transactional_id=victim))
+
+    outcomes = lab.admin.fence_producers([victim, other], IN_TIME).outcomes()
+
+    assert outcomes == {victim: None, other: None}
+    assert len(fault.firings) == ANSWERS
+    assert lab.values(topic) == []
+
+
+@pytest.mark.parametrize("code", LASTING)
+def test_what_does_not_pass_fails_its_id_alone_and_at_once(
+    lab: Lab, cluster: EmbeddedCluster, way: Way, code: str
+) -> None:
+    """ADM-02: with the error that says so, and the id's name."""
+    lasts = (way.backend, code) not in TRIED_AGAIN
+    victim, other = lab.name(), lab.name()
+    fault = cluster.faults.add(
+        Fail("InitProducerId", code=code, times=EVERY if lasts else ANSWERS, transactional_id=victim)
+    )
+
+    outcomes = lab.admin.fence_producers([victim, other], IN_TIME).outcomes()
+
+    cluster.faults.remove(fault)
+    assert outcomes[other] is None
+    if not lasts:
+        assert (outcomes[victim], len(fault.firings)) == (None, ANSWERS)
+        return
+    assert type(outcomes[victim]) is fate(Code[code], FENCE)
+    assert repr(victim) in str(outcomes[victim])
+    assert len(fault.firings) == 1
+
+
+@pytest.mark.parametrize("code", PASSING)
+def test_what_does_not_pass_in_time_says_so(lab: Lab, cluster: EmbeddedCluster, code: str) -> None:
+    """ADM-02: by the option's timeout, not the client's, however long it would go on asking."""
+    victim = lab.name()
+    fault = cluster.faults.add(Fail("InitProducerId", code=code, times=EVERY, transactional_id=victim))
+
+    told = lab.admin.fence_producers([victim], FenceProducersOptions(SOON)).outcomes()[victim]
+
+    cluster.faults.remove(fault)
+    # Whoever hears nothing in so short a time cannot say what it waited for.
+    late = ConcurrentTransactionsError if code == "CONCURRENT_TRANSACTIONS" else ClusterUnavailableError
+    assert isinstance(told, (late, ClusterUnavailableError))
+    assert repr(victim) in str(told)
