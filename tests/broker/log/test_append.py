@@ -284,3 +284,17 @@ class TestTime:
         assert next(split(stored(log)))[0].max_timestamp == NOW - 1
         assert log.offset_for_timestamp(NOW) is None
         assert decode_records(stored(log)).timestamps == [NOW - 3, NOW - 1]  # decoding checks the checksum
+
+    @pytest.mark.parametrize(
+        ("config", "timestamps", "error"),
+        [
+            (LogConfig(), [NOW, NOW + 3_600_001], InvalidTimestampError),
+            (LogConfig(timestamp_before_max_ms=1000), [NOW - 1001, NOW], InvalidTimestampError),
+            (LogConfig(compacted=True), [NOW, NOW], InvalidRecordError),
+        ],
+        ids=["ahead", "late", "without key"],
+    )
+    def test_records_of_our_own_codec_are_judged_like_any_others(self, config, timestamps, error):
+        """They are looked at less, since their header tells the truth; it does not tell all."""
+        with pytest.raises(error):
+            new_log(config).append(encode_batch(None, [b"a", b"b"], timestamps), NOW, own_codec=True)

@@ -16,7 +16,7 @@ from eosfw_memory.log.walking import Walk
 from .shelf import NOW, unhurried
 
 SIZES = [0, 1, 5, 60, 61, 62, 63, 64, 100, 8000, 9000]
-COUNTS = [1, 2, 8, 63, 64, 65, 72, 200]
+COUNTS = [1, 2, 8, 16, 17, 63, 64, 65, 72, 200]
 
 
 @st.composite
@@ -97,15 +97,24 @@ def test_offsets_in_disorder_are_seen_among_equal_records():
     assert Walk(bytes(batch), HEADER.size, 20).shifted
 
 
-def test_a_thousand_equal_records_are_not_stepped_over_one_by_one():
+@pytest.mark.parametrize("stamps", [NOW, [NOW + number // 40 for number in range(10_000)]], ids=["at once", "slowly"])
+def test_thousands_of_equal_records_are_not_stepped_over_one_by_one(stamps):
     """The embedded broker looks at all that comes over a wire, so the usual batch must cost little."""
-    batch = encode_batch(None, [b"v" * 100] * 1000, NOW)
+    batch = encode_batch(None, [b"v" * 80] * 10_000, stamps)
     steps = []
     sys.setprofile(lambda frame, event, _: steps.append(frame.f_code.co_name) if event == "call" else None)
     try:
-        Walk(batch, HEADER.size, 1000)
+        walk = Walk(batch, HEADER.size, 10_000)
     finally:
         sys.setprofile(None)
 
-    assert steps.count("_alike") == 2
-    assert len(steps) < 50
+    assert not walk.shifted
+    assert steps.count("_alike") < 10
+    assert len(steps) < 500
+    assert "_each" not in steps
+
+
+def test_offsets_of_any_length_count_the_records():
+    batch = encode_batch(None, [b"v"] * 70_000, NOW)
+
+    assert not Walk(batch, HEADER.size, 70_000).shifted

@@ -10,14 +10,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from eosfw_memory.log.errors import CorruptMessageError, InvalidRecordError, UnreadableRecordsError
-from eosfw_memory.log.varints import VARINT, read, read_unsigned
+from eosfw_memory.log.varints import read, read_unsigned
 
-_RUNS: Final = (64, 8192)
-"""The records at which offsets take a byte more, so that those before and behind cannot be alike."""
 _WORTH_COMPARING: Final = 8
-_ONE, _TWO = (b"".join(map(VARINT.__getitem__, range(*bounds))) for bounds in ((0, _RUNS[0]), _RUNS))
-_OFFSETS: Final[Sequence[Sequence[bytes]]] = ((_ONE,), (_TWO[::2], _TWO[1::2]))
-"""The bytes of the offsets of each run, by column."""
+_WINDOW: Final = 16
+"""Records that are compared before all that are left."""
+_FIRST, _LOW = bytes(range(0, 0x80, 2)), bytes(range(0x80, 0x100, 2)) * 1024
+_MIDDLE, _LAST = (b"".join(bytes((more + number,)) * 64 for number in range(128)) for more in (0x80, 0))
+_RUNS: Final[Sequence[tuple[int, Sequence[bytes]]]] = (
+    (64, (_FIRST,)),
+    (8192, (_LOW, _LAST)),
+    (65_536, (_LOW, _MIDDLE * 8, b"".join(bytes((number,)) * 8192 for number in range(8)))),
+)
+"""The bytes of offsets by column, up to where they take a byte more, so that those before and behind are not alike."""
+_IS_MORE: Final = bytes(0x80) + b"\1" * 0x80
 _MORE: Final = 0x80
 """Set in every byte of a number but its last."""
 _LONGEST_SIZE: Final = 5
@@ -48,18 +54,21 @@ class Walk:
             raise InvalidRecordError(f"{len(data) - end} bytes follow the last record of a batch")
 
     def _over(self, at: int, records: int) -> int:
-        if records < _WORTH_COMPARING:
-            return self._each(at, 0, records)
-        first = 0
-        for bound, offsets in zip(_RUNS, _OFFSETS, strict=True):
+        """Compare as many as are alike, step over some others, which are the more the less that helps."""
+        first, patience = 0, _WORTH_COMPARING
+        while first < records:
+            bound, offsets = next((run for run in _RUNS if first < run[0]), (0, ()))
             some = min(records, bound) - first
-            behind = self._alike(at, some, offsets) if some >= _WORTH_COMPARING else 0
-            at = behind or self._each(at, first, some)
-            first += some
-        return self._each(at, first, records - first)
+            alike, behind = self._alike(at, first, some, offsets) if some >= _WORTH_COMPARING else (0, at)
+            if alike >= _WORTH_COMPARING:
+                first, at, patience = first + alike, behind, _WORTH_COMPARING
+            else:
+                some = min(patience, records - first)
+                first, at, patience = first + some, self._each(at, first, some), patience * 2
+        return at
 
-    def _alike(self, start: int, records: int, offsets: Sequence[bytes]) -> int:
-        """Step over records that have the very sizes of the first, and no headers; give 0 if they have not."""
+    def _alike(self, start: int, first: int, most: int, offsets: Sequence[bytes]) -> tuple[int, int]:
+        """Step over records that have the very sizes of the first one, and no headers; tell how many, and to where."""
         data = self._data
         size, body = read_unsigned(data, start)
         offset = read_unsigned(data, body + 1)[1]
@@ -69,29 +78,45 @@ class Walk:
         value_size, behind_value = read_unsigned(data, value)
         last = behind_value if value_size & 1 else behind_value + (value_size >> 1)
         step = last + 1 - start
-        end = start + step * records
-        if end > len(data) or data[last] or body + (size >> 1) != last + 1 or body - start > _SHORT_SIZE:
-            return 0
-        for at in (*range(start, body), *range(key, behind_key), *range(value, behind_value), last):
-            if data[at:end:step] != data[at : at + 1] * records:
-                return 0
-        for at, expected in enumerate(offsets, offset):
-            if data[at:end:step] != expected[:records]:
-                return 0
-        if not self._stamped_alike(*(data[at:end:step] for at in range(body + 1, offset))):
-            return 0
-        self.keyless |= key_size & 1 == 1
-        return end
+        if (
+            data[last]
+            or body + (size >> 1) != last + 1
+            or body - start > _SHORT_SIZE
+            or offset - body > _SHORT_SIZE + 1
+        ):
+            return 0, start
+        same = (*range(start, body), *range(key, behind_key), *range(value, behind_value), last)
+        stamp = range(body + 1, offset)
+        most = min(most, (len(data) - start) // step)
+        count = self._leading(min(most, _WINDOW), step, start, same, stamp)
+        if count == _WINDOW:
+            count = self._leading(most, step, start, same, stamp)
+        end = start + count * step
+        expected = (column[first : first + count] for column in offsets)
+        if any(data[at:end:step] != column for at, column in zip(range(offset, key), expected, strict=True)):
+            return 0, start
+        if count >= _WORTH_COMPARING:
+            self._take_stamps(*(data[at:end:step] for at in stamp))
+            self.keyless |= key_size & 1 == 1
+        return count, end
 
-    def _stamped_alike(self, first: bytes, second: bytes = b"", *more: bytes) -> bool:
-        """Take in timestamps that all have one byte, or all have two."""
-        if more or max(second or first) >= _MORE or (second and min(first) < _MORE):
-            return False
+    def _leading(self, count: int, step: int, start: int, same: Sequence[int], stamp: Sequence[int]) -> int:
+        """How many records, of so many, begin with what the first has: sizes, and the length of the timestamp."""
+        data = self._data
+        for at in same:
+            column = data[at : start + count * step : step]
+            count = len(column) - len(column.lstrip(column[:1]))
+        for at in stamp:
+            column = data[at : start + count * step : step].translate(_IS_MORE)
+            count = len(column) - len(column.lstrip(column[:1]))
+        return count
+
+    def _take_stamps(self, first: bytes, second: bytes = b"") -> None:
+        """Take in timestamps of one byte or of two."""
         if second:
             self.deltas.update(low - _MORE + (high << 7) for low, high in set(zip(first, second, strict=True)))
         else:
             self.deltas.update(first)
-        return True
 
     def _each(self, at: int, first: int, records: int) -> int:  # noqa: C901, PLR0912
         """Step over records one by one. Flat on purpose, see above."""
