@@ -6,13 +6,13 @@ from typing import Final
 
 import pytest
 
-from eosfw.errors import AbortableError, FatalError, IllegalStateError, IndefiniteOutcomeError
-from eosfw.ids import TopicPartition
-from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
+from eosfw.errors import FatalError, IllegalStateError, IndefiniteOutcomeError
+from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
-from kip98.lab import WAIT, Lab, record
+from kip98.counting import Counter, Names
+from kip98.lab import WAIT, Lab
 from kip98.ways import EMBEDDED, Way
 from pytest_eos.contracts.transactions import CALLS
 
@@ -44,41 +44,6 @@ def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend
     return way.hasty(BOUND).connect(own_cluster.bootstrap_servers, runtime)
 
 
-class Counter:
-    """Writes 0, 1, 2, ...; how far it is commits with what it wrote, so a restart knows where to go on."""
-
-    def __init__(self, lab: Lab) -> None:
-        self.lab = lab
-        self.topic, self.own, self.group = lab.topic(), lab.name(), ConsumerGroupMetadata(lab.name())
-        self.here = TopicPartition(self.topic, 0)
-
-    def start(self) -> TransactionalProducer:
-        """A producer that owns the id, whoever had it before."""
-        producer = self.lab.backend.producer(self.own)
-        producer.init_transactions(WAIT)
-        return producer
-
-    def count(self, producer: TransactionalProducer, until: int, patience: float) -> None:
-        """Go on behind what is committed; what an abort heals is counted again."""
-        while (number := self._done()) < until:
-            producer.begin_transaction()
-            try:
-                producer.send(record(self.topic, str(number).encode()))
-                producer.flush(patience)
-                producer.send_offsets({self.here: number + 1}, self.group, patience)
-                producer.commit_transaction(patience)
-            except AbortableError:
-                producer.abort_transaction(WAIT)
-
-    def _done(self) -> int:
-        return self.lab.admin.group_offsets(self.group.group_id, [self.here]).get(self.here, 0)
-
-    @property
-    def counted(self) -> list[bytes | None]:
-        """What a reader at read_committed sees once everything is decided."""
-        return self.lab.values(self.topic)
-
-
 EXPECTED = [str(number).encode() for number in range(LAST)]
 
 
@@ -87,7 +52,7 @@ def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
     lab: Lab, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
     """PRD-08, F9, design decision 7: indefinite; what follows is a new producer that looks what was committed."""
-    counter = Counter(lab)
+    counter = Counter(lab, Names.fresh(lab))
     producer = counter.start()
     counter.count(producer, 1, WAIT)
     if request_ == "InitProducerId":
@@ -109,7 +74,7 @@ def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_an_answer_that_is_lost_once_repeats_nothing(lab: Lab, own_cluster: EmbeddedCluster, request_: str) -> None:
     """PRD-08, F9: the client asks again, or gives the producer up: never is anything there twice."""
-    counter = Counter(lab)
+    counter = Counter(lab, Names.fresh(lab))
     lost = own_cluster.faults.add(Lose(request_, nth=2, transactional_id=counter.own))
     if request_ == "InitProducerId":
         counter.start().close()

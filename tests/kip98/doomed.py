@@ -1,0 +1,53 @@
+"""Be a producer that a test kills, or stops: `python -m kip98.doomed`, with its orders in lines on stdin."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from eosfw.errors import EosfwError
+from eosfw.protocols import TransactionalProducer
+from eosfw.waiting import ThreadRuntime
+from kip98.counting import Counter, Names
+from kip98.lab import WAIT, Lab, record
+from pytest_eos.installed import installed
+
+SHORT = 1.0
+"""Seconds of a transaction that is to be outslept."""
+
+
+def main() -> None:
+    """Count as far as the job says; or open a transaction, tell so, obey."""
+    job: dict[str, Any] = json.loads(sys.stdin.readline())
+    runtime = ThreadRuntime()
+    lab = Lab(installed().backend(job["backend"]).connect(job["properties"], runtime), runtime)
+    names = Names(**job["names"])
+    if job["until"] is not None:
+        counter = Counter(lab, names)
+        counter.count(counter.start(), job["until"], WAIT)
+        return
+    producer = lab.open_transaction(names.topic, b"outslept", transactional_id=names.own, timeout=SHORT)
+    _tell("open")
+    try:
+        _obey(producer, names.topic, sys.stdin.readline().strip())
+    except EosfwError as why:
+        _tell(type(why).__name__)
+    else:
+        _tell("done")
+
+
+def _obey(producer: TransactionalProducer, topic: str, order: str) -> None:
+    if order == "send":
+        producer.send(record(topic, b"late"))
+        producer.flush(WAIT)
+    producer.commit_transaction(WAIT)
+
+
+def _tell(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
