@@ -95,7 +95,7 @@ def test_it_is_answered_in_its_own_form(broker, key, version, elements):
     if key == 0:
         assert answer is None  # acks 0 wants none
         return
-    frame = incoming.codec.encode(5, answer)
+    frame = b"".join(incoming.codec.encode(5, answer))
     response = load_response_schema(key, version)
     start = 4 + entity_reader(response.__header_schema__)(frame, 4)[1]
     _, size = entity_reader(response)(frame, start)
