@@ -110,3 +110,19 @@ def test_what_does_not_pass_in_time_says_so(lab: Lab, cluster: EmbeddedCluster, 
     late = ConcurrentTransactionsError if code == "CONCURRENT_TRANSACTIONS" else ClusterUnavailableError
     assert isinstance(told, (late, ClusterUnavailableError))
     assert repr(victim) in str(told)
+
+
+def test_of_many_ids_none_waits_for_another(lab: Lab, cluster: EmbeddedCluster) -> None:
+    """ADM-01: while the first is refused again and again, all others are fenced."""
+    slow, *others = [lab.name() for _ in range(12)]
+    fault = cluster.faults.add(
+        Fail("InitProducerId", code="CONCURRENT_TRANSACTIONS", times=EVERY, transactional_id=slow)
+    )
+
+    result = lab.admin.fence_producers([slow, *others], IN_TIME)
+
+    for other in others:
+        result.fenced()[other].result()
+    assert not result.fenced()[slow].done()
+    cluster.faults.remove(fault)
+    assert result.outcomes() == dict.fromkeys([slow, *others])
