@@ -177,6 +177,7 @@ class TestProduce:
             (batch(b"\xff" * 20), [Code.NONE, Code.UNKNOWN_SERVER_ERROR]),
             (one() + bytes(90), [Code.NONE, Code.CORRUPT_MESSAGE]),
         ],
+        ids=["magic", "length", "old magic", "cut off", "checksum", "records", "trailing bytes"],
     )
     def test_bytes_that_are_no_batch_spoil_a_request_only_where_they_spoil_kafkas(self, caller, topic, wrong, codes):
         found = produced(caller, [(topic, 0, one()), (topic, 1, wrong)])

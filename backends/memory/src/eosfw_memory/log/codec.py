@@ -111,9 +111,7 @@ def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[byt
     return starts, (first, first + largest)
 
 
-def _encoded_values(
-    starts: Sequence[bytes], values: Sequence[bytes | None], tails: Sequence[bytes] | None
-) -> bytes:
+def _encoded_values(starts: Sequence[bytes], values: Sequence[bytes | None], tails: Sequence[bytes] | None) -> bytes:
     """The same as below for values without keys, in loops that the interpreter does not have to run."""
     lengths = list(map(len, values))  # type: ignore[arg-type]
     between = {length: NULL + VARINT[length] for length in set(lengths)}
