@@ -7,7 +7,8 @@ from typing import Final
 import pytest
 
 from eosfw.errors import FatalError, IllegalStateError, IndefiniteOutcomeError
-from eosfw.protocols import Backend, TransactionalProducer
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
@@ -51,7 +52,7 @@ EXPECTED = [str(number).encode() for number in range(LAST)]
 def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
     lab: Lab, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
-    """PRD-08, F9, design decision 7: indefinite; what follows is a new producer that looks what was committed."""
+    """PRD-08, PRD-11, F9, design decision 7: indefinite; what follows is a new producer that looks what is there."""
     counter = Counter(lab, Names.fresh(lab))
     producer = counter.start()
     counter.count(producer, 1, WAIT)
@@ -111,3 +112,5 @@ def _refuses_everything(producer: TransactionalProducer, topic: str) -> None:
     for call in CALLS.values():
         with pytest.raises((FatalError, IllegalStateError)):
             call(producer, topic)
+    with pytest.raises((FatalError, IllegalStateError)):
+        producer.send_offsets({TopicPartition(topic, 0): 99}, ConsumerGroupMetadata("late"), WAIT)
