@@ -26,7 +26,7 @@ from eosfw_memory.coordinators.groups.group import CONSUMER, Group
 from eosfw_memory.coordinators.groups.members import Joining, Member
 from eosfw_memory.coordinators.groups.states import GroupState
 from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
-from eosfw_memory.deferred import Deferred
+from eosfw_memory.deferred import Deferred, SeveredError
 from eosfw_memory.faults import files as faults_files
 from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import KINDS
@@ -198,7 +198,7 @@ TARGETS = {
         Target("records", _records, (LogError,), _with_checksum),
         Target("fetched", _fetched, (LogError,), _with_checksum),
         Target("request", _request, (RequestError,)),
-        Target("served-request", _Served(), (RequestError,)),
+        Target("served-request", _Served(), (RequestError, SeveredError)),
         Target("transaction-record", _transaction_record, (DamagedDataError,)),
         Target("group-record", _group_record, (DamagedDataError,)),
         Target("snapshot", _snapshot, ()),
