@@ -183,11 +183,23 @@ def test_a_snapshot_newer_than_the_log_is_not_believed(tmp_path):
         (lambda d: sorted(d.glob("*.log"))[1].unlink(), "leaves a gap before"),
         (lambda d: shutil.copy(min(d.glob("*.log")), d / f"{1:020d}.log"), "overlaps"),
         (lambda d: sorted(d.glob("*.log"))[1].write_bytes(b""), "leaves a gap before"),
+        (lambda d: [each.unlink() for each in d.glob("*.log")], "every segment .* is missing"),
         (lambda d: d.rename(d.with_name("flights-7")), "is missing"),
         (lambda d: shutil.copytree(d, d.with_name("flights-7")), "belongs to no topic"),
         (lambda d: (d.parent / "topics.json").write_text("{"), "topics.json: cannot be read"),
     ],
-    ids=["no number", "short number", "gap", "overlap", "emptied", "directory gone", "stray directory", "topic list"],
+    ids=[
+        "no number",
+        "short number",
+        "gap",
+        "overlap",
+        "emptied",
+        "newest gone",
+        "all gone",
+        "directory gone",
+        "stray directory",
+        "topic list",
+    ],
 )
 def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, said):
     """Row 28: never a guess; exit code 4, everything as it was."""

@@ -60,6 +60,7 @@ class Search:
     def run(self) -> Found:
         """Say what is there."""
         bases = self._bases()
+        self._check_not_emptied(bases)
         if bases and not self._found.damage:
             self._search(bases)
         return self._found
@@ -73,6 +74,15 @@ class Search:
             else:
                 self._found.damage.append(f"{path}: a segment's name is an offset of {_DIGITS} digits; move it away")
         return bases
+
+    def _check_not_emptied(self, bases: list[int]) -> None:
+        """What lies beside a log is made from one: a partition that is new has neither."""
+        beside = sorted(path for path in self._shelf.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
+        if beside and not bases:
+            self._found.damage.append(
+                f"{self._shelf.directory}: every segment ({LOG}) is missing, of the records there is only "
+                f"{beside[0].name}. Nothing was changed: restore the files from a copy"
+            )
 
     def _search(self, bases: list[int]) -> None:
         segments = [self._fresh(base) for base in bases]
