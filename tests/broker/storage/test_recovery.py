@@ -194,7 +194,6 @@ def test_a_snapshot_newer_than_the_log_is_not_believed(tmp_path):
         "gap",
         "overlap",
         "emptied",
-        "newest gone",
         "all gone",
         "directory gone",
         "stray directory",
