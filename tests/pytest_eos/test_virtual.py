@@ -189,11 +189,13 @@ def test_a_source_that_passes_over_what_it_does_not_want_is_polled_without_a_pau
         polled = 0
 
         def poll(self):
+            if self.at_end():
+                return None
             self.polled += 1
             return SourceBatch(self.topic, [], {"stream": "s0"}, {"next": self.polled * step})
 
         def at_end(self):
-            return self.polled >= polls
+            return self.polled == polls
 
     class Connector(CounterConnector):
         name, task = "passing", Passing

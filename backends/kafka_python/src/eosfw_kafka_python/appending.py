@@ -8,6 +8,7 @@ from typing import Any
 
 from kafka import KafkaProducer
 from kafka import TopicPartition as KafkaPartition
+from kafka import errors as kafka_errors
 from kafka.partitioner.default import murmur2
 
 from eosfw.errors import RecordTooLargeError, UnknownTopicOrPartitionError
@@ -51,11 +52,18 @@ class Appender:
     def batch(self, batch: ProducerBatch) -> list[Any]:
         """Hand over many records; gives their futures."""
         self._refuse_too_large(batch)
-        known = sorted(inside.partitions(self._client, batch.topic, self._patience))
+        known = sorted(self._partitions(batch.topic))
         if batch.partition is not None:
             self._refuse_missing(batch, known)
             return self._same_place(batch, KafkaPartition(batch.topic, batch.partition))
         return self._by_key(batch, known)
+
+    def _partitions(self, topic: str) -> frozenset[int]:
+        """Those of a topic, asked for twice: who was stopped meanwhile wakes with the time up, no answer read."""
+        try:
+            return inside.partitions(self._client, topic, self._patience / 2)
+        except kafka_errors.KafkaTimeoutError:
+            return inside.partitions(self._client, topic, self._patience / 2)
 
     def _same_place(self, batch: ProducerBatch, where: KafkaPartition) -> list[Any]:
         inside.enlist(self._client, where)

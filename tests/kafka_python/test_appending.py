@@ -1,0 +1,46 @@
+"""A producer that is slow to learn of a topic."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from kafka import KafkaProducer
+from kafka import errors as kafka_errors
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel, NewTopic
+from eosfw.records import ProducerRecord
+from eosfw.waiting import ThreadRuntime
+from eosfw_kafka_python import inside
+from eosfw_kafka_python.backend import KafkaPythonBackend
+
+WAIT = 20.0
+
+
+def test_a_process_that_was_stopped_while_it_waited_for_a_topic_finds_it_when_it_wakes(
+    embedded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F3: its time ran out in its sleep, in which nobody could be answered."""
+    backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
+    here = TopicPartition(f"t{uuid.uuid4().hex[:8]}", 0)
+    backend.admin().create_topics([NewTopic(here.topic, 1)])
+    producer = backend.producer(uuid.uuid4().hex)
+    producer.init_transactions(WAIT)
+    asked, ask = [], inside.partitions
+
+    def partitions(client: KafkaProducer, topic: str, wait: float) -> frozenset[int]:
+        asked.append(wait)
+        if len(asked) == 1:
+            raise kafka_errors.KafkaTimeoutError("Failed to update metadata")
+        return ask(client, topic, wait)
+
+    monkeypatch.setattr(inside, "partitions", partitions)
+
+    producer.begin_transaction()
+    producer.send(ProducerRecord(here.topic, b"v", partition=0))
+    producer.commit_transaction(WAIT)
+
+    assert asked == [2.5, 2.5], "a topic that is not there costs no more than before"
+    assert backend.admin().end_offsets([here], IsolationLevel.READ_COMMITTED) == {here: 2}  # with its marker
+    backend.close()
