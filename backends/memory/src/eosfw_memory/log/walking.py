@@ -136,8 +136,7 @@ class Walk:
             else:
                 raw, at = read_unsigned(data, at + 1)
             if raw != last:
-                add(raw)
-                last = raw
+                add(last := raw)
             if (raw := data[at]) < 0x80:
                 at += 1
             elif (high := data[at + 1]) < 0x80:
