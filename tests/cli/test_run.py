@@ -156,7 +156,7 @@ def test_a_signal_at_any_moment_leaves_no_traceback(start, pipeline, delay) -> N
 
 
 def test_a_stuck_run_ends_in_time_and_says_where_it_stands(start, pipeline) -> None:
-    run = start("run", "--timeout", "10", pipeline("blocked"))
+    run = start("run", "--timeout", "10", "--idle", "600", pipeline("blocked"))
 
     assert run.end() == ExitCode.UNAVAILABLE
     assert "not done within 10 s" in run.err()
