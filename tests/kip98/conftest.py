@@ -34,6 +34,14 @@ def own_cluster(runtime: Runtime) -> Iterator[EmbeddedCluster]:
     cluster.close()
 
 
+@pytest.fixture(scope="module")
+def module_cluster() -> Iterator[EmbeddedCluster]:
+    """A cluster of one module alone, to be told what to answer; each test has names of its own."""
+    cluster = EmbeddedCluster.start({}, ThreadRuntime())
+    yield cluster
+    cluster.close()
+
+
 @pytest.fixture
 def backend(way: Way, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
     """A client of the cluster at the end of the way."""

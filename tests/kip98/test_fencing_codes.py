@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -12,7 +11,7 @@ from eosfw.fates import FENCE, fate
 from eosfw.fenced import FenceProducersOptions
 from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend
-from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
 from kip98.lab import WAIT, Lab
@@ -38,34 +37,23 @@ TRIED_AGAIN: Final = {("confluent", "UNKNOWN_SERVER_ERROR")}
 """What a library asks again by itself, and rightly: another try may pass."""
 
 
-@pytest.fixture(scope="module", params=EMBEDDED)
-def way(request: pytest.FixtureRequest) -> Way:
-    """Each client in turn, on a broker that answers with any code when asked to."""
-    return request.param  # type: ignore[no-any-return]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[EmbeddedCluster]:
-    """One broker: each test has names of its own."""
-    cluster = EmbeddedCluster.start({}, ThreadRuntime())
-    yield cluster
-    cluster.close()
+pytestmark = pytest.mark.parametrize("way", EMBEDDED, indirect=True)
 
 
 @pytest.fixture
-def backend(way: Way, cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: Way, module_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client of that broker."""
-    return way.connect(cluster.bootstrap_servers, runtime)
+    return way.connect(module_cluster.bootstrap_servers, runtime)
 
 
 @pytest.mark.parametrize("code", PASSING)
 def test_what_passes_by_itself_is_tried_again_until_it_has_passed(
-    lab: Lab, cluster: EmbeddedCluster, code: str
+    lab: Lab, module_cluster: EmbeddedCluster, code: str
 ) -> None:
     """ADM-02: the caller hears of the end only; what was open is aborted by then."""
     topic, victim, other = lab.topic(), lab.name(), lab.name()
     lab.open_transaction(topic, b"half", transactional_id=victim)
-    fault = cluster.faults.add(Fail("InitProducerId", code=code, times=ANSWERS, transactional_id=victim))
+    fault = module_cluster.faults.add(Fail("InitProducerId", code=code, times=ANSWERS, transactional_id=victim))
 
     outcomes = lab.admin.fence_producers([victim, other], IN_TIME).outcomes()
 
@@ -76,18 +64,18 @@ def test_what_passes_by_itself_is_tried_again_until_it_has_passed(
 
 @pytest.mark.parametrize("code", LASTING)
 def test_what_does_not_pass_fails_its_id_alone_and_at_once(
-    lab: Lab, cluster: EmbeddedCluster, way: Way, code: str
+    lab: Lab, module_cluster: EmbeddedCluster, way: Way, code: str
 ) -> None:
     """ADM-02: with the error that says so, and the id's name."""
     lasts = (way.backend, code) not in TRIED_AGAIN
     victim, other = lab.name(), lab.name()
-    fault = cluster.faults.add(
+    fault = module_cluster.faults.add(
         Fail("InitProducerId", code=code, times=EVERY if lasts else ANSWERS, transactional_id=victim)
     )
 
     outcomes = lab.admin.fence_producers([victim, other], IN_TIME).outcomes()
 
-    cluster.faults.remove(fault)
+    module_cluster.faults.remove(fault)
     assert outcomes[other] is None
     if not lasts:
         assert (outcomes[victim], len(fault.firings)) == (None, ANSWERS)
@@ -98,24 +86,24 @@ def test_what_does_not_pass_fails_its_id_alone_and_at_once(
 
 
 @pytest.mark.parametrize("code", PASSING)
-def test_what_does_not_pass_in_time_says_so(lab: Lab, cluster: EmbeddedCluster, code: str) -> None:
+def test_what_does_not_pass_in_time_says_so(lab: Lab, module_cluster: EmbeddedCluster, code: str) -> None:
     """ADM-02: by the option's timeout, not the client's, however long it would go on asking."""
     victim = lab.name()
-    fault = cluster.faults.add(Fail("InitProducerId", code=code, times=EVERY, transactional_id=victim))
+    fault = module_cluster.faults.add(Fail("InitProducerId", code=code, times=EVERY, transactional_id=victim))
 
     told = lab.admin.fence_producers([victim], FenceProducersOptions(SOON)).outcomes()[victim]
 
-    cluster.faults.remove(fault)
+    module_cluster.faults.remove(fault)
     # Whoever hears nothing in so short a time cannot say what it waited for.
     late = ConcurrentTransactionsError if code == "CONCURRENT_TRANSACTIONS" else ClusterUnavailableError
     assert isinstance(told, (late, ClusterUnavailableError))
     assert repr(victim) in str(told)
 
 
-def test_of_many_ids_none_waits_for_another(lab: Lab, cluster: EmbeddedCluster) -> None:
+def test_of_many_ids_none_waits_for_another(lab: Lab, module_cluster: EmbeddedCluster) -> None:
     """ADM-01: while the first is refused again and again, all others are fenced."""
     slow, *others = [lab.name() for _ in range(12)]
-    fault = cluster.faults.add(
+    fault = module_cluster.faults.add(
         Fail("InitProducerId", code="CONCURRENT_TRANSACTIONS", times=EVERY, transactional_id=slow)
     )
 
@@ -124,5 +112,5 @@ def test_of_many_ids_none_waits_for_another(lab: Lab, cluster: EmbeddedCluster) 
     for other in others:
         result.fenced()[other].result()
     assert not result.fenced()[slow].done()
-    cluster.faults.remove(fault)
+    module_cluster.faults.remove(fault)
     assert result.outcomes() == dict.fromkeys([slow, *others])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import pytest
@@ -19,7 +19,7 @@ from eosfw.fates import ADD, END, INIT, OFFSETS, PRODUCE, Fates, fate
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
-from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
 from kip98.lab import WAIT, Lab, record
@@ -85,24 +85,13 @@ LOST_COUNT: Final = {
 """Where the transaction behind an abort fails, without effect."""
 
 
-@pytest.fixture(scope="module", params=EMBEDDED)
-def way(request: pytest.FixtureRequest) -> Way:
-    """Each client in turn, on a broker that answers with any code when asked to."""
-    return request.param  # type: ignore[no-any-return]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[EmbeddedCluster]:
-    """One broker: each test has names of its own."""
-    cluster = EmbeddedCluster.start({}, ThreadRuntime())
-    yield cluster
-    cluster.close()
+pytestmark = pytest.mark.parametrize("way", EMBEDDED, indirect=True)
 
 
 @pytest.fixture
-def backend(way: Way, cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: Way, module_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client of that broker."""
-    return way.connect(cluster.bootstrap_servers, runtime)
+    return way.connect(module_cluster.bootstrap_servers, runtime)
 
 
 class Story:
@@ -147,11 +136,11 @@ class Story:
 
 @pytest.mark.parametrize(("request_", "code"), CASES)
 def test_a_code_is_one_error_for_every_caller_who_can_do_what_it_says(
-    lab: Lab, cluster: EmbeddedCluster, way: Way, request_: str, code: str
+    lab: Lab, module_cluster: EmbeddedCluster, way: Way, request_: str, code: str
 ) -> None:
     """PRD-02, PRD-04, PRD-08: abort and go on, or close and go on with another; of the refused nothing is seen."""
     story, here = Story(lab), (way.backend, request_, code)
-    fault = cluster.faults.add(Fail(request_, code=code, transactional_id=story.own))
+    fault = module_cluster.faults.add(Fail(request_, code=code, transactional_id=story.own))
     producer = lab.backend.producer(story.own)
 
     told = story.refused(producer)
