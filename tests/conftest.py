@@ -15,7 +15,7 @@ from eosfw.waiting import ThreadRuntime
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
 
-from real_kafka import SETTINGS, RealKafka, RealKafkaUnavailableError
+from real_kafka import SETTINGS, RealKafka, RealKafkaUnavailableError, wait_for_coordinators
 
 GRACE = 5.0
 
@@ -67,8 +67,11 @@ def real_kafka(
         node = RealKafka.start(tmp_path_factory.mktemp("kafka"))
     except RealKafkaUnavailableError as why:
         unavailable("kafka", str(why))
-    yield node.bootstrap_servers
-    node.stop()
+    try:
+        wait_for_coordinators(node.bootstrap_servers)
+        yield node.bootstrap_servers
+    finally:
+        node.stop()
 
 
 @pytest.fixture(scope="session")

@@ -15,15 +15,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from eosfw.waiting import Runtime, ThreadRuntime
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
 
 KAFKA_VERSION = "4.1.1"
 BROKER = ("kafka_2.13",)
 LOGGING = "org.slf4j:slf4j-simple:1.7.36"
 STARTED = "Kafka Server started"
 READY_WITHIN = 90.0
+INTERNAL_PARTITIONS = 5
 
 SETTINGS: Mapping[str, str] = {
     "process.roles": "broker,controller",
@@ -32,9 +36,9 @@ SETTINGS: Mapping[str, str] = {
     "inter.broker.listener.name": "PLAINTEXT",
     "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
     "offsets.topic.replication.factor": "1",
-    "offsets.topic.num.partitions": "5",
+    "offsets.topic.num.partitions": str(INTERNAL_PARTITIONS),
     "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.num.partitions": "5",
+    "transaction.state.log.num.partitions": str(INTERNAL_PARTITIONS),
     "transaction.state.log.min.isr": "1",
     # Released Kafka looks for expired transactions every 10 s; tests of timeouts should not wait that long.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
@@ -130,6 +134,34 @@ class RealKafka:
             self._process.kill()
         self._process.wait(timeout=30)
         shutil.rmtree(self._place.folder, ignore_errors=True)
+
+
+def wait_for_coordinators(servers: str) -> None:
+    """Return once every partition of its own topics is led: a fresh node makes them when it is first asked.
+
+    Clients ask again until then; single requests would meet its refusals.
+    """
+    from confluent_kafka import Consumer, Producer
+
+    common = {"bootstrap.servers": servers, "log_level": 0}
+    for name in map(str, range(INTERNAL_PARTITIONS)):  # Java's hash codes of digits follow each other
+        Producer({**common, "transactional.id": name}).init_transactions(READY_WITHIN)
+        consumer = Consumer({**common, "group.id": name})
+        while not _has_coordinator(consumer):
+            """This refusal reaches a consumer, too."""
+        consumer.close()
+
+
+def _has_coordinator(consumer: Consumer) -> bool:
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+    try:
+        consumer.committed([TopicPartition("any", 0)], READY_WITHIN)
+    except KafkaException as refused:
+        if refused.args[0].code() not in (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS):
+            raise
+        return False
+    return True
 
 
 def java_command(artifacts: Iterable[str] = BROKER) -> list[str]:

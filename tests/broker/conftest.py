@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 
-from .groups.raw import Raw, find
+from .groups.raw import Raw
+from .topics import create
 
 WAIT = 20.0
 SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
@@ -98,23 +99,17 @@ def until():
 
 @pytest.fixture(scope="session")
 def admin(cluster):
-    """An unmodified admin client of each cluster in turn; the coordinators are there."""
-    raw = Raw(cluster.bootstrap_servers)
-    find(raw, "any", 0)
-    find(raw, "any", 1)
-    raw.close()
+    """An unmodified admin client of each cluster in turn."""
     return AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
 
 
 @pytest.fixture(scope="session")
-def new_topic(admin):
+def new_topic(cluster, admin):
     """Make topics on it."""
 
     def make(partitions: int = 1, **config: str) -> str:
         name = f"t-{uuid.uuid4().hex[:8]}"
-        admin.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(WAIT)
-        while name not in admin.list_topics(timeout=WAIT).topics:
-            """A real Kafka tells its brokers one by one."""
+        create(admin, cluster.bootstrap_servers, NewTopic(name, partitions, 1, config=config))
         return name
 
     return make

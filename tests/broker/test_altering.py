@@ -13,6 +13,7 @@ from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.partition import PartitionLog
 
 from .groups.raw import WAIT, Raw
+from .topics import wait_until_led
 
 PRODUCE, CREATE_TOPICS, DESCRIBE, ALTER, GROW, ALTER_SOME = 0, 19, 32, 33, 37, 44
 SET, REMOVE, APPEND, SUBTRACT = range(4)
@@ -98,8 +99,7 @@ def test_an_unmodified_client_changes_a_topic(admin, raw, new_topic):
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result(WAIT)
 
     assert becomes(raw, topic, retention_ms="60000")
-    while len(admin.list_topics(topic, timeout=WAIT).topics[topic].partitions) < 3:
-        """A real Kafka tells its brokers one by one."""
+    wait_until_led(raw, topic, 3)
     assert produce(raw, topic, 1, partition=2) == Code.NONE
 
 

@@ -9,7 +9,7 @@ from eosfw_memory.client.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
 
-from .groups.raw import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, find, offsets
+from .groups.raw import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
 from .groups.test_transactional_offsets import Producer
 
 METADATA, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS, DESCRIBE_TRANSACTIONS = 3, 19, 21, 20, 65
@@ -44,7 +44,7 @@ def groups(raw):
 @pytest.mark.parametrize(("kind", "name"), [(0, GROUPS), (1, IDS)])
 def test_who_asked_for_a_coordinator_finds_its_topic(admin, raw, kind, name):
     """COR-01, GRP-05."""
-    find(raw, "any", kind)
+    raw.ask(FIND, 4, key_type=kind, coordinator_keys=("any",))
 
     asked = [Fields(topic_id=None, name=name)]
     answer = raw.ask(

@@ -13,6 +13,7 @@ from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
 
 from .groups.raw import WAIT, Raw
+from .topics import create
 
 TOPIC = "refusals"
 TWICE = "refusals-twice"
@@ -156,14 +157,11 @@ ROWS = [*names(), *properties(), *clients(), *clusters(), *acls(), *topics()]
 
 
 @pytest.fixture(scope="module")
-def ready(admin):
+def ready(cluster, admin):
     """Two topics."""
     known = admin.list_topics(timeout=WAIT).topics
     missing = [NewTopic(name, 1, 1) for name in (TOPIC, TWICE) if name not in known]
-    for made in admin.create_topics(missing).values() if missing else ():
-        made.result(WAIT)
-    while not {TOPIC, TWICE} <= admin.list_topics(timeout=WAIT).topics.keys():
-        """A real Kafka tells its brokers one by one."""
+    create(admin, cluster.bootstrap_servers, *missing)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.what for row in ROWS])

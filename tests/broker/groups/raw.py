@@ -151,22 +151,11 @@ def code_of(answer: Any) -> int:
     return int(answer["topics"][0]["partitions"][0]["error_code"])
 
 
-def find(raw: Raw, key: str, kind: int) -> None:
-    """Wait until the coordinator is there: a fresh Kafka makes its topics when first asked."""
-    for _ in range(200):
-        answer = raw.ask(FIND, 4, key_type=kind, coordinator_keys=[key])["coordinators"][0]
-        if answer["error_code"] == 0:
-            break
-
-
 @contextlib.contextmanager
 def members(servers: str) -> Iterator[Any]:
     """Make members that are closed in the end; all of one group of its own."""
     made: list[Member] = []
     group = f"g-{uuid.uuid4().hex[:8]}"
-    first = Raw(servers)
-    find(first, group, 0)
-    first.close()
 
     def make(instance: str | None = None) -> Member:
         made.append(Member(servers, group, instance))

@@ -7,6 +7,7 @@ from confluent_kafka.admin import NewTopic
 
 from broker.groups.raw import WAIT, members, offsets
 from broker.groups.test_transactional_offsets import Producer, committed, plainly, settled
+from broker.topics import create
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
@@ -26,20 +27,14 @@ def delete(admin, topic):
         """A real Kafka tells its brokers one by one."""
 
 
-def create(admin, topic):
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(WAIT)
-    while topic not in admin.list_topics(timeout=WAIT).topics:
-        """A real Kafka tells its brokers one by one."""
-
-
-def test_a_topic_created_anew_has_no_committed_offsets(admin, new_topic, group):
+def test_a_topic_created_anew_has_no_committed_offsets(admin, cluster, new_topic, group):
     """GRP-01: else a consumer of the new topic would pass over its first records."""
     topic, other = new_topic(), new_topic()
     plainly(group, topic, 5)
     plainly(group, other, 7)
 
     delete(admin, topic)
-    create(admin, topic)
+    create(admin, cluster.bootstrap_servers, NewTopic(topic, 1, 1))
 
     assert committed(group, topic) == NOTHING
     assert committed(group, other) == 7
@@ -54,7 +49,7 @@ def test_a_transaction_commits_no_offset_of_a_topic_that_was_deleted_meanwhile(a
         assert producer.commit_offsets(group.group, offsets(each, p0=5)) == Code.NONE
 
     delete(admin, topic)
-    create(admin, topic)
+    create(admin, cluster.bootstrap_servers, NewTopic(topic, 1, 1))
     assert committed(group, topic) == NOTHING
     assert plainly(group, topic, 1) == Code.NONE
     assert producer.end(commit=True) == Code.NONE

@@ -1,0 +1,34 @@
+"""Topics as single requests need them: these go to a broker once, and are not sent again."""
+
+from __future__ import annotations
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosfw_memory.client.apis import Fields
+from eosfw_memory.codes import Code
+
+from .groups.raw import WAIT, Raw
+
+NOT_YET = (Code.NOT_LEADER_OR_FOLLOWER, Code.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def create(admin: AdminClient, servers: str, *wanted: NewTopic) -> None:
+    """Create topics and wait until each of their partitions is led."""
+    for done in admin.create_topics(list(wanted)).values() if wanted else ():
+        done.result(WAIT)
+    raw = Raw(servers)
+    for each in wanted:
+        wait_until_led(raw, each.topic, each.num_partitions)
+    raw.close()
+
+
+def wait_until_led(raw: Raw, topic: str, partitions: int) -> None:
+    """A real Kafka's broker tells of a partition a little before it leads it."""
+    while set(_codes(raw, topic, partitions)) & set(NOT_YET):
+        """Asked again at once: it is a matter of milliseconds."""
+
+
+def _codes(raw: Raw, topic: str, partitions: int) -> list[int]:
+    wanted = [Fields(partition_index=each, timestamp=-1, current_leader_epoch=-1) for each in range(partitions)]
+    answer = raw.ask(2, 10, replica_id=-1, isolation_level=0, timeout=0, topics=[Fields(name=topic, partitions=wanted)])
+    return [each["error_code"] for each in answer["topics"][0]["partitions"]]
