@@ -17,7 +17,6 @@ from broker.groups.raw import (
     Member,
     Raw,
     code_of,
-    find,
     members,
     offsets,
 )
@@ -34,7 +33,6 @@ class Producer:
     def __init__(self, servers: str, name: str | None = None) -> None:
         self.raw = Raw(servers)
         self.name = name or f"x-{uuid.uuid4().hex[:8]}"
-        find(self.raw, self.name, 1)
         self.producer_id, self.epoch = self._init()
 
     def _init(self) -> tuple[int, int]:
@@ -48,6 +46,7 @@ class Producer:
                 producer_epoch=-1,
             )
             if answer["error_code"] not in BUSY:
+                assert answer["error_code"] == Code.NONE
                 return answer["producer_id"], answer["producer_epoch"]
 
     @property
