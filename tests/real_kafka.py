@@ -6,7 +6,6 @@ import argparse
 import base64
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Self
 
 from eosfw.waiting import Runtime, ThreadRuntime
+from ports import free_ports
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -186,7 +186,7 @@ def _jars(artifacts: Iterable[str]) -> list[str]:
 
 
 def _write_properties(folder: Path, properties: Mapping[str, str]) -> _Place:
-    place = _Place(folder, *_free_ports())
+    place = _Place(folder, *free_ports(2))
     settings = {
         **SETTINGS,
         "controller.quorum.voters": f"1@127.0.0.1:{place.controller_port}",
@@ -197,13 +197,6 @@ def _write_properties(folder: Path, properties: Mapping[str, str]) -> _Place:
     }
     place.properties_file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
     return place
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
 
 
 def _format_storage(command: list[str], place: _Place, features: Mapping[str, int]) -> None:

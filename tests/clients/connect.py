@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+
+from ports import free_port
 
 from .java import Java, Program
 
@@ -46,7 +47,7 @@ class Worker:
     """A worker of a group of distributed workers."""
 
     def __init__(self, java: Java, folder: Path, group: str, bootstrap_servers: str) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         storage = {f"{kind}.storage.topic": f"{group}-{kind}" for kind in ("offset", "config", "status")}
         own = {"bootstrap.servers": bootstrap_servers, "group.id": group, "listeners": f"http://127.0.0.1:{self.port}"}
         file = folder / f"worker-{self.port}.properties"
@@ -100,10 +101,3 @@ class Worker:
         )
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.loads(answer.read() or b"true")
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port

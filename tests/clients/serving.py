@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import sys
 import time
 from pathlib import Path
 from typing import Self
+
+from ports import free_port
 
 from .java import Program
 
@@ -26,9 +27,7 @@ class ServedBroker:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._starts = 0
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{one.getsockname()[1]}"
+        self.address = f"127.0.0.1:{free_port()}"
         self._start()
 
     def __enter__(self) -> Self:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -17,6 +16,8 @@ from sybil.parsers.markdown import CodeBlockParser
 from tests.docs.elsewhere import ELSEWHERE, Elsewhere
 from tests.docs.pages import ROOT
 from tests.docs.terminal import Terminal, typed
+
+from ports import free_port
 
 _NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql))\n")
 _ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):9092")
@@ -39,7 +40,7 @@ class Reader:
         self._folder = folder
         self._terminal = Terminal(folder)
         self._python = PythonEvaluator()
-        self._address = f"127.0.0.1:{_free_port()}"
+        self._address = f"127.0.0.1:{free_port()}"
         self._unused: dict[str, int] = {}
         self.met: set[Elsewhere] = set()
         """What was left to others."""
@@ -147,10 +148,3 @@ def _evaluator(run: Callable[[Example], None]) -> Callable[[Example], None]:
 def _completed(text: str, tables: set[str]) -> str:
     """A fragment of a pipeline file with what every pipeline needs."""
     return "\n".join([text, *(whole for name, whole in _REST.items() if name not in tables)])
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
