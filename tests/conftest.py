@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from eosfw.waiting import ThreadRuntime
 
@@ -36,6 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "kafka: needs a real Apache Kafka (Java 17+, jars from Maven Central)")
     config.addinivalue_line("markers", "spark: needs PySpark with Java 17+")
+    # A busy machine is no error of what is tested.
+    settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +65,7 @@ def real_kafka(
 ) -> Iterator[str]:
     """The address of a real Kafka, shared by all tests: use topics and ids of your own."""
     if running := request.config.getoption("--eos-kafka"):
+        wait_for_coordinators(running)
         yield running
         return
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -285,11 +285,8 @@ PLACES = [(Direct, 2), (Direct, 1), (Socket, 2), (Socket, 1), (Killed, 2)]
 def test_the_broker_keeps_its_promises_in_every_order(ground, version):
     """COR, BRK, GRP: see the invariants; the model is the same whatever leads to the broker."""
     examples, steps = EFFORTS[ground]
-    slow = () if ground is Direct else (HealthCheck.too_slow,)
     machine = type("Machine", (BrokerMachine,), {"ground_of": ground, "version": version})
-    effort = settings(
-        max_examples=examples * MORE, stateful_step_count=steps, deadline=None, suppress_health_check=slow
-    )
+    effort = settings(max_examples=examples * MORE, stateful_step_count=steps)
     checked = 0
 
     class Counting(machine):
