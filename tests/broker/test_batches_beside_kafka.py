@@ -301,7 +301,8 @@ class Produce:
             name = self._topics[known] = f"hostile-{uuid.uuid4().hex[:8]}"
             configs = [Fields(name=key, value=value) for key, value in config.items()]
             new = Fields(name=name, num_partitions=1, replication_factor=1, assignments=(), configs=configs)
-            self.caller.ask(19, 5, topics=[new], timeout=milliseconds(30), validate_only=False)
+            [made] = self.caller.ask(19, 5, topics=[new], timeout=milliseconds(30), validate_only=False)["topics"]
+            assert made["error_code"] == Code.NONE
             self.caller.until(lambda: self.end(name) is not None)
         return self._topics[known]
 

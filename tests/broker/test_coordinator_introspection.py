@@ -37,11 +37,14 @@ def three(caller, run):
     for state in ("rests", "open", "done"):
         name = f"{run}-{state}"
         caller.warm_up(name, where)
-        caller.settled(name)
-        made[state] = caller.init(name).producer
+        begun = caller.init(name)
+        assert begun.code is Code.NONE
+        made[state] = begun.producer
     assert caller.produce(f"{run}-open", made["open"], where, 0).code is Code.NONE
     assert caller.produce(f"{run}-done", made["done"], where, 0).code is Code.NONE
-    made["done"] = caller.end(f"{run}-done", made["done"]).producer
+    done = caller.end(f"{run}-done", made["done"])
+    assert done.code is Code.NONE
+    made["done"] = done.producer
     caller.settled(f"{run}-done")
     return made
 

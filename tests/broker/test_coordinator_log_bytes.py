@@ -7,11 +7,12 @@ import uuid
 import pytest
 
 from conformance.calls import Caller
-from eosfw.ids import TopicPartition
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
 
 TRANSACTION_LOG = "__transaction_state"
@@ -39,21 +40,26 @@ def logged(servers: str) -> list[tuple[bytes, bytes | None]]:
         backend.close()
 
 
+def initialised(caller: Caller, name: str) -> ProducerIdAndEpoch:
+    told = caller.init(name)
+    assert told.code is Code.NONE
+    return told.producer
+
+
 def test_every_record_is_written_again_to_the_byte(cluster, caller):
     """COR-13: by clients of both versions, in every state that is logged."""
     name = f"bytes-{uuid.uuid4().hex[:8]}"
     where = TopicPartition(name, 0)
     caller.create(name, 1)
     caller.warm_up(name, where)
-    caller.settled(name)
-    old = caller.init(name).producer
-    caller.add(name, old, where)
-    caller.end(name, old, 4)
+    old = initialised(caller, name)
+    assert caller.add(name, old, where).code is Code.NONE
+    assert caller.end(name, old, 4).code is Code.NONE
     caller.settled(name)
     for commit in (True, False):
-        new = caller.init(name).producer
-        caller.produce(name, new, where, 0)
-        caller.end(name, new, commit=commit)
+        new = initialised(caller, name)
+        assert caller.produce(name, new, where, 0).code is Code.NONE
+        assert caller.end(name, new, commit=commit).code is Code.NONE
         caller.settled(name)
 
     found = [(key, value) for key, value in logged(cluster.bootstrap_servers) if decode_key(key) == name]

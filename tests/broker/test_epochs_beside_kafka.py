@@ -53,9 +53,11 @@ def node(request, tmp_path, unavailable):
 
 def committed(caller):
     """One transaction of the next holder, whose marker is written; give what its holder goes on with."""
-    holder = caller.init("mover").producer
-    assert caller.produce("mover", holder, T0, 0).code is Code.NONE
-    told = caller.end("mover", holder)
+    begun = caller.init("mover")
+    assert begun.code is Code.NONE
+    assert caller.produce("mover", begun.producer, T0, 0).code is Code.NONE
+    told = caller.end("mover", begun.producer)
+    assert told.code is Code.NONE
     caller.settled("mover")
     return told.producer
 

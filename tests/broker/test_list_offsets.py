@@ -75,7 +75,8 @@ def test_everything_is_on_this_broker_and_nothing_elsewhere(raw, topic, now_ms):
     """KIP-405: as with remote storage switched off."""
     append(raw, topic, now_ms, now_ms)
     where = [Fields(name=topic, partitions=[Fields(partition_index=0, offset=1)])]
-    raw.ask(DELETE_RECORDS, 2, topics=where, timeout=20_000)
+    [deleted] = raw.ask(DELETE_RECORDS, 2, topics=where, timeout=20_000)["topics"]
+    assert deleted["partitions"][0]["error_code"] == Code.NONE
 
     assert asked(raw, topic, wanted(EARLIEST_HERE)) == [(Code.NONE, -1, 1)]
     assert asked(raw, topic, wanted(LATEST_ELSEWHERE)) == [NOTHING]
@@ -96,22 +97,25 @@ def test_the_newest_record_is_told_once_its_transaction_is_decided(admin, raw, t
     """CON-01: the marker is the newest record then."""
     name = f"id-{topic}"
     answer = raw.ask(INIT, 4, transactional_id=name, transaction_timeout=60_000, producer_id=-1, producer_epoch=-1)
+    assert answer["error_code"] == Code.NONE
     who = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
     owner = {"producer_id": who.producer_id, "producer_epoch": who.epoch}
-    raw.ask(
+    added = raw.ask(
         ADD_PARTITIONS,
         3,
         v3_and_below_transactional_id=name,
         v3_and_below_topics=[Fields(name=topic, partitions=[0])],
         **{f"v3_and_below_{key}": value for key, value in owner.items()},
     )
+    [of_topic] = added["results_by_topic_v3_and_below"]
+    assert of_topic["results_by_partition"][0]["partition_error_code"] == Code.NONE
     append(raw, topic, now_ms - 3000)
     append(raw, topic, now_ms - 2000, transactional_id=name, producer=who, base_sequence=0, transactional=True)
 
     assert asked(raw, topic, wanted(NEWEST)) == [(Code.NONE, now_ms - 2000, 1)]
     assert asked(raw, topic, wanted(NEWEST), committed=True) == [NOTHING]
 
-    raw.ask(END, 3, transactional_id=name, committed=True, **owner)
+    assert raw.ask(END, 3, transactional_id=name, committed=True, **owner)["error_code"] == Code.NONE
     while asked(raw, topic, wanted(LATEST), committed=True)[0][2] < 3:
         """Markers are written after the answer."""
     [(code, timestamp, offset)] = asked(raw, topic, wanted(NEWEST), committed=True)

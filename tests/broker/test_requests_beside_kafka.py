@@ -43,7 +43,9 @@ def topic(caller) -> str:
 @pytest.fixture
 def own(caller, topic) -> ProducerIdAndEpoch:
     """The producer of the transactional id that has the topic's name; partitions 0 and 1 are in its transaction."""
-    producer = caller.init(topic).producer
+    begun = caller.init(topic)
+    assert begun.code is Code.NONE
+    producer = begun.producer
     for number in range(2):
         assert caller.add(topic, producer, TopicPartition(topic, number)).code is Code.NONE
     return producer
@@ -266,7 +268,7 @@ class TestFetch:
         """fetch.max.bytes."""
         large = encode_batch(None, [bytes(1_000_000)], NOW)
         for _ in range(30):
-            produced(caller, [(topic, number, large) for number in range(3)])
+            assert set(produced(caller, [(topic, number, large) for number in range(3)]).values()) == {Code.NONE}
         every = [(topic, number, 0) for number in range(3)]
 
         answer = caller.ask(1, 12, **fetching(every, 2**31 - 1, max_bytes=2**31 - 1))
@@ -311,7 +313,8 @@ class TestFetch:
         raw.send(1, version, **asking)
         caller.runtime.sleep(1.0)  # nobody tells that it waits now
 
-        caller.ask(20, 6, topics=[Fields(name=topic, topic_id=None)], timeout=milliseconds(30))
+        [deleted] = caller.ask(20, 6, topics=[Fields(name=topic, topic_id=None)], timeout=milliseconds(30))["responses"]
+        assert deleted["error_code"] == Code.NONE
         if again:
             caller.create(topic, 3)
 

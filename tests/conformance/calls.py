@@ -244,13 +244,14 @@ class Caller:
         self.until(lambda: self._served(topic, partitions))
 
     def warm_up(self, name: str, where: TopicPartition) -> None:
-        """Wait until the coordinators of an id and of a group of this name do their work."""
+        """Wait until the coordinators of an id and of a group of this name do their work; leave the id at rest."""
         for kind in (_GROUP, _TRANSACTION):
             self.until(lambda kind=kind: self._found(name, kind))  # type: ignore[misc]
         self.until(lambda: self.init(name).code not in _NOT_YET)
         producer = self.init(name).producer
         self.until(lambda: self.commit_offsets(name, producer, name, where).code not in _NOT_YET)
         self.end(name, producer, commit=False)
+        self.settled(name)  # else whoever initialises the id next is told to come again
 
     def _found(self, name: str, kind: int) -> bool:
         [found] = self.ask(_FIND_COORDINATOR, 4, key_type=kind, coordinator_keys=[name])["coordinators"]

@@ -118,8 +118,7 @@ def test_a_group_that_committed_nothing_has_no_offsets(lab: Lab) -> None:
 def test_a_member_commits_for_its_generation(lab: Lab, making: Making) -> None:
     """GRP-02 (KIP-447)."""
     one, member, producer = TopicPartition(lab.topic(), 0), making(), lab.producer()
-    member.join()
-    member.sync()
+    member.enter()
 
     with transaction(producer):
         producer.send_offsets({one: 5}, metadata(member), WAIT)
@@ -132,8 +131,7 @@ def test_a_zombie_is_told_to_abort_and_nothing_of_it_is_committed(lab: Lab, maki
     """F20, GRP-02, PRD-05 (KIP-447): each with a transactional id of its own, so that only the group can tell."""
     topic, member = lab.topic(), making("place" if zombie == "whose place was taken" else None)
     one, producer = TopicPartition(topic, 0), lab.producer()
-    member.join()
-    member.sync()
+    member.enter()
     stale = metadata(member)
     if zombie == "whose place was taken":
         making("place").join()

@@ -18,7 +18,7 @@ with warnings.catch_warnings():
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
     from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-WAIT = 40.0
+WAIT = 60.0
 TIMES = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 100}
 ASSIGNORS = {"range": RangePartitionAssignor, "cooperative-sticky": CooperativeStickyAssignor}
 """kafka-python's, by the names that all clients give them."""
@@ -88,9 +88,7 @@ class KafkaPython:
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             isolation_level="read_committed",
-            session_timeout_ms=TIMES["session.timeout.ms"],
-            heartbeat_interval_ms=TIMES["heartbeat.interval.ms"],
-            **settings,
+            **({name.replace(".", "_"): value for name, value in TIMES.items()} | settings),
         )
         self.seen: list[bytes] = []
         self.revoked: set[int] = set()

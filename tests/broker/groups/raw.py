@@ -11,6 +11,7 @@ from typing import Any
 
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.client.messages import Format, format_of
+from eosfw_memory.codes import Code
 
 WAIT = 20.0
 PROTOCOL = ("range", b"\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00")
@@ -102,6 +103,11 @@ class Member:
     def join(self, version: int = 9) -> Any:
         self.send_join(version)
         return self.joined()
+
+    def enter(self) -> None:
+        """Be a member, alone, with nothing to do yet."""
+        assert self.join()["error_code"] == Code.NONE
+        assert self.sync()["error_code"] == Code.NONE
 
     def joined_again(self) -> Any:
         """What the member is told when it joins under the id it has."""

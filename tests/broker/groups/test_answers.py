@@ -146,7 +146,7 @@ def dead(make: Callable[[], Member]) -> Member:
 
 def completing(make: Callable[[], Member]) -> Member:
     member = make()
-    member.join()
+    assert member.join()["error_code"] == 0
     return member
 
 

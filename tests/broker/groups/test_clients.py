@@ -15,6 +15,8 @@ from eosfw_memory.codes import Code
 pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
 
 
+LONG = {"session_timeout_ms": 60_000}
+"""A member that is away for a moment comes back within its session, however busy the machine is."""
 EVERYTHING = sorted(b"%d-%d" % each for each in itertools.product(range(4), range(10)))
 
 
@@ -37,13 +39,13 @@ def test_consumers_share_the_work_and_take_over_from_who_leaves(consumer, filled
 
 def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(consumer, filled):
     """KIP-345."""
-    one, other = consumer(filled, "one"), consumer(filled, "other")
+    one, other = consumer(filled, "one", **LONG), consumer(filled, "other", **LONG)
     until(lambda: shared(one, other))
     before = one.partitions()
     told = _generation(other)
 
     one.close()
-    back = consumer(filled, "one")
+    back = consumer(filled, "one", **LONG)
     until(lambda: back.poll() or other.poll() or back.partitions())
 
     assert back.partitions() == before

@@ -30,8 +30,8 @@ def delete(admin, topic):
 def test_a_topic_created_anew_has_no_committed_offsets(admin, cluster, new_topic, group):
     """GRP-01: else a consumer of the new topic would pass over its first records."""
     topic, other = new_topic(), new_topic()
-    plainly(group, topic, 5)
-    plainly(group, other, 7)
+    assert plainly(group, topic, 5) == Code.NONE
+    assert plainly(group, other, 7) == Code.NONE
 
     delete(admin, topic)
     create(admin, cluster.bootstrap_servers, NewTopic(topic, 1, 1))
@@ -76,7 +76,7 @@ def test_offsets_of_a_deleted_topic_do_not_come_back_with_a_restart(tmp_path, mo
     with members(cluster.bootstrap_servers) as make:
         group = make()
         name = group.group
-        plainly(group, "t", 5)
+        assert plainly(group, "t", 5) == Code.NONE
     if stopped:
         monkeypatch.setattr(broker.groups, "topics_gone", _stop)
         with pytest.raises(Stopped):

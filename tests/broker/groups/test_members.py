@@ -31,8 +31,7 @@ def make(cluster, admin):
 def gathered(*ones):
     """Bring members into one generation, whose assignments are not there yet; give what each was told."""
     first = ones[0]
-    first.join()
-    first.sync()
+    first.enter()
     for one in ones[1:]:
         one.send_join()
     while len(described(first)["members"]) < len(ones):
@@ -86,7 +85,7 @@ def test_who_does_not_join_again_in_time_is_no_member_any_more(make):
     a, b = make(), make()
     a.get_id()
     a.raw.send(JOIN, 9, **a.joining(rebalance_timeout=300))
-    a.joined()
+    assert a.joined()["error_code"] == Code.NONE
     a.sync({a.member_id: b""})
     b.get_id()
     b.raw.send(JOIN, 9, **b.joining(rebalance_timeout=300))

@@ -127,7 +127,7 @@ def plainly(member: Member, topic: str, offset: int) -> int:
 def test_nobody_sees_offsets_before_their_transaction_is_committed(producer, group, topic, commit):
     """GRP-01, GRP-03, COR-07: until then the offset of before, and with require_stable none."""
     p = producer()
-    plainly(group, topic, 1)
+    assert plainly(group, topic, 1) == Code.NONE
     assert p.add(group.group) is Code.NONE
     assert p.commit_offsets(group.group, offsets(topic, p0=7)) is Code.NONE
 
@@ -157,11 +157,11 @@ def test_each_transaction_decides_its_own_offsets_alone(producer, make, new_topi
         assert each.add(name) is Code.NONE
         assert each.commit_offsets(name, offsets(topic, **{partition: 5})) is Code.NONE
 
-    p.end(commit=True)
+    assert p.end(commit=True) is Code.NONE
 
     assert settled(group, topic, 0) == 5
     assert [committed(group, topic, 1), committed(other, topic)] == [UNDECIDED, UNDECIDED]
-    q.end(commit=False)
+    assert q.end(commit=False) is Code.NONE
     assert [settled(group, topic, 0), settled(group, topic, 1), settled(other, topic)] == [5, -1, -1]
 
 
@@ -169,23 +169,23 @@ def test_each_transaction_decides_its_own_offsets_alone(producer, make, new_topi
 def test_of_a_plain_commit_and_a_transactions_the_later_record_wins(producer, group, topic, last):
     """GRP-01: by the order of the log, not by who was decided last."""
     p = producer()
-    p.add(group.group)
+    assert p.add(group.group) is Code.NONE
     if last == "transaction":
-        plainly(group, topic, 3)
-    p.commit_offsets(group.group, offsets(topic, p0=9))
+        assert plainly(group, topic, 3) == Code.NONE
+    assert p.commit_offsets(group.group, offsets(topic, p0=9)) is Code.NONE
     if last == "plain":
-        plainly(group, topic, 3)
-    p.end(commit=True)
+        assert plainly(group, topic, 3) == Code.NONE
+    assert p.end(commit=True) is Code.NONE
 
     assert settled(group, topic) == (9 if last == "transaction" else 3)
 
 
 def test_the_last_offset_of_a_transaction_counts(producer, group, topic):
     p = producer()
-    p.add(group.group)
+    assert p.add(group.group) is Code.NONE
     for offset in (9, 4):
-        p.commit_offsets(group.group, offsets(topic, p0=offset))
-    p.end(commit=True)
+        assert p.commit_offsets(group.group, offsets(topic, p0=offset)) is Code.NONE
+    assert p.end(commit=True) is Code.NONE
 
     assert settled(group, topic) == 4
 
@@ -193,11 +193,11 @@ def test_the_last_offset_of_a_transaction_counts(producer, group, topic):
 def test_a_group_that_is_deleted_loses_what_waited_for_a_transaction(producer, group, topic):
     """GRP-01: the marker that comes later brings nothing back."""
     p = producer()
-    p.add(group.group)
-    p.commit_offsets(group.group, offsets(topic, p0=9))
+    assert p.add(group.group) is Code.NONE
+    assert p.commit_offsets(group.group, offsets(topic, p0=9)) is Code.NONE
 
     deleted = group.raw.ask(DELETE, 2, groups_names=[group.group])["results"][0]
-    p.end(commit=True)
+    assert p.end(commit=True) is Code.NONE
 
     assert (Code(deleted["error_code"]), settled(group, topic)) == (Code.NONE, -1)
 
@@ -220,10 +220,9 @@ def test_a_member_has_to_be_one_of_the_current_generation(producer, make, topic,
     """GRP-02 (KIP-447): generation -1 by nobody is not checked, for producers that cannot say who they are."""
     changes, code = IMPOSTORS[who]
     member, p = make(), producer()
-    member.join()
-    member.sync()
+    member.enter()
     if version < 5:
-        p.add(member.group)
+        assert p.add(member.group) is Code.NONE
 
     told = p.commit_offsets(member.group, offsets(topic, p0=1), version, **member.who(**changes))
 
@@ -234,10 +233,9 @@ def test_a_member_has_to_be_one_of_the_current_generation(producer, make, topic,
 def test_a_static_member_that_was_replaced_commits_nothing(producer, make, topic):
     """GRP-02 (KIP-345): FencedInstanceId."""
     old, back, p = make("a"), make("a"), producer()
-    old.join()
-    old.sync()
+    old.enter()
     back.join()
-    p.add(old.group)
+    assert p.add(old.group) is Code.NONE
 
     assert p.commit_offsets(old.group, offsets(topic, p0=1), **old.who()) is Code.FENCED_INSTANCE_ID
     assert p.commit_offsets(old.group, offsets(topic, p0=1), **back.who()) is Code.NONE
@@ -247,7 +245,7 @@ def test_a_member_may_commit_while_the_next_generation_is_being_prepared(produce
     """GRP-02: a transaction ends in the generation it began in, so that nothing is read twice."""
     member, other, p = make(), make(), producer()
     member.join()
-    p.add(member.group)
+    assert p.add(member.group) is Code.NONE
 
     assert p.commit_offsets(member.group, offsets(topic, p0=1), **member.who()) is Code.NONE
     member.sync()
@@ -270,7 +268,7 @@ def test_offsets_outside_any_transaction_are_refused(producer, group, topic, ver
 def test_a_fenced_producer_commits_no_offsets(producer, group, topic, version):
     """GRP-01: its epoch is checked."""
     zombie = producer()
-    zombie.add(group.group)
+    assert zombie.add(group.group) is Code.NONE
     producer(zombie.name)
 
     assert zombie.commit_offsets(group.group, offsets(topic, p0=1), version) is Code.INVALID_PRODUCER_EPOCH
@@ -303,7 +301,7 @@ def test_a_group_without_a_name_joins_a_transaction_but_commits_nothing(producer
 
 def test_offsets_of_partitions_that_do_not_exist_are_refused_alone(producer, group, topic):
     p = producer()
-    p.add(group.group)
+    assert p.add(group.group) is Code.NONE
 
     assert p.commit_offsets(group.group, offsets("t-none", p0=1)) is Code.UNKNOWN_TOPIC_OR_PARTITION
     assert p.commit_offsets(group.group, offsets(topic, p5=1)) is Code.UNKNOWN_TOPIC_OR_PARTITION
