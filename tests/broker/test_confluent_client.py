@@ -100,9 +100,10 @@ def test_a_fenced_producer_cannot_write_into_its_heirs_transaction(clients):
 
 def test_a_transaction_beyond_its_timeout_is_aborted_and_its_producer_fenced(clients, served, until):
     """COR-15."""
-    topic, late = clients.topic(), clients.producer("late-one", **{"transaction.timeout.ms": 1000})
+    topic, late = clients.topic(), clients.producer("late-one", **{"transaction.timeout.ms": 60_000})
     write(late, topic, b"late")
 
+    served.broker.jump(61)
     until(lambda: "late-one" not in [each.transactional_id for each in served.open_transactions()])
 
     with pytest.raises(KafkaException) as caught:

@@ -70,11 +70,10 @@ def test_an_owner_that_slept_past_its_transaction_timeout_starts_over(cluster):
     """Ruling 3, TXN-10: the coordinator aborted it; it still owns its share, so one new start replays it."""
     with Group(cluster.bootstrap_servers) as group:
         gate = group.gates.freeze(TaskStep.COMMIT, task=0, nth=2)
-        override = {"producer.override.transaction.timeout.ms": "1500"}
+        override = {"producer.override.transaction.timeout.ms": "3000"}
         group.put(streams="1", until="30", batch="5", **override)
         assert gate.reached.wait(30)
-        group.until(lambda: group.worker.status().tasks[0].open_records == 5, "the open transaction")
-        fence_by_timeout(group)
+        await_abort(group)
         gate.open()
         group.until_drained()
 
@@ -84,16 +83,15 @@ def test_an_owner_that_slept_past_its_transaction_timeout_starts_over(cluster):
         assert (notice.kind, "transaction.timeout.ms" in notice.text) == ("fenced while owner", True)
 
 
-def fence_by_timeout(group: Group) -> None:
-    """Wait until the coordinator itself aborted the transaction: until what lies behind it can be read."""
+def await_abort(group: Group) -> None:
+    """Wait until the coordinator itself aborted the second transaction: until what lies behind it can be read."""
     from eosfw.ids import TopicPartition
     from eosfw.protocols import IsolationLevel
 
-    partition = TopicPartition(group.topic, 0)
+    partition, both = TopicPartition(group.topic, 0), 2 * (5 + 1)  # five records and a marker each
     admin = group.backend.admin()
-    held = admin.end_offsets([partition], IsolationLevel.READ_COMMITTED)[partition]
     group.until(
-        lambda: admin.end_offsets([partition], IsolationLevel.READ_COMMITTED)[partition] > held,
+        lambda: admin.end_offsets([partition], IsolationLevel.READ_COMMITTED)[partition] == both,
         "the coordinator's own abort",
     )
     admin.close()

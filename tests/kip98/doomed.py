@@ -13,8 +13,8 @@ from kip98.counting import Counter, Names
 from kip98.lab import WAIT, Lab, record
 from pytest_eos.installed import installed
 
-SHORT = 1.0
-"""Seconds of a transaction that is to be outslept."""
+TIMEOUT = 60.0
+"""Seconds of a transaction that is to be outslept: the broker's clock is put forward."""
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
         counter = Counter(lab, names)
         counter.count(counter.start(), job["until"], WAIT)
         return
-    producer = lab.open_transaction(names.topic, b"outslept", transactional_id=names.own, timeout=SHORT)
+    producer = lab.open_transaction(names.topic, b"outslept", transactional_id=names.own, timeout=TIMEOUT)
     _tell("open")
     try:
         _obey(producer, names.topic, sys.stdin.readline().strip())

@@ -18,6 +18,7 @@ from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay, Lose
 from kip98.counting import Counter, Names
+from kip98.doomed import TIMEOUT
 from kip98.lab import UNCOMMITTED, WAIT, Lab
 from kip98.ways import EMBEDDED, Way
 
@@ -124,7 +125,7 @@ def test_whoever_takes_over_from_a_killed_client_goes_on_behind_what_it_committe
 
 @pytest.mark.parametrize("order", ["commit", "send"])
 def test_a_client_that_outslept_its_transaction_is_refused_and_nothing_of_it_is_seen(
-    lab: Lab, start: Start, order: str
+    lab: Lab, own_cluster: EmbeddedCluster, start: Start, order: str
 ) -> None:
     """F3, COR-15: stopped by SIGSTOP beyond transaction.timeout.ms, then continued."""
     names = Names.fresh(lab)
@@ -132,6 +133,7 @@ def test_a_client_that_outslept_its_transaction_is_refused_and_nothing_of_it_is_
     assert heard(sleeper) == "open"
     os.kill(sleeper.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED | os.WNOWAIT)
+    own_cluster.broker.jump(TIMEOUT + 1)
     assert lab.values(names.topic) == []  # waits until the transaction is decided
 
     told(sleeper, order)

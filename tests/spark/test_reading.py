@@ -176,7 +176,7 @@ def test_an_open_transaction_below_the_end_is_named_within_bounds(spark: SparkSe
     end = f'{{"{topic}":{{"0":3}}}}'
 
     said = failure(
-        lambda: load(spark, history.servers, subscribe=topic, endingOffsets=end, kafkaConsumer__pollTimeoutMs=1500)
+        lambda: load(spark, history.servers, subscribe=topic, endingOffsets=end, kafkaConsumer__pollTimeoutMs=5000)
     )
 
     assert f"{topic}-0 at offset 2" in said
