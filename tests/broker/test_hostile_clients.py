@@ -52,7 +52,7 @@ def served_well(connect) -> bool:
 
 def test_a_connection_on_which_nothing_happens_is_closed(serve):
     """Half-open clients do not add up (connections.max.idle.ms)."""
-    _, connect = serve(connections_max_idle_ms="50")
+    _, connect = serve(connections_max_idle_ms="1000")
     silent, half = connect(), connect()
     half.sendall(framed(API_VERSIONS)[:7])
 
@@ -62,12 +62,12 @@ def test_a_connection_on_which_nothing_happens_is_closed(serve):
 
 
 def test_whoever_waits_for_an_answer_is_not_idle(serve):
-    _, connect = serve(connections_max_idle_ms="40", auto_create_topics_enable="true")
+    _, connect = serve(connections_max_idle_ms="1000", auto_create_topics_enable="true")
     waiting = connect()
     metadata = struct.pack(">hhihi", 3, 1, 1, -1, 1) + struct.pack(">h1s", 1, b"t")
     waiting.sendall(framed(metadata))
     answer(waiting)
-    fetch = struct.pack(">hhih", 1, 4, 2, -1) + struct.pack(">iiiiBi", -1, 300, 1, 1_000_000, 0, 1)
+    fetch = struct.pack(">hhih", 1, 4, 2, -1) + struct.pack(">iiiiBi", -1, 2500, 1, 1_000_000, 0, 1)
     fetch += struct.pack(">h1siiqi", 1, b"t", 1, 0, 0, 1_000_000)
 
     waiting.sendall(framed(fetch))

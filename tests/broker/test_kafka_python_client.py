@@ -34,13 +34,17 @@ def producer(clients, close):
     return make
 
 
+END = 4
+"""Two records, two markers."""
+
+
 def write(producer, topic, value):
     producer.begin_transaction()
     producer.send(topic, value, partition=0)
     producer.flush()
 
 
-def test_each_isolation_level_sees_what_it_may(clients, producer, close):
+def test_each_isolation_level_sees_what_it_may(clients, producer, close, until):
     """CON-01, CON-02."""
     topic, writer = clients.topic(), producer("kp")
     write(writer, topic, b"kept")
@@ -54,12 +58,18 @@ def test_each_isolation_level_sees_what_it_may(clients, producer, close):
                 bootstrap_servers=clients.servers,
                 isolation_level=isolation,
                 enable_auto_commit=False,
-                consumer_timeout_ms=1000,
             )
         )
-        consumer.assign([TopicPartition(topic, 0)])
+        where, seen = TopicPartition(topic, 0), []
+        consumer.assign([where])
         consumer.seek_to_beginning()
-        return [message.value for message in consumer]
+
+        def at_the_end() -> bool:
+            seen.extend(each.value for found in consumer.poll(100).values() for each in found)
+            return consumer.position(where) == END
+
+        until(at_the_end)
+        return seen
 
     assert values("read_committed") == [b"kept"]
     assert values("read_uncommitted") == [b"kept", b"dropped"]

@@ -51,7 +51,7 @@ def test_a_console_at_read_committed_shows_no_aborted_line(tool, topic, embedded
     producer.flush(WAIT)
 
     def read(level, count):
-        wanted = ("--isolation-level", level, "--max-messages", count, "--timeout-ms", 3000)
+        wanted = ("--isolation-level", level, "--max-messages", count, "--timeout-ms", 30_000)
         said = tool("kafka-console-consumer", "--topic", name, "--group", fresh("group"), "--from-beginning", *wanted)
         return said.lines
 

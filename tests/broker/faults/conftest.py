@@ -12,7 +12,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Faults
 from pytest_eos.contracts.laboratory import Lab
 
-SHORT = "300"
+SHORT = "1000"
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_in_silence_the_connection_stays_open_and_the_client_runs_into_its_own_t
     silent = faults.add(kind("Metadata", silent=True))
 
     with pytest.raises(NoAnswerError):
-        ask(hasty, 0.2)
+        ask(hasty, 1.0)
 
     assert silent.fired
     assert ask(hasty)["topics"]
@@ -98,7 +98,8 @@ def test_a_delayed_request_takes_effect_when_it_is_released_even_if_nobody_waits
     delayed = faults.add(Delay("EndTxn"))
 
     with pytest.raises(IndefiniteOutcomeError):
-        commit_within(hasty, topic, producer, 0.2)
+        commit_within(hasty, topic, producer, 1.0)
+    assert delayed.fired
     assert hasty.end(topic, COMMITTED) == 0
     delayed.release()
 
@@ -108,6 +109,7 @@ def test_a_delayed_request_takes_effect_when_it_is_released_even_if_nobody_waits
 def commit_within(lab, topic, producer, seconds):
     producer.begin_transaction()
     producer.send(record(topic, b"v"))
+    producer.flush(WAIT)
     producer.commit_transaction(seconds)
 
 

@@ -8,7 +8,7 @@ from eosfw.errors import EosfwError, IndefiniteOutcomeError
 from eosfw_memory.faults import Delay
 from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, record
 
-SOON = 0.2
+SOON = 1.0
 
 
 def begun(lab, producer, topic, value):
@@ -25,6 +25,7 @@ def test_a_commit_that_arrives_during_the_next_transaction_ends_neither(lab, has
     held = faults.add(Delay("EndTxn"))
     with pytest.raises(IndefiniteOutcomeError):
         lost.commit_transaction(SOON)
+    assert held.fired
     next_one = begun(lab, lab.producer("mover"), topic, b"2")
 
     held.release()
@@ -44,12 +45,12 @@ def test_a_record_that_arrives_after_its_transaction_was_aborted_is_refused_and_
     lost.send(record(topic, b"late"))
     with pytest.raises(EosfwError):
         lost.flush(SOON)
+    assert held.fired
     lab.producer("mover")
     before = lab.end(topic, UNCOMMITTED)
 
     held.release()
 
-    assert held.fired
     assert lab.end(topic, UNCOMMITTED) == before
     lab.write(topic, b"after")
     assert lab.values(topic) == [b"after"]
@@ -61,6 +62,7 @@ def test_a_late_take_over_fences_whoever_came_before_it_and_no_more(lab, hasty, 
     held = faults.add(Delay("InitProducerId", transactional_id="mover"))
     with pytest.raises(EosfwError):
         hasty.backend.producer("mover").init_transactions(SOON)
+    assert held.fired
     current = begun(lab, lab.producer("mover"), topic, b"1")
 
     held.release()

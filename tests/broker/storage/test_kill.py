@@ -20,6 +20,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
+from ports import free_port
 from pytest_eos.contracts.laboratory import Lab, record
 
 from ..conftest import WAIT, Clients
@@ -27,7 +28,7 @@ from .kit import data_file, files
 
 EOSFW = [sys.executable, "-c", "from eosfw_command import main; main()", "broker"]
 TOPICS = ("left", "right")
-HASTY = dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms", "max.block.ms"), "2000")
+HASTY = dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms", "max.block.ms"), "5000")
 
 
 class Process:
@@ -58,7 +59,7 @@ def running(tmp_path):
     runs = []
 
     def start(*options: str) -> Process:
-        runs.append(Process(tmp_path / "data", runs[-1].port if runs else 0, *options))
+        runs.append(Process(tmp_path / "data", runs[-1].port if runs else free_port(), *options))
         return runs[-1]
 
     yield start
@@ -79,22 +80,22 @@ def producer(servers: str) -> Producer:
 def transactions(made: Producer, numbers, until: int, kill) -> list[int]:
     """Run transactions over both topics, every fifth aborted, `kill` in the middle of one; give those committed."""
     committed = []
-    try:
-        for count, number in enumerate(numbers):
-            made.begin_transaction()
-            for topic in TOPICS:
-                made.produce(topic, b"%d" % number)
-            if count == until:
-                made.flush(0 if until % 2 else 1)
-                kill()
-            if number % 5 == 4:
-                made.abort_transaction(1)
-            else:
-                made.commit_transaction(1)
-                committed.append(number)
-    except KafkaException:
-        return committed
-    raise AssertionError("the broker outlived its end")
+    for count, number in enumerate(numbers):
+        made.begin_transaction()
+        for topic in TOPICS:
+            made.produce(topic, b"%d" % number)
+        if count == until:
+            made.flush(0 if until % 2 else 1)
+            kill()
+            with pytest.raises(KafkaException):
+                made.abort_transaction(1) if number % 5 == 4 else made.commit_transaction(1)
+            break
+        if number % 5 == 4:
+            made.abort_transaction(WAIT)
+        else:
+            made.commit_transaction(WAIT)
+            committed.append(number)
+    return committed
 
 
 @pytest.mark.parametrize("flush", ["os", "fsync"])
@@ -135,8 +136,8 @@ def test_a_kill_between_offsets_and_their_answer_leaves_them_with_their_records(
         for number in (1, 2):
             client.begin_transaction()
             client.send(record(topic, b"%d" % number))
-            client.send_offsets({one: number}, group, 2)
-            client.commit_transaction(2)
+            client.send_offsets({one: number}, group, 5)
+            client.commit_transaction(5)
             answered.append(number)
     assert broker.popen.wait(WAIT) == -signal.SIGKILL
     with suppress(EosfwError):
