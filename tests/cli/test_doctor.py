@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from eosfw.errors import ExitCode
+from ports import free_port
 
 Doctor = Callable[..., tuple[int, dict[str, list[dict[str, str]]]]]
 DOOR = "[eosfw]\nacme = acme_plugin\n"
@@ -133,7 +134,7 @@ def test_a_plugin_that_prints_does_not_spoil_the_answer(doctor, install) -> None
 
 
 def test_an_address_that_is_taken_is_told(doctor) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.create_server(("127.0.0.1", free_port())) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         code, seen = doctor("--listen", address)
     assert code == ExitCode.CONFIGURATION
@@ -176,8 +177,7 @@ def test_a_pipeline_on_an_embedded_broker_needs_no_cluster(doctor, tmp_path) -> 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_a_cluster_that_nobody_serves_is_unavailable(doctor, tmp_path, backend) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     (tmp_path / "lines.txt").write_text("1\n")
     cluster = f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{address}"\n'
 

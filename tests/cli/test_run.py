@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from eosfw.errors import ExitCode
+from ports import free_port
 
 STEP = """[[steps]]
 name = "rows"
@@ -182,8 +183,7 @@ def test_an_address_where_nobody_listens_ends_a_run_long_before_its_client_would
     start, pipeline, backend, steps
 ) -> None:
     """The client here would try for ten minutes; steps make the check of the file ask the cluster first."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     waits = '"default.api.timeout.ms" = 600000\n"max.block.ms" = 600000'
     file = pipeline(cluster=f'"bootstrap.servers" = "{address}"\n{waits}', steps=steps)
     file.write_text(file.read_text().replace('backend = "confluent"', f'backend = "{backend}"'))

@@ -26,13 +26,13 @@ def test_a_task_stays_frozen_before_the_named_step_until_the_gate_opens() -> Non
             passed.set()
 
         spawned = RUNTIME.spawn("task", task)
-        assert gate.reached.wait(5)
+        assert gate.reached.wait(30)
         assert gate.fired
         assert not passed.is_set()
         gate.open()
 
-        assert passed.wait(5)
-        assert spawned.join(5)
+        assert passed.wait(30)
+        assert spawned.join(30)
         assert gate.freeze is not None
         assert gate.freeze.until is not None
 
@@ -67,11 +67,11 @@ def test_only_the_nth_announcement_is_caught_and_only_once() -> None:
             seen.append(n)
 
     spawned = RUNTIME.spawn("task", task)
-    assert gate.reached.wait(5)
+    assert gate.reached.wait(30)
     assert seen == [1, 2]
     gate.open()
 
-    assert spawned.join(5)
+    assert spawned.join(30)
     assert seen == [1, 2, 3, 4, 5]
     assert gate.event == event(TaskStep.POLL, 3.0)
 
@@ -81,11 +81,11 @@ def test_a_gate_that_never_fired_is_named_and_closing_frees_everybody() -> None:
     gates.freeze(TaskStep.POLL)
     forgotten = gates.freeze(TaskStep.ABORT, task=7)
     spawned = RUNTIME.spawn("task", lambda: gates.observe(event(TaskStep.POLL, 1.0)))
-    assert next(gate for gate in gates._gates if gate is not forgotten).reached.wait(5)
+    assert next(gate for gate in gates._gates if gate is not forgotten).reached.wait(30)
 
     gates.close()
 
-    assert spawned.join(5)
+    assert spawned.join(30)
     assert gates.unfired() == (forgotten,)
     assert str(forgotten) == "task 7 before abort"
 

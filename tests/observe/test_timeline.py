@@ -180,11 +180,11 @@ def test_gates_tell_the_timeline_what_they_held() -> None:
     gates = Gates(runtime)
     gate = gates.freeze(TaskStep.COMMIT)
     spawned = runtime.spawn("task", lambda: gates.observe(event(TaskStep.COMMIT, 1.0)))
-    assert gate.reached.wait(5)
+    assert gate.reached.wait(30)
 
     gates.close()
 
-    assert spawned.join(5)
+    assert spawned.join(30)
     assert [held.event.step for held in gates.freezes()] == [TaskStep.COMMIT]
 
 

@@ -11,6 +11,7 @@ import pytest
 from eosfw.errors import ClusterUnavailableError
 from eosfw.pipeline.reaching import require_reachable
 from eosfw.waiting import Spawned, ThreadRuntime
+from ports import free_port
 
 
 class Watched(ThreadRuntime):
@@ -37,8 +38,7 @@ def reach(servers: str, runtime: Watched | None = None, **more: str) -> list[str
 
 
 def free_address() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"127.0.0.1:{server.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 @pytest.fixture

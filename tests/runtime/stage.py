@@ -17,7 +17,7 @@ from eosfw.waiting import ThreadRuntime
 from .counting import CountingConnector
 from .fake import FakeBackend, FakeCluster, FakeFencer
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 ENDED = (TaskStep.FAILED, TaskStep.STOPPED, TaskStep.SUPERSEDED)
 
 

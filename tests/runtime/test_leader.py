@@ -214,7 +214,7 @@ def test_whoever_waits_for_a_round_gets_its_error():
 
     def run(_: object) -> None:
         started.set()
-        go.wait(5)
+        go.wait(30)
         raise PrivilegedWriteError("lost")
 
     def ask() -> None:
@@ -225,13 +225,13 @@ def test_whoever_waits_for_a_round_gets_its_error():
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     threads[0].start()
-    assert started.wait(5)
+    assert started.wait(30)
     for thread in threads[1:]:
         thread.start()
-    assert runtime.somebody_waits.wait(5)
+    assert runtime.somebody_waits.wait(30)
     go.set()
     for thread in threads:
-        thread.join(5)
+        thread.join(30)
     assert [str(error) for error in errors] == ["lost"] * 4
 
 
@@ -243,7 +243,7 @@ def test_cancelling_a_round_frees_who_waits_and_stops_who_runs_it():
 
     def run(check: object) -> None:
         started.set()
-        go.wait(5)
+        go.wait(30)
         check()
 
     def ask(name: str) -> None:
@@ -255,14 +255,14 @@ def test_cancelling_a_round_frees_who_waits_and_stops_who_runs_it():
     runner = threading.Thread(target=ask, args=("runner",))
     waiter = threading.Thread(target=ask, args=("waiter",))
     runner.start()
-    assert started.wait(5)
+    assert started.wait(30)
     waiter.start()
-    assert runtime.somebody_waits.wait(5)
+    assert runtime.somebody_waits.wait(30)
     rounds.cancel("other")
     rounds.cancel("c")
-    waiter.join(5)
+    waiter.join(30)
     assert ended == ["waiter"]
     rounds.share("c", 1, lambda _: ended.append("next"))
     go.set()
-    runner.join(5)
+    runner.join(30)
     assert ended == ["waiter", "next", "runner"]

@@ -36,7 +36,7 @@ def test_a_zombie_meets_fencing_then_learns_who_replaced_it(stage, gates):
     """TXN-19, ruling 2: FENCED with the error, SUPERSEDED with the successor; never started again."""
     gate = gates.freeze(TaskStep.COMMIT)
     stage.put("c", until="3")
-    assert gate.reached.wait(5)
+    assert gate.reached.wait(30)
     stage.put("c", until="3")
     stage.until_drained()
     assert [zombie.step for zombie in stage.worker.status().zombies] == [TaskStep.COMMIT]
@@ -53,7 +53,7 @@ def test_a_start_that_was_asked_to_stop_does_not_fence_its_successor(stage, gate
     """TXN-14: the late one leaves the transactional id alone."""
     gate = gates.freeze(TaskStep.INIT_PRODUCER)
     stage.put("c", until="3")
-    assert gate.reached.wait(5)
+    assert gate.reached.wait(30)
     stage.put("c", until="3")
     stage.until_drained()
     wake(stage, gates)
@@ -68,7 +68,7 @@ def test_a_fencing_round_that_slept_does_not_fence_the_next_generation(stage, ga
     stage.until_drained()
     gate = gates.freeze(TaskStep.FENCE_ZOMBIES)
     stage.put("c", streams="2", until="4", tasks_max="2")
-    assert gate.reached.wait(5)
+    assert gate.reached.wait(30)
     stage.put("c", streams="2", until="6", tasks_max="2")
     stage.until_drained()
     wake(stage, gates)
@@ -82,7 +82,7 @@ def test_a_count_record_that_slept_is_not_written_for_a_newer_generation(stage, 
     """FEN-05: it would end a fencing that is still to come."""
     gate = gates.freeze(TaskStep.WRITE_TASK_COUNT)
     stage.put("c", streams="3", until="2", tasks_max="3")
-    assert gate.reached.wait(5)
+    assert gate.reached.wait(30)
     stage.put("c", streams="3", until="4", tasks_max="1")
     stage.until_drained()
     wake(stage, gates)
@@ -95,7 +95,7 @@ def test_stopping_the_worker_takes_the_clients_of_zombies_away(stage, gates):
     """Ruling 16, TXN-13: what a zombie holds open aborts; it changes nothing after that."""
     gate = gates.freeze(TaskStep.COMMIT)
     stage.put("c", until="3")
-    assert gate.reached.wait(5)
+    assert gate.reached.wait(30)
     stage.worker.stop(0.05)
     closed = stage.cluster.calls.count("close")
     gates.close()
