@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError
+from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
@@ -18,7 +18,8 @@ from pytest_eos.contracts.laboratory import COMMITTED, WAIT, record
 from pytest_eos.installed import installed
 
 BOUND = 0.4
-SLACK = 2.0
+SLACK = 5.0
+"""For a busy machine; below what clients wait by default, which is what a forgotten deadline would cost."""
 ONE = TopicPartition("topic", 0)
 
 
@@ -117,13 +118,21 @@ class DeadlineContract:
         """Common rules: close may be called from any thread."""
         producer = backend.producer("id")
         ended: list[BaseException] = []
-        waiting = runtime.spawn("waiting", partial(_caught, lambda: producer.init_transactions(WAIT), ended))
+        begun = runtime.event()
+
+        def wait() -> None:
+            begun.set()
+            producer.init_transactions(WAIT)
+
+        waiting = runtime.spawn("waiting", partial(_caught, wait, ended))
+        begun.wait()
         assert not waiting.join(0.05)
 
         producer.close()
 
-        assert waiting.join(5.0)
-        assert [type(why) for why in ended if isinstance(why, FatalError)], ended
+        assert waiting.join(SLACK)
+        # On a busy machine it may not have got inside before the producer was closed.
+        assert [type(why) for why in ended if isinstance(why, FatalError | IllegalStateError)], ended
 
 
 def _caught(call: Callable[[], object], into: list[BaseException]) -> None:
