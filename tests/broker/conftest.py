@@ -30,8 +30,7 @@ class Clients:
 
     def topic(self, partitions: int = 1, **config: str) -> str:
         name = f"t-{uuid.uuid4().hex[:8]}"
-        new = NewTopic(name, partitions, 1, config=config)
-        self.admin.create_topics([new])[name].result(WAIT)
+        create(self.admin, self.servers, NewTopic(name, partitions, 1, config=config))
         return name
 
     def producer(self, transactional_id: str | None = None, **settings) -> Producer:

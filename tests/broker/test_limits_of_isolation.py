@@ -13,6 +13,7 @@ from eosfw_memory.log.validation import LogConfig
 
 from .conftest import WAIT, Clients
 from .log.shelf import COMMITTED, NOW, Consumer, Writer, new_log
+from .topics import create, wait_until_decided
 
 ENDINGS = pytest.mark.parametrize("ending", ["commit", "abort"])
 
@@ -24,7 +25,7 @@ def written(cluster):
 
     def write(ending: str) -> tuple[Clients, str]:
         topic = f"con-03-{uuid.uuid4().hex[:8]}"
-        admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(WAIT)
+        create(admin, cluster.bootstrap_servers, NewTopic(topic, 2, 1))
         producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": topic, "linger.ms": 0})
         producer.init_transactions(WAIT)
         producer.begin_transaction()
@@ -33,6 +34,7 @@ def written(cluster):
         producer.produce(topic, b"elsewhere", partition=1)
         producer.flush(WAIT)
         producer.commit_transaction(WAIT) if ending == "commit" else producer.abort_transaction(WAIT)
+        wait_until_decided(cluster.bootstrap_servers, topic, 2)
         return Clients(cluster.bootstrap_servers), topic
 
     return write

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any, Self
 
 from tests.runtime.counting import CountingConnector, expected
 
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector
+from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, Gates, History
-from eosfw.protocols import Backend, Gap
+from eosfw.protocols import Backend, Gap, IsolationLevel
 from eosfw.registry import load_plugins
 from eosfw.runtime import Worker
 from eosfw.state.steps import StepEvent, TaskStep
@@ -83,13 +85,28 @@ class Group:
         return self.worker.put_connector("c", {"connector.class": "counting", "topic": self.topic, **given})
 
     def committed(self, topic: str | None = None) -> list[bytes]:
-        """What a reader of committed records sees, sorted."""
+        """What a reader of committed records sees, sorted, once each transaction written to so far is decided.
+
+        Kafka answers a commit before its control records are written (COR-09), so "now" would be too early.
+        """
+        self._await_decided(name := topic or self.topic)
         reader = PLUGINS.isolation_reader().over(self.backend, RUNTIME)
         try:
-            found = reader.read(reader.bounds([topic or self.topic]), 30.0)
+            found = reader.read(reader.bounds([name]), 30.0)
             return sorted(value for batch in found if not isinstance(batch, Gap) for value in batch.values)
         finally:
             reader.close()
+
+    def _await_decided(self, topic: str) -> None:
+        with closing(self.backend.admin()) as admin:
+            partitions = [TopicPartition(topic, number) for number in range(admin.partitions([topic])[topic])]
+            written = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
+
+            def decided() -> bool:
+                stable = admin.end_offsets(partitions, IsolationLevel.READ_COMMITTED)
+                return all(stable[one] >= end for one, end in written.items())
+
+            self.until(decided, "the end of each transaction")
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for something, not for ever."""

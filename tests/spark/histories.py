@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from broker.topics import create, wait_until_decided
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
@@ -27,14 +28,16 @@ class Histories:
 
     def topic(self, partitions: int = 1) -> str:
         name = self._fresh("topic")
-        self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result(WAIT)
+        create(self._admin, self.servers, NewTopic(name, partitions, 1))
         return name
 
     def commit(self, topic: str, values: Iterable[bytes | None], **record: object) -> None:
         self._within(topic, values, record).commit_transaction(WAIT)
+        self._until_decided(topic)
 
     def abort(self, topic: str, values: Iterable[bytes | None], **record: object) -> None:
         self._within(topic, values, record).abort_transaction(WAIT)
+        self._until_decided(topic)
 
     def leave_open(self, topic: str, values: Iterable[bytes | None], **record: object) -> Producer:
         return self._within(topic, values, record)
@@ -48,6 +51,10 @@ class Histories:
             producer.produce(topic, value, **{"partition": 0, **record})
         producer.flush(WAIT)
         return producer
+
+    def _until_decided(self, topic: str) -> None:
+        partitions = self._admin.list_topics(topic, WAIT).topics[topic].partitions
+        wait_until_decided(self.servers, topic, len(partitions))
 
     def close(self) -> None:
         for producer in self._open:
