@@ -80,7 +80,7 @@ def _merged(partitions: list[list[bytes]]) -> list[bytes]:
     # kafka-python's copiers take twice as long: all that can happen happens to them in one test.
     [("confluent", "clients"), ("confluent", "broker"), ("confluent", "both"), ("kafka_python", "both")],
 )
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_each_record_is_copied_once_whoever_ends(broker, dealt, tmp_path, client, partitions, clean, who):
     """GRP-01, GRP-02, COR-14, CMP-01: one partition keeps its order; several lose, repeat nothing; live, at the end."""
     team = Team(python_copier(client, broker.address, tmp_path, PAUSE * partitions), partitions)

@@ -10,7 +10,7 @@ from tests.docs.pages import LONG, fences, marked
 from tests.docs.running import Reader
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", [marked(page) for page in LONG])
 def test_what_a_long_page_shows_is_what_happens(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""

@@ -13,7 +13,7 @@ from tests.docs.terminal import Terminal, agrees, typed
 LANGUAGES = {"python", "toml", "ini", "console"}
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", [marked(page) for page in WITH_BLOCKS if page not in LONG])
 def test_what_a_page_shows_is_what_happens(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""

@@ -38,7 +38,7 @@ EVERYWHERE = pytest.mark.parametrize(
         for name, world in WORLDS.items()
     ],
 )
-pytestmark = [pytest.mark.timeout(180), pytest.mark.eos_clock("real")]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.eos_clock("real")]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.pytest_eos.counter import CounterConnector
 
 from pytest_eos import assert_exactly_once, assert_no_duplicates
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def mortal(consumer, cluster, filled) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_who_goes_on_gets_what_the_dead_and_the_slow_had(consumer, filled, mortal):
     """GRP-02: a session ends without a word, a poll comes too late; whoever was slow joins again."""
     steady = consumer(filled)
