@@ -114,6 +114,17 @@ def test_thousands_of_equal_records_are_not_stepped_over_one_by_one(stamps):
     assert "_each" not in steps
 
 
+@pytest.mark.parametrize("each", [1, 7, 100, 1000, 3000])
+@pytest.mark.parametrize("later", [0, 100, 5000])
+def test_every_timestamp_of_thousands_of_equal_records_is_seen(each, later):
+    """Hostile row 29: whatever length their distances take, be they few or many."""
+    stamps = [NOW, *(NOW + later + number // each for number in range(3000))]
+
+    walk = Walk(encode_batch(None, [b"v"] * len(stamps), stamps), HEADER.size, len(stamps))
+
+    assert {NOW + (raw >> 1) for raw in walk.deltas} == set(stamps)
+
+
 def test_offsets_of_any_length_count_the_records():
     batch = encode_batch(None, [b"v"] * 70_000, NOW)
 

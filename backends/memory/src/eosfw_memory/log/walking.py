@@ -6,7 +6,7 @@ walked over one by one, reading small numbers in place; a call for each would co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from eosfw_memory.log.errors import CorruptMessageError, InvalidRecordError, UnreadableRecordsError
@@ -28,6 +28,8 @@ _MORE: Final = 0x80
 """Set in every byte of a number but its last."""
 _LONGEST_SIZE: Final = 5
 _SHORT_SIZE: Final = 2
+_FEW: Final = 16
+"""Different bytes in a column that are worth being taken out one by one."""
 
 
 class Walk:
@@ -45,7 +47,7 @@ class Walk:
         self.shifted = False
         """Whether some offset does not count the records."""
         try:
-            end = self._over(at, records)
+            end = self._over(at, records) if records >= _WORTH_COMPARING else self._each(at, 0, records)
         except IndexError:
             raise InvalidRecordError("a record reaches beyond its batch") from None
         except CorruptMessageError as wrong:
@@ -104,19 +106,19 @@ class Walk:
         """How many records, of so many, begin with what the first has: sizes, and the length of the timestamp."""
         data = self._data
         for at in same:
-            column = data[at : start + count * step : step]
-            count = len(column) - len(column.lstrip(column[:1]))
+            count = _run(data[at : start + count * step : step])
         for at in stamp:
-            column = data[at : start + count * step : step].translate(_IS_MORE)
-            count = len(column) - len(column.lstrip(column[:1]))
+            count = _run(data[at : start + count * step : step].translate(_IS_MORE))
         return count
 
     def _take_stamps(self, first: bytes, second: bytes = b"") -> None:
-        """Take in timestamps of one byte or of two."""
-        if second:
-            self.deltas.update(low - _MORE + (high << 7) for low, high in set(zip(first, second, strict=True)))
+        """Take in timestamps of one byte or of two; few of them differ."""
+        if not second:
+            self.deltas.update(_distinct(first))
+        elif _run(second) == len(second):
+            self.deltas.update(low - _MORE + (second[0] << 7) for low in _distinct(first))
         else:
-            self.deltas.update(first)
+            self.deltas.update(low - _MORE + (high << 7) for low, high in set(zip(first, second, strict=True)))
 
     def _each(self, at: int, first: int, records: int) -> int:  # noqa: C901, PLR0912
         """Step over records one by one. Flat on purpose, see above."""
@@ -168,6 +170,21 @@ class Walk:
             if at != end:
                 raise InvalidRecordError(f"a record ends at byte {at} where byte {end} was declared")
         return at
+
+
+def _run(column: bytes) -> int:
+    """How many of the first bytes are the same."""
+    first = column[:1]
+    return len(column) if column == first * len(column) else len(column) - len(column.lstrip(first))
+
+
+def _distinct(column: bytes) -> Collection[int]:
+    """The bytes that occur: taking one out everywhere is much quicker than a look at each."""
+    found = bytearray()
+    while column and len(found) < _FEW:
+        found.append(column[0])
+        column = column.translate(None, column[:1])
+    return {*found, *column} if column else found
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
