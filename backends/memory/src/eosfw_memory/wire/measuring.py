@@ -2,25 +2,28 @@
 
 Readers of messages make room for as many elements as an array says it has; a frame of twenty bytes may say 2^32. So
 every declared count and length is first held against the bytes that are left, without reading what they count.
+
+This stands between each request and its answer. So for every kind of message a function is made that steps over it in
+one go: composed of small ones, it took longer than all the rest of reading.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import groupby
-from typing import Any, Final, get_args
+from typing import Any, Final, NoReturn, TypeAlias, get_args
 
-from eosfw_memory.wire.schemas import message_class
+from eosfw_memory.log.batch import Buffer
+from eosfw_memory.wire.schemas import is_array, message_class
 
 MAX_ELEMENTS: Final = 500_000
 """In all arrays of one request together: beyond what a client asks for, little enough to be held in memory."""
 MAX_ANSWERED: Final = 2_000_000
 """In all arrays of one answer together: a large cluster describes 200,000 partitions with seven elements each."""
 
-_SHORT, _LONG = struct.Struct(">h"), struct.Struct(">i")
 _FIXED: Final[Mapping[str, int]] = {
     "bool": 1,
     "int8": 1,
@@ -38,12 +41,12 @@ _FIXED: Final[Mapping[str, int]] = {
 _HEADER_BYTES: Final = 8
 _VARINT_BYTES: Final = 5
 _PRESENT: Final = 1
-_NULL: Final = -1
 _MORE: Final = 0x80
 """Set in every byte of a varint but its last."""
 
-Measure = Callable[[bytes, int, "_Budget"], int]
-"""Steps over something at a position; gives the position behind it."""
+Measure: TypeAlias = "Callable[[Buffer, int, _Budget], int]"
+"""Steps over something at a position; gives the position behind it. Lies that are not seen on the way lead beyond."""
+_Field: TypeAlias = "dataclasses.Field[Any]"
 
 
 class TooMuchError(Exception):
@@ -66,171 +69,191 @@ class _Budget:
             raise TooMuchError(f"more than {self.most} elements in one message")
 
 
-def check(frame: bytes, schema: type) -> None:
+def check(frame: Buffer, schema: type) -> None:
     """Raise TooMuchError for a request that lies, or ends too soon."""
-    _walk(frame, _header(schema), schema, MAX_ELEMENTS)
+    check_body(frame, check_header(frame, schema), schema)
 
 
-def check_answer(frame: bytes, schema: Any) -> None:
+def check_header(frame: Buffer, schema: type) -> int:
+    """The same for its header; gives where that ends."""
+    return _walk(frame, 0, _header(schema), MAX_ELEMENTS)
+
+
+def check_body(frame: Buffer, at: int, schema: type) -> None:
+    """The same for what is behind its header."""
+    _walk(frame, at, measure_of(schema), MAX_ELEMENTS)
+
+
+def check_answer(frame: Buffer, schema: Any) -> None:
     """The same for an answer of this class."""
-    _walk(frame, measure_of(schema.__header_schema__), schema, MAX_ANSWERED)
+    at = _walk(frame, 0, measure_of(schema.__header_schema__), MAX_ANSWERED)
+    _walk(frame, at, measure_of(schema), MAX_ANSWERED)
 
 
-def _walk(frame: bytes, header: Measure, schema: type, most: int) -> None:
-    budget = _Budget(most)
+def _walk(frame: Buffer, at: int, measure: Measure, most: int) -> int:
     try:
-        at = header(frame, 0, budget)
-        at = measure_of(schema)(frame, at, budget)
+        at = measure(frame, at, _Budget(most))
     except (IndexError, struct.error) as why:
         raise TooMuchError(f"it ends too soon, after {len(frame)} bytes") from why
     if at > len(frame):
         raise TooMuchError(f"{at} bytes are declared where there are {len(frame)}")
+    return at
 
 
 @cache
 def _header(schema: Any) -> Measure:
-    # A client's name has the old form in every version.
-    steps: list[Measure] = [_skip(_HEADER_BYTES), _text(flexible=False)]
-    return _each([*steps, _tagged({})] if schema.__header_schema__.__flexible__ else steps)
+    steps = _Steps()
+    steps.skip(_HEADER_BYTES)
+    steps.text(flexible=False)  # a client's name has the old form in every version
+    if schema.__header_schema__.__flexible__:
+        steps.tags({})
+    return steps.function()
 
 
 @cache
 def measure_of(schema: Any) -> Measure:
     """How to step over a message of this class."""
-    flexible = schema.__flexible__
-    fields = dataclasses.fields(schema)
-    plain = [field for field in fields if "tag" not in field.metadata]
-    steps: list[Measure] = []
-    for size, some in groupby(plain, _fixed):
-        together = list(some)
-        if size:
-            steps.append(_skip(sum(map(_fixed, together))))
-        else:
-            steps += [_step(field, flexible=flexible) for field in together]
-    if flexible:
-        known = {field.metadata["tag"]: field for field in fields if "tag" in field.metadata}
-        steps.append(_tagged({tag: _step(field, flexible=True) for tag, field in known.items()}))
-    return _each(steps)
+    steps = _Steps()
+    steps.message(schema)
+    return steps.function()
 
 
-def _fixed(field: dataclasses.Field[Any]) -> int:
-    """The bytes of a field that always has as many, else 0."""
-    return 0 if _is_array(field) else _FIXED.get(field.metadata.get("kafka_type", ""), 0)
+def _measure_of_tagged(field: _Field) -> Measure:
+    steps = _Steps()
+    steps.field(field, flexible=True)
+    return steps.function()
 
 
-def _step(field: dataclasses.Field[Any], *, flexible: bool) -> Measure:
-    kind = field.metadata.get("kafka_type")
-    if _is_array(field):
-        return _array(field, kind, flexible=flexible)
-    if kind is None:
-        inner = measure_of(message_class(field.type))
-        return _optional(inner) if type(None) in get_args(field.type) else inner
-    if kind in _FIXED:
-        return _skip(_FIXED[kind])
-    return _text(flexible=flexible) if kind == "string" else _data(flexible=flexible)
+class _Steps:
+    """Collects the lines of a function that steps over what is in `frame` from `at` on."""
 
+    def __init__(self) -> None:
+        self._names: dict[str, Any] = dict(_HELPERS)
+        self._lines: list[str] = []
+        self._depth = 1
 
-def _is_array(field: dataclasses.Field[Any]) -> bool:
-    return any(getattr(arm, "__origin__", None) is tuple for arm in (field.type, *get_args(field.type)))
+    def function(self) -> Measure:
+        """What the lines do."""
+        source = "\n".join(("def measure(frame, at, budget):", *self._lines, "    return at"))
+        exec(source, self._names)  # noqa: S102 consists of the lines in this class, with numbers put in
+        made: Measure = self._names["measure"]
+        return made
 
-
-def _each(steps: Sequence[Measure]) -> Measure:
-    def measure(frame: bytes, at: int, budget: _Budget) -> int:
-        for step in steps:
-            at = step(frame, at, budget)
-        return at
-
-    return measure
-
-
-def _skip(size: int) -> Measure:
-    return lambda _frame, at, _budget: at + size
-
-
-def _text(*, flexible: bool) -> Measure:
-    return _compact_data if flexible else _short_data
-
-
-def _data(*, flexible: bool) -> Measure:
-    return _compact_data if flexible else _long_data
-
-
-def _short_data(frame: bytes, at: int, budget: _Budget) -> int:  # noqa: ARG001
-    return _behind(frame, at + 2, _SHORT.unpack_from(frame, at)[0])
-
-
-def _long_data(frame: bytes, at: int, budget: _Budget) -> int:  # noqa: ARG001
-    return _behind(frame, at + 4, _LONG.unpack_from(frame, at)[0])
-
-
-def _compact_data(frame: bytes, at: int, budget: _Budget) -> int:  # noqa: ARG001
-    size, at = _varint(frame, at)
-    return _behind(frame, at, size - 1)
-
-
-def _behind(frame: bytes, at: int, size: int) -> int:
-    if size > len(frame) - at:
-        raise TooMuchError(f"{size} bytes are declared where {len(frame) - at} are left")
-    return at + max(size, 0)
-
-
-def _array(field: dataclasses.Field[Any], kind: str | None, *, flexible: bool) -> Measure:
-    size = _FIXED.get(kind or "", 0)
-    nullable = type(None) in get_args(field.type)
-    if kind is None:
-        element = measure_of(message_class(field.type))
-    else:
-        element = _skip(size) if size else _text(flexible=flexible) if kind == "string" else _data(flexible=flexible)
-
-    def measure(frame: bytes, at: int, budget: _Budget) -> int:
+    def message(self, schema: Any) -> None:
+        fields, flexible = dataclasses.fields(schema), schema.__flexible__
+        plain = (field for field in fields if "tag" not in field.metadata)
+        for fixed, some in groupby(plain, lambda field: _fixed(field) > 0):
+            if fixed:
+                self.skip(sum(map(_fixed, some)))
+            else:
+                for field in some:
+                    self.field(field, flexible=flexible)
         if flexible:
-            count, at = _varint(frame, at)
-            count -= 1
+            tagged = (field for field in fields if "tag" in field.metadata)
+            self.tags({field.metadata["tag"]: _measure_of_tagged(field) for field in tagged})
+
+    def field(self, field: _Field, *, flexible: bool) -> None:
+        kind, nullable = field.metadata.get("kafka_type"), type(None) in get_args(field.type)
+        if is_array(field.type):
+            self._array(field, kind, flexible=flexible, nullable=nullable)
+        elif kind is not None:
+            self._value(kind, flexible=flexible)
+        elif nullable:  # KIP-893
+            self._add("at += 1", f"if frame[at - 1] == {_PRESENT}:")
+            self._depth += 1
+            self.message(message_class(field.type))
+            self._depth -= 1
         else:
-            count, at = _LONG.unpack_from(frame, at)[0], at + 4
-        if count < 0 and not (nullable and count == _NULL):
-            raise TooMuchError(f"an array of {count} elements")
-        if count <= 0:
-            return at
-        budget.take(count, size or 1, len(frame) - at)
+            self.message(message_class(field.type))
+
+    def skip(self, size: int) -> None:
+        self._add(f"at += {size}")
+
+    def text(self, *, flexible: bool) -> None:
+        if flexible:
+            self._compact_data()
+        else:
+            self._add("size = SHORT(frame, at)[0]", "at += size + 2 if size > 0 else 2")
+
+    def tags(self, known: Mapping[int, Measure]) -> None:
+        name = f"KNOWN{len(self._names)}"
+        self._names[name] = known
+        self._add(f"at = at + 1 if frame[at] == 0 else behind_tags(frame, at, budget, {name})")
+
+    def _value(self, kind: str, *, flexible: bool) -> None:
+        if kind in _FIXED:
+            self.skip(_FIXED[kind])
+        elif kind == "string":
+            self.text(flexible=flexible)
+        elif flexible:
+            self._compact_data()
+        else:
+            self._add("size = LONG(frame, at)[0]", "at += size + 4 if size > 0 else 4")
+
+    def _compact_data(self) -> None:
+        self._add("size = frame[at]", f"at = at + (size or 1) if size < {_MORE} else behind_data(frame, at)")
+
+    def _array(self, field: _Field, kind: str | None, *, flexible: bool, nullable: bool) -> None:
+        size = _FIXED.get(kind or "", 0)
+        if flexible:
+            self._add(f"count, at = (frame[at], at + 1) if frame[at] < {_MORE} else varint(frame, at)", "count -= 1")
+        else:
+            self._add("count = LONG(frame, at)[0]", "at += 4")
+        self._add("if count > 0:", f"    budget.take(count, {size or 1}, len(frame) - at)")
         if size:
-            return at + count * size
-        for _ in range(count):
-            at = element(frame, at, budget)
-        return at
+            self._add(f"    at += count * {size}")
+        else:
+            self._add("    for _ in range(count):")
+            self._depth += 2
+            if kind is None:
+                self.message(message_class(field.type))
+            else:
+                self._value(kind, flexible=flexible)
+            self._depth -= 2
+        self._add("elif count < -1:" if nullable else "elif count < 0:", "    refuse_count(count)")
 
-    return measure
-
-
-def _optional(inner: Measure) -> Measure:
-    def measure(frame: bytes, at: int, budget: _Budget) -> int:
-        return inner(frame, at + 1, budget) if frame[at] == _PRESENT else at + 1
-
-    return measure
-
-
-def _tagged(known: Mapping[int, Measure]) -> Measure:
-    def measure(frame: bytes, at: int, budget: _Budget) -> int:
-        count, at = _varint(frame, at)
-        if not count:
-            return at
-        budget.take(count, 2, len(frame) - at)
-        for _ in range(count):
-            tag, at = _varint(frame, at)
-            size, at = _varint(frame, at)
-            behind = _behind(frame, at, size)
-            if tag in known and known[tag](frame, at, budget) != behind:
-                raise TooMuchError(f"tagged field {tag} does not have the size that is declared")
-            at = behind
-        return at
-
-    return measure
+    def _add(self, *lines: str) -> None:
+        self._lines += ("    " * self._depth + line for line in lines)
 
 
-def _varint(frame: bytes, at: int) -> tuple[int, int]:
+def _fixed(field: _Field) -> int:
+    """The bytes of a field that always has as many, else 0."""
+    return 0 if is_array(field.type) else _FIXED.get(field.metadata.get("kafka_type", ""), 0)
+
+
+# --- what is rare
+
+
+def _refuse_count(count: int) -> NoReturn:
+    raise TooMuchError(f"an array of {count} elements")
+
+
+def _behind_data(frame: Buffer, at: int) -> int:
+    size, at = _varint(frame, at)
+    return at + size - 1
+
+
+def _behind_tags(frame: Buffer, at: int, budget: _Budget, known: Mapping[int, Measure]) -> int:
+    count, at = _varint(frame, at)
+    budget.take(count, 2, len(frame) - at)
+    for _ in range(count):
+        tag, at = _varint(frame, at)
+        size, at = _varint(frame, at)
+        if size > len(frame) - at:
+            raise TooMuchError(f"{size} bytes are declared where {len(frame) - at} are left")
+        if tag in known and known[tag](frame, at, budget) != at + size:
+            raise TooMuchError(f"tagged field {tag} does not have the size that is declared")
+        at += size
+    return at
+
+
+def _varint(frame: Buffer, at: int) -> tuple[int, int]:
     first = frame[at]
     if first < _MORE:  # nearly always
         return first, at + 1
+    second = frame[at + 1]
+    if second < _MORE:
+        return first - _MORE + (second << 7), at + 2
     value = 0
     for index in range(_VARINT_BYTES):
         byte = frame[at + index]
@@ -238,3 +261,13 @@ def _varint(frame: bytes, at: int) -> tuple[int, int]:
         if byte < _MORE:
             return value, at + index + 1
     raise TooMuchError("a length takes more than 32 bits")
+
+
+_HELPERS: Final[Mapping[str, Any]] = {
+    "SHORT": struct.Struct(">h").unpack_from,
+    "LONG": struct.Struct(">i").unpack_from,
+    "varint": _varint,
+    "behind_data": _behind_data,
+    "behind_tags": _behind_tags,
+    "refuse_count": _refuse_count,
+}

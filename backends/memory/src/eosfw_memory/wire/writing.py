@@ -1,8 +1,8 @@
 """Write trees of fields as messages of one version, straight into bytes.
 
 Handlers answer with trees of mappings by Kafka's field names, the union of all versions. Here each version picks the
-fields it has, so no handler needs to know which version names what. Fields of fixed size that follow each other are
-packed in one go: an answer's bytes are on a client's way through a transaction.
+fields it has, so no handler needs to know which version names what. An answer's bytes are on a client's way through a
+transaction, so for every version a function is made that writes it in one go, fields of fixed size together.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import Any, Final, Protocol, TypeAlias, get_args
+from typing import Any, Final, NoReturn, Protocol, TypeAlias, get_args
 
 from eosfw_memory.log.batch import Buffer
 from eosfw_memory.wire.schemas import is_array, message_class
@@ -35,20 +35,17 @@ _FORMATS: Final[Mapping[str, str]] = {
 _MISSING: Final = object()
 _NO_TAGS: Final = "x"
 """A message that can carry tagged fields ends with their number; as a format, one zero byte."""
-_ABSENT, _PRESENT = b"\xff", b"\1"
 _NO_UUID = bytes(16)
 _LONGEST: Final = 32_767
 """Bytes of a text in messages of the old form."""
-_SHORT, _LONG = struct.Struct(">h"), struct.Struct(">i")
+_SHORT = struct.Struct(">h")
 _MORE: Final = 0x80
 """Set in every byte of a varint but its last."""
 _VARINTS: Final = tuple(bytes((value,)) for value in range(_MORE))
+_COMPACT: Final = f"VARINTS[size + 1] if size < {_MORE - 1} else varint(size + 1)"
+"""How a size of a newer version is written, as a line of a function: one more, since 0 stands for null."""
 
 _Field: TypeAlias = "dataclasses.Field[Any]"
-_Step: TypeAlias = "Callable[[Tree, list[Buffer]], None]"
-"""Writes some fields of a tree behind what is there."""
-_Write: TypeAlias = Callable[[Any, list[Buffer]], None]
-"""Writes one value."""
 
 
 class Tree(Protocol):
@@ -68,58 +65,124 @@ def writer(schema: Any) -> Writer:
     It raises struct.error where a field is missing that has no default, or a number is out of its range; ValueError for
     a text or a null that this version cannot carry.
     """
-    flexible = schema.__flexible__
-    fields = dataclasses.fields(schema)
-    tagged = [field for field in fields if "tag" in field.metadata]
-    groups = [
-        (fixed, list(some))
-        for fixed, some in groupby((field for field in fields if "tag" not in field.metadata), _is_fixed)
-    ]
-    steps: list[_Step] = []
-    for number, (fixed, some) in enumerate(groups, 1):
-        if fixed:
-            ends = flexible and not tagged and number == len(groups)
-            steps.append(_packed(some, _NO_TAGS if ends else ""))
+    steps = _Steps()
+    steps.message(schema, "tree")
+    return steps.function()
+
+
+def _writer_of_tagged(field: _Field) -> Writer:
+    steps = _Steps()
+    steps.field(field, "tree", flexible=True, nullable=False)
+    return steps.function()
+
+
+class _Steps:
+    """Collects the lines of a function that writes a `tree` behind what is in `out`."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Any] = dict(_HELPERS)
+        self._lines: list[str] = []
+        self._depth = 1
+
+    def function(self) -> Writer:
+        """What the lines do."""
+        source = "\n".join(("def write(tree, out):", *(self._lines or ["    pass"])))
+        exec(source, self._names)  # noqa: S102 consists of the lines in this class, with names of fields put in
+        made: Writer = self._names["write"]
+        return made
+
+    def message(self, schema: Any, tree: str) -> None:
+        fields, flexible = dataclasses.fields(schema), schema.__flexible__
+        plain = [field for field in fields if "tag" not in field.metadata]
+        tagged = [field for field in fields if "tag" in field.metadata]
+        groups = [(fixed, list(some)) for fixed, some in groupby(plain, _is_fixed)]
+        for number, (fixed, some) in enumerate(groups, 1):
+            if fixed:
+                ends = flexible and not tagged and number == len(groups)
+                self._packed(some, tree, _NO_TAGS if ends else "")
+            else:
+                for field in some:
+                    self.field(field, tree, flexible=flexible, nullable=type(None) in get_args(field.type))
+        if flexible and tagged:
+            asked = ((self._got(field, tree), self._name(_default(field))) for field in tagged)
+            self._add(f"if {' and '.join(f'{got} is {default}' for got, default in asked)}:", "    out.append(NOTHING)")
+            self._add("else:", f"    write_tags({tree}, out, {self._name(_plan(tagged))})")
+        elif flexible and (not groups or not groups[-1][0]):
+            self._add("out.append(NOTHING)")
+
+    def field(self, field: _Field, tree: str, *, flexible: bool, nullable: bool) -> None:
+        kind, value = field.metadata.get("kafka_type"), f"value{len(self._lines)}"
+        self._add(f"{value} = {self._got(field, tree)}")
+        if is_array(field.type):
+            self._array(field, kind, value, flexible=flexible)
+        elif kind is not None:
+            self._value(kind, value, flexible=flexible, nullable=nullable)
+        elif nullable:  # KIP-893
+            self._add(f"if {value} is None:", "    out.append(ABSENT)", "else:", "    out.append(PRESENT)")
+            self._depth += 1
+            self.message(message_class(field.type), value)
+            self._depth -= 1
         else:
-            steps += [_one(field, flexible=flexible) for field in some]
-    if flexible and (tagged or not groups or not groups[-1][0]):
-        steps.append(_tags(tagged))
-    return steps[0] if len(steps) == 1 else _each(steps)
+            self.message(message_class(field.type), value)
+
+    def _packed(self, fields: Sequence[_Field], tree: str, end: str) -> None:
+        kinds = [field.metadata["kafka_type"] for field in fields]
+        pack = self._name(struct.Struct(">" + "".join(map(_FORMATS.__getitem__, kinds)) + end).pack)
+        values = (self._number(kind, self._got(field, tree)) for kind, field in zip(kinds, fields, strict=True))
+        self._add(f"out.append({pack}({', '.join(values)}))")
+
+    def _got(self, field: _Field, tree: str) -> str:
+        return f"{tree}.get({field.name!r}, {self._name(_default(field))})"
+
+    def _number(self, kind: str, value: str) -> str:
+        return f"{self._name(_NUMBERS[kind])}({value})" if kind in _NUMBERS else value
+
+    def _value(self, kind: str, value: str, *, flexible: bool, nullable: bool) -> None:
+        if kind in _FORMATS:
+            pack = self._name(struct.Struct(">" + _FORMATS[kind]).pack)
+            self._add(f"out.append({pack}({self._number(kind, value)}))")
+        else:
+            length = _COMPACT if flexible else "text_length(size)" if kind == "string" else "LONG(size)"
+            null = self._null(kind, flexible=flexible) if nullable else "refuse_null()"
+            self._add(f"if {value} is None:", f"    out.append({null})")
+            if kind == "string":
+                self._add("else:", f"    data = {value}.encode()", "    size = len(data)")
+                self._add(f"    out.append({length})", "    out.append(data)")
+            else:  # which may come in pieces
+                self._add(f"elif isinstance({value}, (list, tuple)):", f"    size = sum(map(len, {value}))")
+                self._add(f"    out.append({length})", f"    out += {value}")
+                self._add("else:", f"    size = len({value})")
+                self._add(f"    out.append({length})", f"    out.append({value})")
+
+    def _null(self, kind: str, *, flexible: bool) -> str:
+        return "NOTHING" if flexible else "text_length(-1)" if kind == "string" else "LONG(-1)"
+
+    def _array(self, field: _Field, kind: str | None, value: str, *, flexible: bool) -> None:
+        length, each = _COMPACT if flexible else "LONG(size)", f"each{len(self._lines)}"
+        self._add(f"size = -1 if {value} is None else len({value})", f"out.append({length})")
+        self._add("if size > 0:", f"    for {each} in {value}:")
+        self._depth += 2
+        if kind is None:
+            self.message(message_class(field.type), each)
+        else:
+            self._value(kind, each, flexible=flexible, nullable=False)
+        self._depth -= 2
+
+    def _name(self, value: object) -> str:
+        """A name under which the function finds something; the same for the same."""
+        name = next((name for name, other in self._names.items() if other is value), f"NAME{len(self._names)}")
+        self._names[name] = value
+        return name
+
+    def _add(self, *lines: str) -> None:
+        self._lines += ("    " * self._depth + line for line in lines)
 
 
-def _each(steps: Sequence[_Step]) -> _Step:
-    def write(tree: Tree, out: list[Buffer]) -> None:
-        for step in steps:
-            step(tree, out)
-
-    return write
-
-
-# --- fields of fixed size
+# --- fields
 
 
 def _is_fixed(field: _Field) -> bool:
     return not is_array(field.type) and field.metadata.get("kafka_type") in _FORMATS
-
-
-def _packed(fields: Sequence[_Field], end: str) -> _Step:
-    pack = struct.Struct(">" + "".join(_FORMATS[field.metadata["kafka_type"]] for field in fields) + end).pack
-    plan = [(field.name, _default(field)) for field in fields]
-    found = [(at, _NUMBERS.get(field.metadata["kafka_type"])) for at, field in enumerate(fields)]
-    odd = [(at, convert) for at, convert in found if convert is not None]
-
-    def write(tree: Tree, out: list[Buffer]) -> None:
-        get = tree.get
-        out.append(pack(*[get(name, default) for name, default in plan]))
-
-    def write_converted(tree: Tree, out: list[Buffer]) -> None:
-        get = tree.get
-        values = [get(name, default) for name, default in plan]
-        for at, convert in odd:
-            values[at] = convert(values[at])
-        out.append(pack(*values))
-
-    return write_converted if odd else write
 
 
 def _milliseconds(value: int | dt.timedelta) -> int:
@@ -153,105 +216,14 @@ def _default(field: _Field) -> Any:
     return None if type(None) in get_args(field.type) else _MISSING
 
 
-# --- others
-
-
-def _one(field: _Field, *, flexible: bool) -> _Step:
-    name, default = field.name, _default(field)
-    write_value = _value(field, flexible=flexible, nullable=type(None) in get_args(field.type))
-
-    def write(tree: Tree, out: list[Buffer]) -> None:
-        write_value(tree.get(name, default), out)
-
-    return write
-
-
-def _value(field: _Field, *, flexible: bool, nullable: bool) -> _Write:
-    kind = field.metadata.get("kafka_type")
-    if is_array(field.type):
-        return _array(_element(field, kind, flexible=flexible), flexible=flexible)
-    if kind is None:
-        nested = writer(message_class(field.type))
-        return _optional(nested) if nullable else nested
-    if kind in _FORMATS:
-        return _number(kind)
-    return _data(kind, flexible=flexible, nullable=nullable)
-
-
-def _element(field: _Field, kind: str | None, *, flexible: bool) -> _Write:
-    if kind is None:
-        return writer(message_class(field.type))
-    return _number(kind) if kind in _FORMATS else _data(kind, flexible=flexible, nullable=False)
-
-
-def _number(kind: str) -> _Write:
-    pack, convert = struct.Struct(">" + _FORMATS[kind]).pack, _NUMBERS.get(kind, _itself)
-
-    def write(value: Any, out: list[Buffer]) -> None:
-        out.append(pack(convert(value)))
-
-    return write
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _optional(nested: Writer) -> _Write:
-    # KIP-893
-    def write(value: Any, out: list[Buffer]) -> None:
-        if value is None:
-            out.append(_ABSENT)
-        else:
-            out.append(_PRESENT)
-            nested(value, out)
-
-    return write
-
-
-def _array(element: _Write, *, flexible: bool) -> _Write:
-    length = _compact_length if flexible else _LONG.pack
-
-    def write(values: Sequence[Any] | None, out: list[Buffer]) -> None:
-        if values is None:
-            out.append(length(-1))
-            return
-        out.append(length(len(values)))
-        for value in values:
-            element(value, out)
-
-    return write
-
-
-def _data(kind: str, *, flexible: bool, nullable: bool) -> _Write:
-    """Texts and bytes, told by their length; bytes may come in pieces."""
-    length = _compact_length if flexible else _text_length if kind == "string" else _LONG.pack
-
-    def write(value: Any, out: list[Buffer]) -> None:
-        if value is None:
-            if not nullable:
-                raise ValueError("a null where this version knows none")
-            out.append(length(-1))
-            return
-        if isinstance(value, (list, tuple)):
-            out.append(length(sum(map(len, value))))
-            out += value
-            return
-        data = value.encode() if isinstance(value, str) else value
-        out.append(length(len(data)))
-        out.append(data)
-
-    return write
+def _refuse_null() -> NoReturn:
+    raise ValueError("a null where this version knows none")
 
 
 def _text_length(size: int) -> bytes:
     if size > _LONGEST:
         raise ValueError(f"a text of {size} bytes; this version carries {_LONGEST}")
     return _SHORT.pack(size)
-
-
-def _compact_length(size: int) -> bytes:
-    return _varint(size + 1)
 
 
 def _varint(value: int) -> bytes:
@@ -268,28 +240,37 @@ def _varint(value: int) -> bytes:
 # --- tagged fields (KIP-482)
 
 
-def _tags(fields: Sequence[_Field]) -> _Step:
-    """Those that differ from their defaults, in the order of their tags."""
-    plan = [
-        (_varint(field.metadata["tag"]), field.name, _value(field, flexible=True, nullable=False), _default(field))
+def _plan(fields: Sequence[_Field]) -> Sequence[tuple[bytes, str, Writer, Any]]:
+    """What to know of each, in the order of their tags."""
+    return [
+        (_varint(field.metadata["tag"]), field.name, _writer_of_tagged(field), _default(field))
         for field in sorted(fields, key=lambda field: int(field.metadata["tag"]))
     ]
 
-    def write(tree: Tree, out: list[Buffer]) -> None:
-        written = []
-        for tag, name, write_value, default in plan:
-            value = tree.get(name, default)
-            if value == default or (default == () and not value):
-                continue
-            pieces: list[Buffer] = []
-            write_value(value, pieces)
-            data = b"".join(pieces)
-            written += [tag, _varint(len(data)), data]
-        out.append(_varint(len(written) // 3))
-        out += written
 
-    return write if plan else _no_tags
+def _write_tags(tree: Tree, out: list[Buffer], plan: Sequence[tuple[bytes, str, Writer, Any]]) -> None:
+    """Those that differ from their defaults."""
+    written = []
+    for tag, name, write, default in plan:
+        value = tree.get(name, default)
+        if value == default or (default == () and not value):
+            continue
+        pieces: list[Buffer] = []
+        write(tree, pieces)
+        data = b"".join(pieces)
+        written += [tag, _varint(len(data)), data]
+    out.append(_varint(len(written) // 3))
+    out += written
 
 
-def _no_tags(_tree: Tree, out: list[Buffer]) -> None:
-    out.append(_VARINTS[0])
+_HELPERS: Final[Mapping[str, Any]] = {
+    "LONG": struct.Struct(">i").pack,
+    "VARINTS": _VARINTS,
+    "varint": _varint,
+    "text_length": _text_length,
+    "refuse_null": _refuse_null,
+    "write_tags": _write_tags,
+    "ABSENT": b"\xff",
+    "PRESENT": b"\1",
+    "NOTHING": b"\0",
+}
