@@ -14,6 +14,17 @@ from eosfw_memory.wire.framing import FrameError, Framer
 MOST = 1000
 
 
+def feed(framer, data):
+    """Let bytes arrive; give the frames that are whole then."""
+    seen = []
+    while data:
+        room = framer.room()
+        size = min(len(room), len(data))
+        room[:size], data = data[:size], data[size:]
+        seen += map(bytes, framer.received(size))
+    return seen
+
+
 def stream(frames):
     return b"".join(struct.pack(">i", len(each)) + each for each in frames)
 
@@ -31,7 +42,7 @@ def test_frames_do_not_depend_on_where_the_network_cuts_them(frames, cuts, rest)
 
     for first, last in pairwise(bounds):
         if first < last:
-            seen += framer.feed(sent[first:last])
+            seen += feed(framer, sent[first:last])
 
     assert seen == frames
 
@@ -43,12 +54,12 @@ def test_a_length_that_no_client_would_announce_is_refused_once_it_is_known(befo
     sent = stream(before) + struct.pack(">i", length) + b"x"
     framer, size = Framer(MOST), -(-len(sent) // pieces)
 
-    def feed() -> None:
+    def feed_all() -> None:
         for at in range(0, len(sent), size):
-            framer.feed(sent[at : at + size])
+            feed(framer, sent[at : at + size])
 
     with pytest.raises(FrameError):
-        feed()
+        feed_all()
 
 
 @pytest.mark.parametrize("size", [1, 3, 4095, 4096, 70_000])
@@ -58,8 +69,35 @@ def test_a_large_frame_is_the_same_in_any_pieces_and_holds_what_came(size):
     seen, came = [], 0
 
     for at in range(0, len(sent), size):
-        seen += framer.feed(sent[at : at + size])
+        seen += feed(framer, sent[at : at + size])
         came += len(sent[at : at + size])
         assert framer.held == came - sum(len(each) + 4 for each in seen)
 
     assert seen == [frame, b"next"]
+
+
+def test_room_grows_with_what_came_not_with_what_is_announced():
+    """Hostile row 30: four bytes that announce a hundred megabytes cost nothing."""
+    framer = Framer(1 << 30)
+
+    feed(framer, struct.pack(">i", 100 << 20))
+
+    assert len(framer.room()) < 1 << 16
+
+
+def test_room_for_a_giant_is_given_back_behind_it():
+    framer = Framer(1 << 30)
+
+    feed(framer, stream([bytes(10 << 20)]))
+
+    assert len(framer.room()) < 1 << 16
+
+
+def test_room_for_what_a_producer_sends_is_used_again():
+    framer = Framer(1 << 30)
+    feed(framer, stream([bytes(1 << 20)]))
+    room = framer.room()
+
+    feed(framer, stream([bytes(1 << 20)]))
+
+    assert framer.room() is room

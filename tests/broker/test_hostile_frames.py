@@ -8,6 +8,8 @@ import struct
 
 import pytest
 
+from eosfw_memory.log.codec import encode_batch
+
 API_VERSIONS = struct.pack(">hhih", 18, 0, 7, -1)
 
 
@@ -126,3 +128,21 @@ def test_requests_sent_ahead_are_answered_in_order_even_behind_one_that_waits(co
         ahead.sendall(framed(struct.pack(">hhih", 18, 0, number, -1)))
 
     assert [struct.unpack_from(">i", answer(ahead))[0] for _ in range(201)] == list(range(100, 301))
+
+
+def test_records_sent_ahead_stay_what_they_are_behind_a_request_that_waits(connect, clients):
+    """BRK-01: memory that the next bytes are received into is not theirs any more by then."""
+    name = clients.topic()
+    topic, ahead = struct.pack(">h", len(name)) + name.encode(), connect()
+    elsewhere = clients.topic()
+    waiting = struct.pack(">iiiiBih", -1, 500, 1, 1_000_000, 0, 1, len(elsewhere)) + elsewhere.encode()
+    values = [b"%d " % number * 3000 for number in range(10)]
+
+    ahead.sendall(framed(struct.pack(">hhih", 1, 4, 0, -1) + waiting + struct.pack(">iiqi", 1, 0, 0, 1_000_000)))
+    for number, value in enumerate(values, 1):
+        batch = encode_batch(None, [value], 1_700_000_000_000)
+        produce = struct.pack(">hhii", -1, -1, 1000, 1) + topic + struct.pack(">iii", 1, 0, len(batch)) + batch
+        ahead.sendall(framed(struct.pack(">hhih", 0, 3, number, -1) + produce))
+
+    assert [struct.unpack_from(">i", answer(ahead))[0] for _ in range(11)] == list(range(11))
+    assert clients.values(name) == values

@@ -11,8 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel, OpenTransaction
@@ -46,8 +45,7 @@ _OFFSETS_CHECK_MS = 600_000
 """Kafka's default for `offsets.retention.check.interval.ms`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What a handler knows of a request besides its fields."""
 
     version: int

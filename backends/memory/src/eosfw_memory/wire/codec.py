@@ -14,13 +14,16 @@ from kio.serial import entity_reader
 from eosfw_memory.broker import Handler
 from eosfw_memory.deferred import Answer
 from eosfw_memory.log.batch import Buffer
-from eosfw_memory.wire.measuring import check
+from eosfw_memory.wire.measuring import check_body, check_header
 from eosfw_memory.wire.routes import API_VERSIONS, ROUTES
 from eosfw_memory.wire.writing import Writer, writer
 
 _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")
 _CORRELATION_BYTES = 4
+_CORRELATION = struct.Struct(">i")
+CORRELATION = slice(4, 8)
+"""Where a frame has the number by which its client knows the answer."""
 UNSUPPORTED_VERSION = 35
 _SHOWN_BYTES = 1 << 15
 """No name of a client is longer."""
@@ -33,7 +36,7 @@ class RequestError(Exception):
 class UnservedError(RequestError):
     """A request, or a version of one, that is left out here."""
 
-    def __init__(self, key: int, version: int, frame: bytes, what: str) -> None:
+    def __init__(self, key: int, version: int, frame: Buffer, what: str) -> None:
         super().__init__(what)
         self.key = key
         self.version = version
@@ -54,6 +57,27 @@ class Codec:
     write_body: Writer
     flexible_answer: bool
 
+    def body(self, frame: Buffer, at: int) -> Any:
+        """What a frame asks whose header ends there; raises RequestError."""
+        # Bytes behind the end are let pass, as Kafka does: librdkafka leaves three behind a request for all topics.
+        try:
+            check_body(frame, at, self.schema)
+            return self.read_body(frame, at)[0]
+        except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
+            raise self._unreadable(wrong) from wrong
+
+    def header(self, frame: Buffer) -> tuple[str, int]:
+        """The client's name, with where the header ends; raises RequestError."""
+        try:
+            check_header(frame, self.schema)
+            header, at = self.read_header(frame, 0)
+        except Exception as wrong:  # as above
+            raise self._unreadable(wrong) from wrong
+        return getattr(header, "client_id", None) or "", at
+
+    def _unreadable(self, wrong: Exception) -> RequestError:
+        return RequestError(f"request {self.key} version {self.version} cannot be read: {wrong}")
+
     def encode(self, correlation_id: int, answer: Answer) -> Sequence[Buffer]:
         """The whole frame of an answer, in pieces."""
         pieces: list[Buffer] = [b"", b"\0" if self.flexible_answer else b""]
@@ -69,6 +93,8 @@ class Incoming(NamedTuple):
     correlation_id: int
     body: Any
     client_id: str = ""
+    header_bytes: int = _START.size
+    """Where the header ends."""
 
 
 @cache
@@ -87,7 +113,13 @@ def codec(key: int, version: int) -> Codec:
     )
 
 
-def decode(frame: bytes) -> Incoming:
+def correlation_id_of(frame: Buffer) -> int:
+    """The number by which the client knows the answer, of a frame that could be read."""
+    number: int = _CORRELATION.unpack_from(frame, CORRELATION.start)[0]
+    return number
+
+
+def decode(frame: Buffer) -> Incoming:
     """Read a frame; raise RequestError when it is no request this broker serves."""
     if len(frame) < _START.size:
         raise RequestError(f"a request of {len(frame)} bytes has no header")
@@ -98,25 +130,13 @@ def decode(frame: bytes) -> Incoming:
     if not route.min_version <= version <= route.max_version:
         return _of_unknown_version(frame)
     found = codec(key, version)
-    client_id, body = _read(found, frame)
-    return Incoming(found, correlation_id, body, client_id)
+    client_id, at = found.header(frame)
+    return Incoming(found, correlation_id, found.body(frame, at), client_id, at)
 
 
-def _of_unknown_version(frame: bytes) -> Incoming:
+def _of_unknown_version(frame: Buffer) -> Incoming:
     """A client that asks for versions in a newer way is told in the oldest (KIP-511); no other request is guessed."""
     key, version, correlation_id = _START.unpack_from(frame)
     if key != API_VERSIONS:
         raise UnservedError(key, version, frame, f"version {version} of request {key} is not served")
     return Incoming(codec(key, 0), correlation_id, None)
-
-
-def _read(found: Codec, frame: bytes) -> tuple[str, Any]:
-    """The client's name with what it asks."""
-    # Bytes behind the end are let pass, as Kafka does: librdkafka leaves three behind a request for all topics.
-    try:
-        check(frame, found.schema)
-        header, header_bytes = found.read_header(frame, 0)
-        body, _ = found.read_body(frame, header_bytes)
-    except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
-        raise RequestError(f"request {found.key} version {found.version} cannot be read: {wrong}") from wrong
-    return getattr(header, "client_id", None) or "", body

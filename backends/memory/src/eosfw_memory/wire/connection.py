@@ -12,10 +12,12 @@ import socket
 from collections import deque
 from typing import cast
 
-from eosfw_memory.broker import Broker, Context
+from eosfw_memory.broker import Broker
 from eosfw_memory.deferred import Answer, Deferred, SeveredError
-from eosfw_memory.wire.codec import Incoming, RequestError, UnservedError, decode
+from eosfw_memory.log.batch import Buffer
+from eosfw_memory.wire.codec import Codec, RequestError, UnservedError, correlation_id_of
 from eosfw_memory.wire.framing import FrameError, Framer
+from eosfw_memory.wire.repeating import Reader
 from eosfw_memory.wire.sending import send
 from eosfw_memory.wire.unserved import Unserved
 
@@ -25,7 +27,7 @@ _MAX_WAITING_BYTES = 4 << 20
 """Requests a client may send ahead, with their bytes, before the rest is left in the socket."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """The protocol of one accepted socket; every method runs on the event loop's thread."""
 
     def __init__(self, broker: Broker, connections: set[Connection], unserved: Unserved) -> None:
@@ -33,12 +35,12 @@ class Connection(asyncio.Protocol):
         self._connections = connections
         self._unserved = unserved
         self._framer = Framer(broker.settings.request_max_bytes)
-        self._frames: deque[bytes] = deque()
+        self._frames: deque[Buffer] = deque()
         self._waiting_bytes = 0
         self._poll: LongPoll | None = None
         self._writable = True
         self._reading = True
-        self._host = ""
+        self._reader: Reader
         self._transport: asyncio.Transport
 
     # --- what the event loop tells
@@ -48,7 +50,7 @@ class Connection(asyncio.Protocol):
         # asyncio does so only for sockets made with an explicit protocol number; without, answers wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer = transport.get_extra_info("peername")  # None for somebody who is gone already
-        self._host = f"/{peer[0]}" if peer else ""
+        self._reader = Reader(f"/{peer[0]}" if peer else "")
         self._connections.add(self)
         self._loop = asyncio.get_running_loop()
         self._active_at = self._loop.time()
@@ -65,16 +67,24 @@ class Connection(asyncio.Protocol):
             self._poll.cancel()
             self._poll = None
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._framer.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
         self._active_at = self._loop.time()
         try:
-            frames = self._framer.feed(data)
+            frames = self._framer.received(nbytes)
         except FrameError as wrong:
             self.refuse(wrong)
             return
-        self._frames += frames
-        self._waiting_bytes += sum(map(len, frames))
-        self._advance()
+        for frame in frames:
+            if self._free and not self._frames:
+                self._process(frame)
+            else:
+                self._frames.append(bytes(frame))  # what comes next takes its place
+                self._waiting_bytes += len(frame)
+        if self._frames:
+            self._pace()
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -94,11 +104,20 @@ class Connection(asyncio.Protocol):
 
     # --- one request after the other
 
+    @property
+    def _free(self) -> bool:
+        """Whether nothing has to happen before the next request."""
+        return self._poll is None and self._writable and not self._transport.is_closing()
+
     def _advance(self) -> None:
-        while self._frames and self._poll is None and self._writable and not self._transport.is_closing():
+        while self._frames and self._free:
             frame = self._frames.popleft()
             self._waiting_bytes -= len(frame)
             self._process(frame)
+        self._pace()
+
+    def _pace(self) -> None:
+        """Read no more from a client that is far ahead; go on when it is not."""
         if len(self._frames) > _MAX_WAITING or self._waiting_bytes > _MAX_WAITING_BYTES:
             self._transport.pause_reading()
             self._reading = False
@@ -106,31 +125,30 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
             self._reading = True
 
-    def _process(self, frame: bytes) -> None:
+    def _process(self, frame: Buffer) -> None:
         try:
-            incoming = decode(frame)
-            context = Context(incoming.codec.version, incoming.client_id, self._host)
-            answer = self._broker.serve(incoming.codec.handler, incoming.body, context)
+            codec, body, context = self._reader.read(frame)
+            answer = self._broker.serve(codec.handler, body, context)
         except (RequestError, SeveredError) as wrong:
             self.refuse(wrong)
         except Exception:  # noqa: BLE001 a mistake of ours ends one connection, not the broker
             _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
             self._transport.abort()
         else:
-            self._respond(incoming, answer)
+            self._respond(codec, correlation_id_of(frame), answer)
         self._broker.settle()
 
-    def _respond(self, incoming: Incoming, answer: Answer | Deferred | None) -> None:
+    def _respond(self, codec: Codec, correlation_id: int, answer: Answer | Deferred | None) -> None:
         if isinstance(answer, Deferred):
-            self._poll = LongPoll(self, incoming, answer, self._broker)
+            self._poll = LongPoll(self, codec, correlation_id, answer, self._broker)
         elif answer is not None:
-            send(self._transport, incoming.codec.encode(incoming.correlation_id, answer))
+            send(self._transport, codec.encode(correlation_id, answer))
 
-    def poll_answered(self, incoming: Incoming, answer: Answer) -> None:
+    def poll_answered(self, codec: Codec, correlation_id: int, answer: Answer) -> None:
         """A put-off answer is here: send it, go on with the requests behind it."""
         self._poll = None
         self._active_at = self._loop.time()
-        self._respond(incoming, answer)
+        self._respond(codec, correlation_id, answer)
         self._advance()
 
     def refuse(self, wrong: Exception) -> None:
@@ -148,9 +166,12 @@ class Connection(asyncio.Protocol):
 class LongPoll:
     """One answer that is put off: tried again after wakes, which any thread may give, and at its timeout."""
 
-    def __init__(self, connection: Connection, incoming: Incoming, deferred: Deferred, broker: Broker) -> None:
+    def __init__(
+        self, connection: Connection, codec: Codec, correlation_id: int, deferred: Deferred, broker: Broker
+    ) -> None:
         self._connection = connection
-        self._incoming = incoming
+        self._codec = codec
+        self._correlation_id = correlation_id
         self._deferred = deferred
         self._broker = broker
         self._loop = asyncio.get_running_loop()
@@ -194,7 +215,7 @@ class LongPoll:
             return
         if answer is not None:
             self.cancel()
-            self._connection.poll_answered(self._incoming, answer)
+            self._connection.poll_answered(self._codec, self._correlation_id, answer)
 
 
 def _runs_here(loop: asyncio.AbstractEventLoop) -> bool:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from eosfw_memory.log.batch import Buffer
 
 _LENGTH = struct.Struct(">i")
-LENGTH_BYTES = _LENGTH.size
-_WORTH_A_PIECE = 4096
-"""Bytes that are kept as they came; fewer are gathered, since each piece takes memory of its own."""
+LENGTH_BYTES: Final = _LENGTH.size
+_FIRST_ROOM: Final = 1 << 14
+_LEAST_ROOM: Final = 1 << 12
+"""Less is not worth a system call."""
+_KEPT_ROOM: Final = 1 << 21
+"""Enough for a producer's largest request; whatever a larger one took is given back behind it."""
+_WORTH_A_VIEW: Final = 1 << 12
+"""A copy of fewer bytes costs as much as a view of them."""
 
 
 class FrameError(Exception):
@@ -17,69 +23,61 @@ class FrameError(Exception):
 
 
 class Framer:
-    """Collects bytes of one connection; nothing is set aside for a frame before its bytes are here.
+    """Collects bytes of one connection, in memory that is used again and again: fresh memory costs more than anything
+    else that is done with a frame.
 
-    A frame that comes in many pieces is put together once, when its last one is here: a producer's may have a megabyte,
-    and fresh memory costs more than anything else that is done with it.
+    Nothing is set aside for a frame before its bytes are here: room is doubled when it is taken up, whatever a length
+    announces.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._pieces: list[bytes | bytearray] = []
-        """Of a frame that is not whole, or of the length before it."""
-        self.held = 0
-        """Their bytes."""
-        self._due = 0
-        """Bytes that are needed to go on."""
+        self._set_up(_FIRST_ROOM)
+        self._begin = self._end = 0
+        """Of the bytes that were not given in a frame yet."""
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """Take bytes in; give the frames that are complete now, without their lengths."""
-        frames: list[bytes] = []
-        if self._pieces:
-            self._add(data)
-            if self.held < self._due:
-                return frames
-            data = self._put_together(frames)
-        position = 0
-        while len(data) - position >= LENGTH_BYTES:
-            end = position + LENGTH_BYTES + self._length_at(data, position)
-            if len(data) < end:
+    @property
+    def held(self) -> int:
+        """Bytes of a frame that is not whole."""
+        return self._end - self._begin
+
+    def room(self) -> memoryview:
+        """Where the next bytes belong. What was given before is void once they are there."""
+        if self._begin == self._end:
+            self._begin = self._end = 0
+            if self._size > _KEPT_ROOM:
+                self._set_up(_FIRST_ROOM)
+            return self._writable
+        if self._size - self._end < _LEAST_ROOM:
+            self._make_room()
+        return self._writable[self._end :]
+
+    def received(self, size: int) -> list[Buffer]:
+        """Take note of so many bytes in that room; give the frames that are complete now, without their lengths."""
+        frames: list[Buffer] = []
+        begin, end, there = self._begin, self._end + size, self._readable
+        while end - begin >= LENGTH_BYTES:
+            length: int = _LENGTH.unpack_from(there, begin)[0]
+            if not 0 < length <= self._max_bytes:
+                raise FrameError(f"a frame of {length} bytes; allowed are 1 to {self._max_bytes}")
+            behind = begin + LENGTH_BYTES + length
+            if behind > end:
                 break
-            frames.append(data[position + LENGTH_BYTES : end])
-            position = end
-        if position < len(data):
-            self._keep(data[position:])
+            frame = there[begin + LENGTH_BYTES : behind]
+            frames.append(frame if length >= _WORTH_A_VIEW else frame.tobytes())
+            begin = behind
+        self._begin, self._end = begin, end
         return frames
 
-    def _add(self, data: bytes) -> None:
-        last = self._pieces[-1]
-        if len(data) >= _WORTH_A_PIECE:
-            self._pieces.append(data)
-        elif isinstance(last, bytearray) and len(last) < _WORTH_A_PIECE:
-            last += data
-        else:
-            self._pieces.append(bytearray(data))
-        self.held += len(data)
+    def _make_room(self) -> None:
+        """Move what is there to the front; of larger memory, if it takes up more than half."""
+        there = self._readable[self._begin : self._end]
+        if 2 * len(there) > self._size:
+            self._set_up(2 * self._size)
+        self._begin, self._end = 0, len(there)
+        self._writable[: self._end] = there
 
-    def _keep(self, rest: bytes) -> None:
-        known = len(rest) >= LENGTH_BYTES
-        self._pieces, self.held = [rest], len(rest)
-        self._due = LENGTH_BYTES + self._length_at(rest, 0) if known else LENGTH_BYTES
-
-    def _put_together(self, frames: list[bytes]) -> bytes:
-        """Add the frame that was waited for; give what is behind it."""
-        pieces, self._pieces = self._pieces, []
-        size, self.held = self.held, 0
-        if len(pieces[0]) < LENGTH_BYTES:  # even its length was not known
-            return b"".join(pieces)
-        last = memoryview(pieces[-1])
-        end = len(last) - (size - self._due)
-        within: list[Buffer] = [memoryview(pieces[0])[LENGTH_BYTES:], *pieces[1:-1], last[:end]]
-        frames.append(b"".join(within))
-        return bytes(last[end:])
-
-    def _length_at(self, data: bytes, position: int) -> int:
-        length: int = _LENGTH.unpack_from(data, position)[0]
-        if not 0 < length <= self._max_bytes:
-            raise FrameError(f"a frame of {length} bytes; allowed are 1 to {self._max_bytes}")
-        return length
+    def _set_up(self, size: int) -> None:
+        self._size = size
+        self._writable = memoryview(bytearray(size))
+        self._readable = self._writable.toreadonly()
