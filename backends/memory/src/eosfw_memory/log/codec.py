@@ -90,10 +90,9 @@ def encode_record(
     """Encode a lone record, the same as `encode_batch` does, without the columns."""
     key_text = NULL if key is None else VARINT[len(key)] + key
     value_text = NULL if value is None else VARINT[len(value)] + value
-    tail = encoded_alone(headers) if headers else NO_HEADERS
-    size = len(_STARTS[0]) + len(key_text) + len(value_text) + len(tail)
-    record = b"".join((VARINT[size], _STARTS[0], key_text, value_text, tail))
-    return assemble_lone(record, timestamp, producer, base_sequence, TRANSACTIONAL if transactional else 0)
+    record = b"".join((_STARTS[0], key_text, value_text, encoded_alone(headers) if headers else NO_HEADERS))
+    attributes = TRANSACTIONAL if transactional else 0
+    return assemble_lone(VARINT[len(record)] + record, timestamp, producer, base_sequence, attributes)
 
 
 def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[bytes], tuple[int, int]]:

@@ -80,9 +80,11 @@ def _untouchable(
 
 def _existing(broker: Broker, where: TopicPartition, internal: Code) -> Code:
     topic = broker.topics.by_name(where.topic)
-    if topic is not None and topic.internal and internal:
+    if topic is None:
+        return Code.UNKNOWN_TOPIC_OR_PARTITION
+    if internal and topic.internal:
         return internal
-    return Code.UNKNOWN_TOPIC_OR_PARTITION if broker.topics.partition(*where) is None else Code.NONE
+    return Code.NONE if 0 <= where.partition < len(topic.partitions) else Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _partitions(topics: Any) -> list[TopicPartition]:
