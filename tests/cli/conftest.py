@@ -40,7 +40,7 @@ class Running:
         # A client's own log lines, in C, may hold any bytes.
         return (self.folder / "stderr").read_text(errors="backslashreplace")
 
-    def until(self, happened: Callable[[], object], timeout: float = 30.0) -> None:
+    def until(self, happened: Callable[[], object], timeout: float = 90.0) -> None:
         """Wait until something happened, or fail with all that was said."""
         runtime = ThreadRuntime()
         deadline = runtime.now() + timeout
@@ -52,7 +52,7 @@ class Running:
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def end(self, timeout: float = 40.0) -> int:
+    def end(self, timeout: float = 120.0) -> int:
         return self.process.wait(timeout)
 
 
