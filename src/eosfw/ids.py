@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -26,8 +25,7 @@ class ConnectorTaskId(NamedTuple):
         return f"{self.connector}-{self.task}"
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerIdAndEpoch:
+class ProducerIdAndEpoch(NamedTuple):
     """Who writes: the coordinator's number for a transactional id, raised by one at each initialisation (KIP-98)."""
 
     producer_id: int

@@ -21,11 +21,22 @@ class ListLog:
     def __init__(self) -> None:
         self.records: list[tuple[bytes, bytes | None]] = []
         self.broken = False
+        self.one_by_one = False
+        self.unwritable: set[str] = set()
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
-        if self.broken:
+        if self.broken or transactional_id in self.unwritable:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         self.records.append((encode_key(transactional_id), None if metadata is None else encode_value(metadata)))
+
+    def append_each(self, changes, now_ms: int):
+        refused = {}
+        for each in changes:
+            try:
+                self.append(each.transactional_id, each, now_ms)
+            except KafkaError as why:
+                refused[each.transactional_id] = why
+        return refused
 
     def epoch_of(self, transactional_id: str) -> int:
         return 0
@@ -51,10 +62,11 @@ class Desk:
         )
         self.unwritable: set[TopicPartition] = set()
 
-    def _write(self, where, producer, outcome, coordinator_epoch):
+    def _write(self, where, markers):
         if where in self.unwritable:
-            raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER)
-        self.markers.append((where, producer, outcome))
+            return dict.fromkeys(range(len(markers)), KafkaError(Code.NOT_LEADER_OR_FOLLOWER))
+        self.markers += [(where, each.producer, each.outcome) for each in markers]
+        return {}
 
     def init(self, name="t", expected=None, timeout_ms=60_000) -> ProducerIdAndEpoch | Code:
         return self._tried(lambda: self.coordinator.initialise(name, timeout_ms, expected, self.now_ms))

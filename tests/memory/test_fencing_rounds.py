@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import pytest
 
 from eosfw.builtin.fencer import AdminFencer
-from eosfw.errors import InvalidTransactionTimeoutError, ProducerFencedError
+from eosfw.errors import ClusterUnavailableError, InvalidTransactionTimeoutError, ProducerFencedError
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
@@ -66,19 +69,70 @@ def test_an_answer_that_was_lost_is_asked_for_again(
     """ADM-01: shutting out twice does no harm."""
     backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": transport}, RUNTIME)
     lost: list[str] = []
-    initialise = TransactionCoordinator.initialise
 
-    def forgetful(self: TransactionCoordinator, name: str, *rest: object) -> object:
-        done = initialise(self, name, *rest)  # type: ignore[arg-type]
-        if name == "b" and name not in lost:
-            lost.append(name)
-            raise RuntimeError("done, but not told")
-        return done
+    def forgetful(take: Callable[..., object]) -> Callable[..., object]:
+        def taken(self: TransactionCoordinator, names: str | Sequence[str], *rest: object) -> object:
+            done = take(self, names, *rest)
+            if "b" in names and not lost:
+                lost.append("b")
+                raise RuntimeError("done, but not told")
+            return done
 
-    monkeypatch.setattr(TransactionCoordinator, "initialise", forgetful)
+        return taken
+
+    for one_or_many in ("initialise", "take_over"):
+        monkeypatch.setattr(
+            TransactionCoordinator, one_or_many, forgetful(getattr(TransactionCoordinator, one_or_many))
+        )
 
     outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(["a", "b", "c"], WAIT)
 
     assert lost == ["b"]
     assert outcomes == dict.fromkeys("abc")
     backend.close()
+
+
+def test_an_id_that_no_log_can_take_keeps_no_other_from_being_fenced(embedded: str) -> None:
+    """ADM-01: the ids it came with are asked for again without it; it alone is out of time."""
+    backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, RUNTIME)
+    endless = "x" * 40_000
+    lab = Lab(backend, RUNTIME)
+    zombie, topic = lab.producer(), lab.topic()
+    zombie.begin_transaction()
+    zombie.send(record(topic, b"late"))
+    zombie.flush(WAIT)
+    names = ["a", endless, str(zombie.transactional_id)]
+
+    outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(names, 0.5)
+
+    assert isinstance(outcomes.pop(endless), ClusterUnavailableError)
+    assert outcomes == {"a": None, str(zombie.transactional_id): None}
+    with pytest.raises(ProducerFencedError):
+        zombie.commit_transaction(WAIT)
+    lab.close()
+
+
+@pytest.mark.parametrize("flush", [{}, {"log.flush.interval.messages": "1"}], ids=["os", "fsync"])
+def test_many_ids_stay_fenced_after_a_start(tmp_path: Path, flush: dict[str, str]) -> None:
+    """ADM-01, F32: with a directory whose disk is waited for a client comes again, without one turn is enough."""
+    cluster = EmbeddedCluster.start({"log.dirs": str(tmp_path), **flush}, RUNTIME)
+    backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, RUNTIME)
+    lab = Lab(backend, RUNTIME)
+    topic, holders = lab.topic(), [lab.producer() for _ in range(5)]
+    for holder in holders:
+        holder.begin_transaction()
+        holder.send(record(topic, b"late"))
+        holder.flush(WAIT)
+    names = [str(holder.transactional_id) for holder in holders]
+
+    result = backend.admin().fence_producers(names)
+
+    given = {name: (result.producer_id(name).result(WAIT), result.epoch(name).result(WAIT)) for name in names}
+    lab.close()
+    cluster.close()
+    again = EmbeddedCluster.start({"log.dirs": str(tmp_path), **flush}, RUNTIME)
+    known = {each.transactional_id: each for each in again.broker.coordinator.transactions()}
+    assert {name: (known[name].producer_id, known[name].epoch) for name in names} == given
+    log = again.broker.topics.by_name(topic).partitions[0].log
+    assert log.last_stable_offset == log.high_watermark == 2 * len(names)
+    again.close()

@@ -9,9 +9,10 @@ the wire's event loop.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel, OpenTransaction
@@ -30,6 +31,7 @@ from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.epochs import EPOCHS_A_START
 from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.log.markers import Marker
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage, Place, Storage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, Topic, Topics
@@ -37,6 +39,7 @@ from eosfw_memory.transaction_log import TopicTransactionLog
 
 _LOG = logging.getLogger(__name__)
 NODE_ID = 1
+_NONE: Final[Mapping[int, KafkaError]] = MappingProxyType({})
 _INTERNAL = {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
 """Kafka's defaults for the broker's own topics."""
 _GROUP_TICK_MS = 250
@@ -58,6 +61,8 @@ class Context(NamedTuple):
 
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | Deferred | None"]
 """Answers one kind of request; None means that the client wants no answer."""
+ManyHandler: TypeAlias = Callable[["Broker", Sequence[Any], Context], "list[Answer]"]
+"""Answers many requests of one kind, none of which it puts off."""
 
 
 class Broker:
@@ -80,7 +85,7 @@ class Broker:
         self._upon_restart: list[Callable[[], None]] = []
         self.coordinator = TransactionCoordinator(
             TopicTransactionLog(self.transaction_log, self.faults),
-            self._write_marker,
+            self._write_markers,
             self._storage.producer_ids,
             config=settings.transactions,
         )
@@ -113,14 +118,14 @@ class Broker:
                 return answer
             return self._group_commit.awaited(answer, lambda: handler(self, request, context))  # type: ignore[arg-type,return-value]
 
-    def serve_each(self, handler: Handler, requests: Iterable[Any], context: Context) -> list[Answer]:
-        """Run a handler, of a kind that never puts its answer off, for many requests in one go."""
+    def serve_each(self, handler: ManyHandler, requests: Sequence[Any], context: Context) -> list[Answer]:
+        """Run a handler of many requests for all of them in one go."""
         with self._lock:
-            answers = [handler(self, request, context) for request in requests]
+            answers = handler(self, requests, context)
         if self._group_commit is not None and not self._group_commit.flush():
             with self._lock:
-                answers = [handler(self, request, context) for request in requests]
-        return answers  # type: ignore[return-value]
+                answers = handler(self, requests, context)
+        return answers
 
     def attempt(self, deferred: Deferred, *, expired: bool) -> Answer | None:
         """Try a deferred answer again."""
@@ -341,17 +346,30 @@ class Broker:
         if armed:
             self.faults.reach(points.after("materialize"), producer=producer, topic=where.topic)
 
-    def _write_marker(
-        self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int
-    ) -> None:
-        """Write the coordinator's own marker; where nothing is left to end there is nothing to write (COR-11)."""
+    def _write_markers(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
+        """Write the coordinator's own markers; where nothing is left to end there is nothing to write (COR-11)."""
+        if len(markers) == 1 or where.topic == GROUP_LOG or self.faults.armed:
+            return self._write_each(where, markers)
+        partition = self.topics.partition(*where)
+        if partition is None:
+            return _NONE
+        refused = partition.log.append_markers(markers, self.now_ms())
+        partition.changed()
+        return refused
+
+    def _write_each(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
+        """The same, each with the faults that it meets, with what else its partition does about it."""
+        refused: dict[int, KafkaError] = {}
         armed = self.faults.armed
-        try:
+        for at, each in enumerate(markers):
+            try:
+                if armed:
+                    self.faults.reach(points.before("marker"), producer=each.producer, topic=where.topic)
+                self.write_marker(where, *each)
+            except KafkaError as why:
+                if why.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
+                    refused[at] = why
+                    continue
             if armed:
-                self.faults.reach(points.before("marker"), producer=producer, topic=where.topic)
-            self.write_marker(where, producer, outcome, coordinator_epoch)
-        except KafkaError as refused:
-            if refused.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
-                raise
-        if armed:
-            self.faults.reach(points.after("marker"), producer=producer, topic=where.topic)
+                self.faults.reach(points.after("marker"), producer=each.producer, topic=where.topic)
+        return refused

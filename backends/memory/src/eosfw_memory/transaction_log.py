@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
+from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_changes, encode_key, encode_value
 from eosfw_memory.coordinators.metadata import TransactionMetadata
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults
 from eosfw_memory.log.batch import read_header
 from eosfw_memory.log.codec import decode_records, encode_record
+from eosfw_memory.log.errors import MessageTooLargeError
 from eosfw_memory.topics import Partition, Topic
 
 
@@ -23,6 +24,11 @@ class TopicTransactionLog:
         self._faults = faults
         self._partitions: tuple[Partition, ...] = ()
         """Those of the topic once it was made: nobody may delete it."""
+
+    @property
+    def one_by_one(self) -> bool:
+        """Each change may meet a fault of its own, before which the one before it must count."""
+        return self._faults.armed
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         """Write one change; nothing is written when it raises."""
@@ -36,24 +42,74 @@ class TopicTransactionLog:
                 self._faults.reach(points.before(what), transactional_id=transactional_id)
             partition.log.append_own(batch, 1, now_ms)
         except KafkaError as why:
-            raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"transaction log: {why}") from why
+            raise _not_written(why) from why
         partition.changed()
         if armed:
             self._faults.reach(points.after(what), transactional_id=transactional_id)
 
+    def append_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
+        """Write one change of each of many ids, those of one partition as one batch; give those not written."""
+        try:
+            grouped = self._by_partition(changes)
+        except KafkaError as why:
+            return dict.fromkeys((each.transactional_id for each in changes), why)
+        # Whatever cannot be encoded shows before anything is written.
+        batches = [encode_changes(some, now_ms) for some in grouped.values()]
+        refused: dict[str, KafkaError] = {}
+        for (partition, some), batch in zip(grouped.items(), batches, strict=True):
+            try:
+                partition.log.append_own(batch, len(some), now_ms)
+            except MessageTooLargeError:  # some touch very many partitions
+                refused |= self._append_one_by_one(some, now_ms)
+            except KafkaError as why:
+                refused |= dict.fromkeys((each.transactional_id for each in some), _not_written(why))
+            else:
+                partition.changed()
+        return refused
+
     def epoch_of(self, transactional_id: str) -> int:
         """The leader epoch of the partition that keeps an id."""
-        return self._partition(transactional_id).log.leader_epoch
+        partitions = self._partitions or self._all_partitions()
+        return partitions[partition_for(transactional_id, len(partitions))].log.leader_epoch
 
     def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
         """Every change of every partition."""
         for partition in self._topic().partitions:
             yield from _changes(partition)
 
+    def _append_one_by_one(self, changes: Sequence[TransactionMetadata], now_ms: int) -> dict[str, KafkaError]:
+        refused: dict[str, KafkaError] = {}
+        for each in changes:
+            try:
+                self.append(each.transactional_id, each, now_ms)
+            except KafkaError as why:
+                refused[each.transactional_id] = why
+        return refused
+
+    def _by_partition(self, changes: Sequence[TransactionMetadata]) -> dict[Partition, list[TransactionMetadata]]:
+        grouped: dict[Partition, list[TransactionMetadata]] = {}
+        partitions = self._all_partitions()
+        count = len(partitions)
+        for each in changes:
+            partition = partitions[partition_for(each.transactional_id, count)]
+            if partition in grouped:
+                grouped[partition].append(each)
+            else:
+                grouped[partition] = [each]
+        return grouped
+
     def _partition(self, transactional_id: str) -> Partition:
+        partitions = self._partitions or self._all_partitions()
+        return partitions[partition_for(transactional_id, len(partitions))]
+
+    def _all_partitions(self) -> tuple[Partition, ...]:
         if not self._partitions:
             self._partitions = self._topic().partitions
-        return self._partitions[partition_for(transactional_id, len(self._partitions))]
+        return self._partitions
+
+
+def _not_written(why: KafkaError) -> KafkaError:
+    return KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"transaction log: {why}")
 
 
 def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | None]]:

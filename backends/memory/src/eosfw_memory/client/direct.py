@@ -7,7 +7,7 @@ from functools import cache
 
 from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.waiting import Event, Runtime
-from eosfw_memory.broker import Broker, Context, Handler
+from eosfw_memory.broker import Broker, Context, Handler, ManyHandler
 from eosfw_memory.client.apis import Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NotSentError
 from eosfw_memory.deferred import Answer, Deferred, SeveredError
@@ -23,6 +23,13 @@ def _door(api: Api) -> tuple[Handler, Context]:
     from eosfw_memory.wire.routes import ROUTES
 
     return ROUTES[api.key].handler(), Context(api.max_version, in_process=True)
+
+
+@cache
+def _door_of_many(api: Api) -> tuple[ManyHandler, Context]:
+    from eosfw_memory.wire.routes import ROUTES
+
+    return ROUTES[api.key].handler_of_many(), Context(api.max_version, in_process=True)
 
 
 class DirectNetwork:
@@ -82,8 +89,8 @@ class DirectNetwork:
             some = requests[first : first + _TURN]
             try:
                 answers += self._served(api, some)
-            except ClusterUnavailableError as why:
-                answers += [why] * len(some)
+            except ClusterUnavailableError:  # maybe by the fault of one of them
+                answers += [self._tried(api, each, deadline) for each in some]
         return answers
 
     def _tried(self, api: Api, request: Fields, deadline: float) -> Answer | ClusterUnavailableError:
@@ -94,7 +101,7 @@ class DirectNetwork:
 
     def _served(self, api: Api, requests: Sequence[Fields]) -> Sequence[Answer]:
         self._refuse_if_closed(api)
-        handler, context = _door(api)
+        handler, context = _door_of_many(api)
         try:
             return self._broker.serve_each(handler, requests, context)
         except Exception as why:

@@ -21,6 +21,7 @@ _TRANSACTION_TIMEOUT: Final = milliseconds(10.0)
 """Stored with the id until its next owner initialises; no transaction is opened meanwhile, so any legal value does."""
 _WINDOW: Final = 100
 """Ids that are looked at together: among thousands, what one attempt touched is out of reach when the next comes."""
+_NONE: Final = Code.NONE
 _Told: TypeAlias = ProducerIdAndEpoch | int | EosfwError
 """What came back for one id: the holder now, a code of the coordinator's that names why not, or why neither came."""
 
@@ -58,7 +59,7 @@ class Fencing:
             for victim, answer in zip(victims, answers, strict=True):
                 found = told[victim] = _told(answer)
                 # Shutting out twice does no harm, so a lost answer is no reason to give up.
-                if found in LOST_COORDINATOR or isinstance(found, EosfwError):
+                if _lost_coordinator(found):
                     self._routes.forget_coordinator(victim)
         return {victim: request for victim, request in waiting.items() if _may_change(told[victim])}
 
@@ -94,8 +95,14 @@ def _told(answer: Answer | EosfwError) -> _Told:
     if isinstance(answer, EosfwError):
         return answer
     code: int = answer["error_code"]  # type: ignore[assignment]
-    return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]) if code == Code.NONE else code  # type: ignore[arg-type]
+    return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]) if code == _NONE else code  # type: ignore[arg-type]
+
+
+def _lost_coordinator(told: _Told) -> bool:
+    return told in LOST_COORDINATOR if isinstance(told, int) else isinstance(told, EosfwError)
 
 
 def _may_change(told: _Told) -> bool:
-    return (isinstance(told, RetriableError) and not isinstance(told, HopelessError)) or told in RETRIABLE
+    if isinstance(told, int):
+        return told in RETRIABLE
+    return isinstance(told, RetriableError) and not isinstance(told, HopelessError)

@@ -58,26 +58,30 @@ class TransactionMetadata(NamedTuple):
         target: TransactionState,
         *,
         epoch: int | None = None,
+        timeout_ms: int | None = None,
         partitions: frozenset[TopicPartition] | None = None,
         updated_ms: int | None = None,
         started_ms: int | None = None,
+        last_epoch: int | None = None,
         client_version: int | None = None,
     ) -> TransactionMetadata:
         """The metadata after a move, with what else changes; raises when the move is illegal."""
-        return TransactionMetadata(  # three of these are made for every transaction, and `_replace` takes twice as long
-            self.transactional_id,
-            self.producer_id,
-            self.epoch if epoch is None else epoch,
-            self.timeout_ms,
-            advance(self.state, target),
-            self.partitions if partitions is None else partitions,
-            self.updated_ms if updated_ms is None else updated_ms,
-            self.started_ms if started_ms is None else started_ms,
-            self.last_epoch,
-            self.previous_producer_id,
-            self.next_producer_id,
-            self.client_version if client_version is None else client_version,
+        name, producer_id, before, timeout, state, touched, updated, started, last, previous, heir, version = self
+        changed = (
+            name,
+            producer_id,
+            before if epoch is None else epoch,
+            timeout if timeout_ms is None else timeout_ms,
+            advance(state, target),
+            touched if partitions is None else partitions,
+            updated if updated_ms is None else updated_ms,
+            started if started_ms is None else started_ms,
+            last if last_epoch is None else last_epoch,
+            previous,
+            heir,
+            version if client_version is None else client_version,
         )
+        return TransactionMetadata._make(changed)
 
     def renamed(self, producer_id: int) -> TransactionMetadata:
         """The same under another producer id, with the old one remembered."""

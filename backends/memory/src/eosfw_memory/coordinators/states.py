@@ -38,6 +38,8 @@ class Outcome(Enum):
     COMMIT = "commit"
     ABORT = "abort"
 
+    __hash__ = object.__hash__  # each member is there once, and that of enumerations is not of the interpreter's own
+
 
 _S = TransactionState
 

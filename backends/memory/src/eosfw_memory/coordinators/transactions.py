@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -19,11 +20,15 @@ from eosfw_memory.coordinators import decisions
 from eosfw_memory.coordinators.decisions import Decision
 from eosfw_memory.coordinators.metadata import BUMPING_CLIENT, OLD_CLIENT, TransactionMetadata
 from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, TransactionState, advance
+from eosfw_memory.log.markers import Marker
 
 _LOG = logging.getLogger(__name__)
 _AT_REST = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 _OVERTAKEN = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED})
 """Somebody has ended the transaction by hand, under a newer epoch: as in Kafka it waits until the log is read anew."""
+
+_COME_AGAIN: Final = Code.CONCURRENT_TRANSACTIONS
+_NONE: Final[Mapping[str, KafkaError]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +45,24 @@ class CoordinatorConfig:
 
 _DEFAULT = CoordinatorConfig()
 
-WriteMarker = Callable[[TopicPartition, ProducerIdAndEpoch, Outcome, int], None]
-"""Append a control record to a partition, with the coordinator's epoch; one that no longer exists is passed over."""
+WriteMarkers = Callable[[TopicPartition, Sequence[Marker]], Mapping[int, KafkaError]]
+"""Append control records to a partition; give those it refused, by their place in line, with why.
+
+A partition that no longer exists is passed over."""
 
 
 class TransactionLog(Protocol):
     """Where every change is written before it counts."""
 
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each change must count before the next is written."""
+
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         """Write one change, None to forget the id; raise KafkaError and write nothing if that cannot be done."""
+
+    def append_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
+        """Write one change of each of many ids; give those that could not be written, with why: the others are."""
 
     def epoch_of(self, transactional_id: str) -> int:
         """The leader epoch of the partition that keeps an id: the coordinator's own, in its markers (COR-10)."""
@@ -63,12 +77,12 @@ class TransactionCoordinator:
     def __init__(
         self,
         log: TransactionLog,
-        write_marker: WriteMarker,
+        write_markers: WriteMarkers,
         producer_ids: Iterator[int],
         config: CoordinatorConfig = _DEFAULT,
     ) -> None:
         self._log = log
-        self._write_marker = write_marker
+        self._write_markers = write_markers
         self._producer_ids = producer_ids
         self._config = config
         self._known: dict[str, TransactionMetadata] = {}
@@ -93,16 +107,26 @@ class TransactionCoordinator:
         """Give the id to a new holder; raises ConcurrentTransactions while an older transaction is being ended."""
         if not transactional_id:
             raise KafkaError(Code.INVALID_REQUEST, "transactional.id is empty")
-        if not 0 < timeout_ms <= self._config.max_timeout_ms:
-            raise KafkaError(Code.INVALID_TRANSACTION_TIMEOUT)
-        known = self._known.get(transactional_id)
-        if known is None:
-            known = decisions.created(transactional_id, self.fresh_producer_id(), timeout_ms)
-        decided = decisions.initialise(known, expected, timeout_ms, now_ms, self.fresh_producer_id)
-        if isinstance(decided, TransactionMetadata) and decided.state is TransactionState.PREPARE_EPOCH_FENCE:
-            self._apply(transactional_id, decisions.shut_out(decided, now_ms, self._config.version), now_ms)
+        self._check_timeout(timeout_ms)
+        after = self._apply(transactional_id, self._claimed(transactional_id, timeout_ms, expected, now_ms), now_ms)
+        if after.state in COMPLETED:
             raise KafkaError(Code.CONCURRENT_TRANSACTIONS)
-        return self._apply(transactional_id, decided, now_ms).producer
+        return after.producer
+
+    def take_over(self, transactional_ids: Sequence[str], timeout_ms: int, now_ms: int) -> list[Decision]:
+        """Give many ids to new holders that know nothing of older ones; the changes are logged together.
+
+        Of each, in their order, what is known now, or the code to answer: none suffers from the refusal of another.
+        """
+        self._check_timeout(timeout_ms)
+        decided: list[Decision] = []
+        for name in transactional_ids:
+            try:
+                decided.append(self._claimed(name, timeout_ms, None, now_ms) if name else Code.INVALID_REQUEST)
+            except KafkaError as why:  # there may be no producer id left
+                decided.append(why.code)
+        refused = self._apply_each([each for each in decided if not isinstance(each, Code)], now_ms)
+        return [_told(each, refused) for each in decided]
 
     def fresh_producer_id(self) -> int:
         """A producer id nobody had before."""
@@ -157,21 +181,25 @@ class TransactionCoordinator:
         """Write the markers of every decided transaction, or of the oldest so many, then log that it is complete.
 
         If a marker or that cannot be logged the transaction waits for the next call, and its markers are written again,
-        which changes nothing for any reader (COR-10); the others need not wait (COR-11).
+        which changes nothing for any reader (COR-10); the others need not wait (COR-11). Of many transactions the
+        markers of one partition are written together, then all that are complete are logged together.
         """
-        for _ in range(min(len(self._unfinished), len(self._unfinished) if at_most is None else at_most)):
-            name = self._unfinished.popleft()
-            try:
-                self._complete(name, self._known[name], now_ms)
-            except KafkaError as why:
-                if why.code not in _OVERTAKEN:
-                    self._unfinished.append(name)
-                _LOG.warning("the transaction of %r is decided but cannot be completed yet: %s", name, why)
+        waiting = self._unfinished
+        names = [waiting.popleft() for _ in range(len(waiting) if at_most is None else min(at_most, len(waiting)))]
+        done = self._completed_alone if len(names) == 1 else self._completed_together
+        for name, why in done(names, now_ms).items():
+            if why.code not in _OVERTAKEN:
+                waiting.append(name)
+            _LOG.warning("the transaction of %r is decided but cannot be completed yet: %s", name, why)
 
     def sweep(self, now_ms: int) -> list[str]:
-        """Abort every transaction that is open beyond its timeout, shutting its holder out; name them (COR-15)."""
-        late = [name for name, known in self._known.items() if known.expired(now_ms)]
-        return [name for name in late if self._shut_out(name, now_ms)]
+        """Abort every transaction that is open beyond its timeout, shutting its holder out; name them (COR-15).
+
+        Where that cannot be logged the next sweep tries the same again.
+        """
+        late = [known for known in self._known.values() if known.expired(now_ms)]
+        refused = self._apply_each([decisions.shut_out(each, now_ms, self._config.version) for each in late], now_ms)
+        return [each.transactional_id for each in late if each.transactional_id not in refused]
 
     def disown(self, now_ms: int) -> list[str]:
         """Shut out whoever holds any id, even in an epoch that the log does not know; name the ids (faults F36)."""
@@ -221,13 +249,39 @@ class TransactionCoordinator:
             self._unfinished.append(name)
         return decided
 
-    def _shut_out(self, name: str, now_ms: int) -> bool:
-        """Tell whether it could be logged; if not, the next sweep tries the same again."""
-        try:
-            self._apply(name, decisions.shut_out(self._known[name], now_ms, self._config.version), now_ms)
-        except KafkaError:
-            return False
-        return True
+    def _apply_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
+        """The same for many ids; give those whose change could not be logged, hence does not count."""
+        if self._log.one_by_one:
+            return self._apply_one_by_one(changes, now_ms)
+        refused = self._log.append_each(changes, now_ms) if changes else _NONE
+        for after in changes:
+            name = after.transactional_id
+            if name not in refused:
+                self._known[name] = after
+                if after.state in COMPLETED:
+                    self._unfinished.append(name)
+        return refused
+
+    def _apply_one_by_one(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
+        refused: dict[str, KafkaError] = {}
+        for after in changes:
+            try:
+                self._apply(after.transactional_id, after, now_ms)
+            except KafkaError as why:
+                refused[after.transactional_id] = why
+        return refused
+
+    def _check_timeout(self, timeout_ms: int) -> None:
+        if not 0 < timeout_ms <= self._config.max_timeout_ms:
+            raise KafkaError(Code.INVALID_TRANSACTION_TIMEOUT)
+
+    def _claimed(
+        self, transactional_id: str, timeout_ms: int, expected: ProducerIdAndEpoch | None, now_ms: int
+    ) -> Decision:
+        known = self._known.get(transactional_id)
+        if known is None:
+            known = decisions.created(transactional_id, self.fresh_producer_id(), timeout_ms)
+        return decisions.initialise(known, expected, timeout_ms, now_ms, self.fresh_producer_id, self._config.version)
 
     def _forget(self, name: str, now_ms: int) -> bool:
         """Tell whether its tombstone could be logged; if not, the id lives on."""
@@ -239,13 +293,56 @@ class TransactionCoordinator:
         del self._known[name]
         return True
 
-    def _complete(self, name: str, prepared: TransactionMetadata, now_ms: int) -> None:
-        outcome = OUTCOME[prepared.state]
-        producer = prepared.producer
-        epoch = self._log.epoch_of(name)
+    def _completed_alone(self, names: Sequence[str], now_ms: int) -> Mapping[str, KafkaError]:
+        """What is below for one transaction, which most come alone: without the grouping."""
+        (name,) = names
+        prepared = self._known[name]
+        marker = (self._marker(prepared),)
         for partition in sorted(prepared.partitions):
-            self._write_marker(partition, producer, outcome, epoch)
-        self._apply(name, decisions.completed(prepared, now_ms), now_ms)
+            refused = self._write_markers(partition, marker)
+            if refused:
+                return {name: refused[0]}
+        try:
+            self._apply(name, decisions.completed(prepared, now_ms), now_ms)
+        except KafkaError as why:
+            return {name: why}
+        return _NONE
+
+    def _completed_together(self, names: Sequence[str], now_ms: int) -> Mapping[str, KafkaError]:
+        """Write the markers of transactions, log those whose every marker is there as complete; give the others."""
+        prepared = {name: self._known[name] for name in names}
+        refused = self._marked(prepared)
+        done = [decisions.completed(each, now_ms) for name, each in prepared.items() if name not in refused]
+        return {**refused, **self._apply_each(done, now_ms)}
+
+    def _marked(self, prepared: Mapping[str, TransactionMetadata]) -> dict[str, KafkaError]:
+        """Write the markers of transactions, partition by partition; give those that one refused."""
+        lines: dict[TopicPartition, tuple[list[str], list[Marker]]] = {}
+        for name, each in prepared.items():
+            marker = self._marker(each)
+            for partition in each.partitions:
+                line = lines.get(partition)
+                if line is None:
+                    line = lines[partition] = [], []
+                line[0].append(name)
+                line[1].append(marker)
+        refused: dict[str, KafkaError] = {}
+        for partition, (names, markers) in sorted(lines.items()):
+            for at, why in self._write_markers(partition, markers).items():
+                refused.setdefault(names[at], why)
+        return refused
+
+    def _marker(self, prepared: TransactionMetadata) -> Marker:
+        return Marker(prepared.producer, OUTCOME[prepared.state], self._log.epoch_of(prepared.transactional_id))
+
+
+def _told(decided: Decision, refused: Mapping[str, KafkaError]) -> Decision:
+    """What InitProducerId answers to a decision, once it was logged or refused."""
+    if isinstance(decided, Code):
+        return decided
+    if refused and decided.transactional_id in refused:
+        return refused[decided.transactional_id].code
+    return _COME_AGAIN if decided.state in COMPLETED else decided
 
 
 def _folded(changes: Iterator[tuple[str, TransactionMetadata | None]]) -> dict[str, TransactionMetadata]:

@@ -33,7 +33,7 @@ from eosfw_memory.log.errors import CorruptMessageError
 from eosfw_memory.log.headers import NO_HEADERS, NULL, encoded_alone, encoded_headers
 from eosfw_memory.log.varints import VARINT, read, read_unsigned
 
-_NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
+NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
 _ATTRIBUTES: Final = b"\0"
 _TABLE: Final = 1024
 _TIMES: Final = [_ATTRIBUTES + VARINT[delta] for delta in range(_TABLE)]
@@ -64,7 +64,7 @@ def encode_batch(
     timestamps: Sequence[int] | int,
     *,
     headers: Sequence[Headers] | None = None,
-    producer: ProducerIdAndEpoch = _NO_PRODUCER,
+    producer: ProducerIdAndEpoch = NO_PRODUCER,
     base_sequence: int = NO_SEQUENCE,
     transactional: bool = False,
 ) -> bytes:
@@ -83,7 +83,7 @@ def encode_record(
     timestamp: int,
     headers: Headers = (),
     *,
-    producer: ProducerIdAndEpoch = _NO_PRODUCER,
+    producer: ProducerIdAndEpoch = NO_PRODUCER,
     base_sequence: int = NO_SEQUENCE,
     transactional: bool = False,
 ) -> bytes:
@@ -98,8 +98,7 @@ def encode_record(
 def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[bytes], tuple[int, int]]:
     """What comes first in each record, with the first timestamp and the largest."""
     if isinstance(timestamps, int):
-        beyond = [_TIMES[0] + VARINT[offset] for offset in range(_TABLE, records)]
-        return _STARTS[:records] + beyond, (timestamps, timestamps)
+        return record_starts(records), (timestamps, timestamps)
     first = timestamps[0]
     deltas = [time - first for time in timestamps]
     largest = max(deltas)
@@ -108,6 +107,12 @@ def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[byt
     else:
         starts = [_ATTRIBUTES + VARINT[delta] + VARINT[offset] for offset, delta in enumerate(deltas)]
     return starts, (first, first + largest)
+
+
+def record_starts(records: int) -> Sequence[bytes]:
+    """What comes first in each of so many records of one timestamp, behind their size."""
+    starts = _STARTS[:records]
+    return starts if records <= _TABLE else starts + [_TIMES[0] + VARINT[offset] for offset in range(_TABLE, records)]
 
 
 def _encoded_values(starts: Sequence[bytes], values: Sequence[bytes | None], tails: Sequence[bytes] | None) -> bytes:

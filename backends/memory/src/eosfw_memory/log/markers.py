@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.coordinators.states import Outcome
@@ -16,16 +16,25 @@ _OUTCOME: Final = {number: outcome for outcome, number in _TYPE.items()}
 _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
 _VERSION: Final = 0
+_ATTRIBUTES: Final = TRANSACTIONAL | CONTROL
 # As zigzag: 16 bytes follow, attributes 0, both deltas 0, a key of 4 bytes; a value of 6 bytes; no headers.
 _BEFORE_KEY: Final = b"\x20\x00\x00\x00\x08"
 _BEFORE_VALUE: Final = b"\x0c"
 _BEHIND: Final = b"\x00"
 
 
+class Marker(NamedTuple):
+    """What a marker says: whose transaction ends, how, by the word of which coordinator epoch."""
+
+    producer: ProducerIdAndEpoch
+    outcome: Outcome
+    coordinator_epoch: int
+
+
 def marker(producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> bytes:
     """The bytes of a marker, the same as Kafka's."""
     record = _record(outcome, coordinator_epoch)
-    return assemble_lone(record, now_ms, producer, NO_SEQUENCE, TRANSACTIONAL | CONTROL)
+    return assemble_lone(record, now_ms, producer, NO_SEQUENCE, _ATTRIBUTES)
 
 
 @lru_cache

@@ -40,8 +40,9 @@ class OpenTransactions:
 
     def end(self, first_offset: int) -> None:
         """Remove one."""
-        del self._producers[first_offset]
-        while self._line and self._line[0] not in self._producers:
-            self._line.popleft()
-        if len(self._line) > 2 * len(self._producers) + _SLACK:
-            self._line = deque(self._producers)
+        producers, line = self._producers, self._line
+        del producers[first_offset]
+        while line and line[0] not in producers:
+            line.popleft()
+        if len(line) > 2 * len(producers) + _SLACK:
+            self._line = deque(producers)

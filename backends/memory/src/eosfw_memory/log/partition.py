@@ -21,8 +21,8 @@ from eosfw_memory.log.batch import (
 )
 from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.epochs import EpochEnd, EpochStart, end_of, following, within
-from eosfw_memory.log.errors import KafkaStorageError, OffsetOutOfRangeError
-from eosfw_memory.log.markers import marker
+from eosfw_memory.log.errors import KafkaStorageError, LogError, OffsetOutOfRangeError
+from eosfw_memory.log.markers import Marker, marker
 from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
 from eosfw_memory.log.replaying import replay, take_marker
 from eosfw_memory.log.segment import Segment
@@ -135,6 +135,31 @@ class PartitionLog:
         take_marker(self.state, producer, outcome, coordinator_epoch, now_ms, offset)
         return offset
 
+    def append_markers(self, markers: Sequence[Marker], now_ms: int) -> Mapping[int, LogError]:
+        """End the transactions of many producers here; give the markers that were refused by their place, with why."""
+        try:
+            self._refuse_if_failed()
+            refused = self._producers.check_markers(markers)
+            told = [each for at, each in enumerate(markers) if at not in refused] if refused else markers
+            batches = [marker(*each, now_ms) for each in told]
+            if not batches or not self._has_room(sum(map(len, batches)), now_ms):
+                return self._append_each_marker(markers, now_ms)
+            offset = self._active.append_each(batches, now_ms)
+        except KafkaStorageError as why:
+            return dict.fromkeys(range(len(markers)), why)
+        for at, each in enumerate(told, offset):
+            take_marker(self.state, *each, now_ms, at)
+        return refused
+
+    def _append_each_marker(self, markers: Sequence[Marker], now_ms: int) -> Mapping[int, LogError]:
+        refused: dict[int, LogError] = {}
+        for at, each in enumerate(markers):
+            try:
+                self.append_marker(*each, now_ms)
+            except LogError as why:
+                refused[at] = why
+        return refused
+
     def lead(self, epoch: int) -> None:
         """Go on in a leader epoch, which is never an older one (KIP-101)."""
         self._active.lead(epoch)
@@ -160,6 +185,11 @@ class PartitionLog:
         elif self._active.size > self._checkpoint_at:
             self._checkpoint()
         return self._active.append(batch, records, newest)
+
+    def _has_room(self, size: int, now_ms: int) -> bool:
+        """Whether the active segment takes so many bytes, with nothing else to do before."""
+        due, full = self._roll_at_ms, self._active.size + size
+        return due is not None and now_ms < due and full <= min(self.config.segment_bytes, self._checkpoint_at)
 
     def _checkpoint(self) -> None:
         self.shelf.checkpoint(self._active, self.state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple, NoReturn
 
@@ -13,9 +13,11 @@ from eosfw_memory.log.doubts import Doubt
 from eosfw_memory.log.errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
+    LogError,
     OutOfOrderSequenceNumberError,
     TransactionCoordinatorFencedError,
 )
+from eosfw_memory.log.markers import Marker
 
 REMEMBERED_BATCHES: Final = 5
 """As many requests as an idempotent producer may have in flight."""
@@ -166,9 +168,24 @@ class ProducerStates:
                 f"but epoch {state.coordinator_epoch} has written one"
             )
 
+    def check_markers(self, markers: Sequence[Marker]) -> dict[int, LogError]:
+        """Give those of many that would raise, by their place."""
+        refused: dict[int, LogError] = {}
+        states = self._states
+        for at, (producer, _, coordinator_epoch) in enumerate(markers):
+            state = states.get(producer.producer_id)
+            if state is None or (producer.epoch >= state.epoch and coordinator_epoch >= state.coordinator_epoch):
+                continue
+            try:
+                self.check_marker(producer, coordinator_epoch)
+            except LogError as why:
+                refused[at] = why
+        return refused
+
     def saw_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
         """Take note of an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""
-        self._doubts.pop(producer.producer_id, None)
+        if self._doubts:
+            self._doubts.pop(producer.producer_id, None)
         state = self._states.get(producer.producer_id)
         if state is None:
             state = self._states[producer.producer_id] = ProducerState(producer.epoch)

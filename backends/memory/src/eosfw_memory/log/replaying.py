@@ -10,6 +10,8 @@ from eosfw_memory.log.markers import coordinator_epoch_of, outcome_of
 from eosfw_memory.log.producer_state import NOT_OPEN
 from eosfw_memory.log.storing import LogState
 
+_ABORT = Outcome.ABORT
+
 
 def replay(state: LogState, header: BatchHeader, control: Buffer | None) -> None:
     """Let a stamped batch change the state as its append did; `control` are its bytes if it is a control batch."""
@@ -44,7 +46,7 @@ def take_marker(
     if first_offset == NOT_OPEN:
         return
     state.open.end(first_offset)
-    if outcome is Outcome.ABORT:
+    if outcome is _ABORT:
         undecided = state.open.first_undecided
         stable = offset + 1 if undecided is None else undecided
         state.aborted.add(producer.producer_id, first_offset, offset, stable)

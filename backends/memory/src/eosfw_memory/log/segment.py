@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice, repeat
 
 from eosfw_memory.log.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
 from eosfw_memory.log.epochs import NO_LEADER, EpochStart
@@ -52,6 +53,13 @@ class Segment(ABC):
         """
 
     @abstractmethod
+    def append_each(self, batches: Sequence[bytes], newest: int) -> int:
+        """Add batches of one record, one behind the other; give the base offset of the first.
+
+        Raises KafkaStorageError, with nothing changed, when they cannot all be kept.
+        """
+
+    @abstractmethod
     def bytes_of(self, first: int, last: int) -> bytes:
         """The batches from number `first` up to but not including `last`, stamped with their offsets."""
 
@@ -80,6 +88,16 @@ class Segment(ABC):
         self.ends.append(size)
         self.base_offsets.append(base_offset)
         self.end_offset = base_offset + records
+
+    def note_each(self, batches: Sequence[bytes], newest: int) -> int:
+        """Know the places of batches of one record behind all others; give the base offset of the first."""
+        base_offset, times = self.end_offset, self.newest
+        times.extend(repeat(max(newest, times[-1]) if times else newest, len(batches)))
+        self.ends.extend(islice(accumulate(map(len, batches), initial=self.size), 1, None))
+        self.size = self.ends[-1]
+        self.end_offset = base_offset + len(batches)
+        self.base_offsets.extend(range(base_offset, self.end_offset))
+        return base_offset
 
     def note_stamped(self, header: BatchHeader, size: int) -> None:
         """Know the place of a batch that has its offset already, maybe with a gap before it."""
@@ -137,6 +155,10 @@ class MemorySegment(Segment):
         self._batches.append(batch)
         self.note(base_offset, records, len(batch), newest)
         return base_offset
+
+    def append_each(self, batches: Sequence[bytes], newest: int) -> int:
+        self._batches += batches
+        return self.note_each(batches, newest)
 
     def adopt(self, batch: bytes) -> None:
         """Add a batch that has its offset already."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -54,11 +55,17 @@ class FileSegment(Segment):
     def append(self, batch: bytes, records: int, newest: int) -> int:
         base_offset = self.end_offset
         place = PLACE.pack(base_offset, len(batch) - LENGTH_END, self.leader_epoch)
-        self._disk.write(self.file, (place, memoryview(batch)[PLACE.size :]), self.size)
-        if not self.size and self._disk.waits:
-            self._disk.sync_directory(self.file.path.parent)
+        self._write((place, memoryview(batch)[PLACE.size :]))
         self.note(base_offset, records, len(batch), newest)
         return base_offset
+
+    def append_each(self, batches: Sequence[bytes], newest: int) -> int:
+        pieces: list[bytes | memoryview] = []
+        for base_offset, batch in enumerate(batches, self.end_offset):
+            place = PLACE.pack(base_offset, len(batch) - LENGTH_END, self.leader_epoch)
+            pieces += place, memoryview(batch)[PLACE.size :]
+        self._write((b"".join(pieces),))  # the system takes a thousand pieces and no more
+        return self.note_each(batches, newest)
 
     def bytes_of(self, first: int, last: int) -> bytes:
         start, end = self.ends[first - 1] if first else 0, self.ends[last - 1]
@@ -75,6 +82,11 @@ class FileSegment(Segment):
         start = self.ends[-2] if len(self.ends) > 1 else 0
         header = self.file.read(COVERED_FROM, start)
         return declared_crc(header) if len(header) == COVERED_FROM else 0
+
+    def _write(self, pieces: Sequence[bytes | memoryview]) -> None:
+        self._disk.write(self.file, pieces, self.size)
+        if not self.size and self._disk.waits:
+            self._disk.sync_directory(self.file.path.parent)
 
     def _check(self, data: bytes, first: int, last: int, start: int) -> None:
         """Raise rather than give away bytes that are not what was written (F31)."""

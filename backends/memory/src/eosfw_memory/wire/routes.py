@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from eosfw_memory.broker import Handler
+from eosfw_memory.broker import Handler, ManyHandler
 
 API_VERSIONS = 18
 
@@ -23,6 +23,11 @@ class Route:
     def handler(self) -> Handler:
         """The function that answers, imported when first needed."""
         handle: Handler = import_module(f"eosfw_memory.wire.requests.{self.module}").handle
+        return handle
+
+    def handler_of_many(self) -> ManyHandler:
+        """The function that answers many of them in one go, for a kind that has one."""
+        handle: ManyHandler = import_module(f"eosfw_memory.wire.requests.{self.module}").handle_each
         return handle
 
 
