@@ -20,7 +20,8 @@ _ECHO_STATUS = "echo $?"
 # With CI or BUILD_NUMBER set pytest says more than it does to a reader.
 _FOREIGN = ("PYTEST_", "EOS_", "VIRTUAL_ENV", "COV_", "CI", "BUILD_NUMBER")
 _VARIES = (
-    (re.compile(r"\b\d+\.\d+ ?s\b"), "N s"),
+    # From a minute on pytest says it twice.
+    (re.compile(r"\b\d+\.\d+ ?s\b(?: \(\d+:\d\d:\d\d\))?"), "N s"),
     (re.compile(r"127\.0\.0\.1:\d+"), "HOST:PORT"),
     (re.compile(r"seed=\d+"), "seed=N"),
     (re.compile(r"={3,}"), "==="),
