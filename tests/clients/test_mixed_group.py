@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from broker.groups.consumers import Confluent, KafkaPython, until
+from broker.groups.consumers import Confluent, KafkaPython, poll, until
 
 PARTITIONS = 6
 JAVAS = {"range": "RangeAssignor", "cooperative-sticky": "CooperativeStickyAssignor"}
@@ -46,10 +46,10 @@ def test_clients_of_three_makers_share_a_group(java, embedded, topic, fresh, sha
     where = ("--bootstrap-server", embedded, "--topic", name, "--group", group, "--consumer-property", javas)
 
     with java.start("kafka-console-consumer", *where) as third:
-        until(lambda: one.poll() or other.poll() or even(shares(group), 3))
+        until(lambda: poll(one, other) or even(shares(group), 3))
         together = shares(group)
         third.end()
-    until(lambda: one.poll() or other.poll() or even({"one": one.partitions(), "other": other.partitions()}, 2))
+    until(lambda: poll(one, other) or even({"one": one.partitions(), "other": other.partitions()}, 2))
 
     assert set(together) == {"one", "other", "console-consumer"}
     assert shares(group) == {"one": one.partitions(), "other": other.partitions()}

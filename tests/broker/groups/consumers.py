@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -98,7 +99,8 @@ class KafkaPython:
         assert self.client.partitions_for_topic(topic)
 
     def poll(self) -> None:
-        for records in self.client.poll(timeout_ms=50).values():
+        # It forgets the second half of a join that outlasts its poll, then joins again, which disturbs everybody else.
+        for records in self.client.poll(timeout_ms=500).values():
             self.seen += [record.value for record in records]
 
     def partitions(self) -> set[int]:
@@ -124,10 +126,16 @@ class _Listener(ConsumerRebalanceListener):
         """Of no interest."""
 
 
+def poll(*ones: Confluent | KafkaPython) -> None:
+    """Give everybody a turn at the same time: whoever joins waits for the others."""
+    with ThreadPoolExecutor(len(ones)) as turns:
+        for turn in [turns.submit(one.poll) for one in ones]:
+            turn.result()
+
+
 def shared(*ones: Confluent | KafkaPython, partitions: int = 4) -> bool:
     """Whether these consumers have all partitions between them, after everybody had a turn."""
-    for one in ones:
-        one.poll()
+    poll(*ones)
     every = [one.partitions() for one in ones]
     return all(every) and sum(map(len, every)) == partitions
 

@@ -8,7 +8,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from broker.groups.consumers import WAIT, Confluent, shared, until
+from broker.groups.consumers import WAIT, Confluent, poll, shared, until
 from broker.groups.raw import HEARTBEAT, JOIN, LEAVE, SYNC, Raw
 from eosfw_memory.codes import Code
 
@@ -46,7 +46,7 @@ def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(consum
 
     one.close()
     back = consumer(filled, "one", **LONG)
-    until(lambda: back.poll() or other.poll() or back.partitions())
+    until(lambda: poll(back, other) or back.partitions())
 
     assert back.partitions() == before
     assert _generation(other) == told

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from broker.groups import consumers
-from broker.groups.consumers import shared, until
+from broker.groups.consumers import poll, shared, until
 
 pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
 STILL = {"max_poll_interval_ms": 6_000}
@@ -31,7 +31,7 @@ def test_who_goes_on_gets_what_the_dead_and_the_slow_had(consumer, filled, morta
     steady = consumer(filled)
     until(lambda: steady.poll() or 0 < len(steady.partitions()) < 4)  # the other process is there
     slow = consumer(filled, **STILL)
-    until(lambda: slow.poll() or steady.poll() or (slow.partitions() and len(steady.partitions()) < 3))
+    until(lambda: poll(slow, steady) or (slow.partitions() and len(steady.partitions()) < 3))
 
     mortal.kill()
     until(lambda: shared(steady))
