@@ -106,7 +106,7 @@ COORDINATOR: Codes = {
     Code.UNKNOWN_PRODUCER_ID: InvalidPidMappingError,
     Code.TRANSACTION_ABORTABLE: AbortableError,
 }
-UNFORESEEN: Codes = {Code.UNKNOWN_SERVER_ERROR: FatalError}
+UNFORESEEN: Codes = {Code.UNKNOWN_SERVER_ERROR: IndefiniteOutcomeError}
 """Whether it had an effect is not known, even where a library thinks that the transaction can be aborted."""
 MISSING: Codes = {Code.UNKNOWN_TOPIC_OR_PARTITION: UnknownTopicOrPartitionError}
 

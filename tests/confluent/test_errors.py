@@ -48,7 +48,7 @@ FATES: list[tuple[Fates, int, type[EosfwError]]] = [
     (COMMIT, codes.TIMED_OUT, IndefiniteOutcomeError),
     (COMMIT, KafkaError.PRODUCER_FENCED, ProducerFencedError),
     (COMMIT, KafkaError.INVALID_PRODUCER_EPOCH, ProducerFencedError),
-    (COMMIT, KafkaError.UNKNOWN, FatalError),
+    (COMMIT, KafkaError.UNKNOWN, IndefiniteOutcomeError),
     (ABORT, codes.TIMED_OUT, IndefiniteOutcomeError),
     (READ, codes.AUTO_OFFSET_RESET, DamagedDataError),
     (READ, codes.TIMED_OUT, ClusterUnavailableError),
@@ -84,7 +84,7 @@ def test_a_server_that_does_not_know_what_it_did_is_not_trusted_with_an_abort() 
     """PRD-08: the table outweighs the flag."""
     error = KafkaError(KafkaError.UNKNOWN, "why", txn_requires_abort=True)
 
-    assert type(ours(error, COMMIT, "a call")) is FatalError
+    assert type(ours(error, COMMIT, "a call")) is IndefiniteOutcomeError
 
 
 def test_an_error_inside_a_system_error_is_found() -> None:

@@ -53,7 +53,11 @@ FATES: list[tuple[Fates, Exception, type[EosfwError]]] = [
     (COMMIT, kafka_errors.KafkaConnectionError(), IndefiniteOutcomeError),
     (COMMIT, kafka_errors.ProducerFencedError(), ProducerFencedError),
     (COMMIT, kafka_errors.InvalidTxnStateError(), InvalidTxnStateError),
-    (COMMIT, kafka_errors.KafkaError("Unhandled error in EndTxnResponse: [Error -1] UnknownError"), FatalError),
+    (
+        COMMIT,
+        kafka_errors.KafkaError("Unhandled error in EndTxnResponse: [Error -1] UnknownError"),
+        IndefiniteOutcomeError,
+    ),
     (COMMIT, kafka_errors.KafkaError("something else"), FatalError),
     (SEND_OFFSETS, kafka_errors.CommitFailedError(), AbortableError),
     (SEND_OFFSETS, kafka_errors.FencedInstanceIdError(), AbortableError),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from eosfw.errors import IndefiniteOutcomeError
 from eosfw.state.steps import TaskStep
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Fail
 
 from .group import Group, exactly
 
@@ -64,6 +68,20 @@ def test_a_lost_answer_is_neither_a_loss_nor_a_repeat(cluster, happened):
         assert group.committed() == exactly(1, 30)
         assert [notice.kind for notice in group.worker.status().notices] == ["indefinite outcome"]
         assert [event.step for event in group.events].count(TaskStep.INIT_PRODUCER) == 2
+
+
+def test_an_answer_that_tells_nothing_leaves_the_owner_to_find_out_what_it_still_owns():
+    """Design decision 7: an end that races with the id's next holder gets UNKNOWN_SERVER_ERROR from Kafka at times."""
+    cluster = EmbeddedCluster.start({}, ThreadRuntime())
+    with closing(cluster), Group(cluster.bootstrap_servers) as group:
+        task = f"{group.name}-c-0"
+        fault = cluster.faults.add(Fail("EndTxn", code="UNKNOWN_SERVER_ERROR", nth=2, transactional_id=task))
+        group.put(streams="1", until="30", batch="5")
+        group.until_drained()
+
+        assert fault.fired
+        assert group.committed() == exactly(1, 30)
+        assert [notice.kind for notice in group.worker.status().notices] == ["indefinite outcome"]
 
 
 def test_an_owner_that_slept_past_its_transaction_timeout_starts_over(cluster):
