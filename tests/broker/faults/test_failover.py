@@ -10,6 +10,7 @@ from eosfw_memory.faults.points import WRITES, after, before
 from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, record
 
 PARTITIONS = 3
+HOUR = 3600.0
 VALUES = [b"0", b"1", b"2"]
 UNDECIDED = {before("empty"), after("empty"), before("ongoing"), after("ongoing"), before("append"), after("append")}
 """Whoever meets a restart here begins again: nothing was decided."""
@@ -88,6 +89,28 @@ def test_a_restart_in_the_middle_of_a_take_over_leaves_one_holder(lab, cluster, 
     with pytest.raises(ProducerFencedError):
         write(lab, first, topic, "commit")
     assert settled(lab, cluster, topic)[0] == VALUES
+
+
+@pytest.mark.parametrize("point", [before("prepare"), after("prepare")])
+def test_a_restart_while_a_late_transaction_is_ended_ends_it_all_the_same(lab, cluster, faults, point):
+    """F11, COR-14, COR-15: the broker is at this by itself, with no request under way."""
+    topic, late = lab.topic(PARTITIONS), lab.producer()
+    late.begin_transaction()
+    late.send(record(topic, b"late"))
+    late.flush(WAIT)
+    incarnation = cluster.broker.incarnation
+    restarted = faults.add(Restart(point))
+
+    cluster.broker.jump(HOUR)
+    cluster.broker.sweep()
+    assert restarted.fired
+    assert cluster.broker.incarnation == incarnation + 1
+    cluster.broker.jump(HOUR)
+    cluster.broker.sweep()
+
+    assert settled(lab, cluster, topic)[0] == []
+    with pytest.raises(ProducerFencedError):
+        late.commit_transaction(WAIT)
 
 
 def test_a_restart_forgets_nothing_that_duplicates_or_zombies_are_told_by(lab, cluster, faults):

@@ -181,7 +181,10 @@ class Broker:
     def sweep(self) -> None:
         """Do what is due of all that a broker does by itself."""
         with self._lock:
-            self.duties.run(self.now_ms())
+            try:
+                self.duties.run(self.now_ms())
+            except StoppedError as stopped:
+                self.faults.stop(stopped)
         self.settle()
 
     def idle_seconds(self) -> float:

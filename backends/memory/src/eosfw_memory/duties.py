@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from eosfw_memory.faults.board import StoppedError
+
 _LOG = logging.getLogger(__name__)
 _IDLE_MS = 60_000
 """How long to wait when there is nothing to do at all."""
@@ -49,12 +51,17 @@ class Duties:
         self._all.append(duty)
 
     def run(self, now_ms: int) -> None:
-        """Do what is due. One that fails is logged and comes again: the others must go on."""
+        """Do what is due. One that fails is logged and comes again: the others must go on.
+
+        Raise StoppedError where a fault stops the broker.
+        """
         for duty in self._all:
             if duty.due_ms <= now_ms:
                 duty.due_ms = now_ms + duty.next_ms()
                 try:
                     duty.run(now_ms)
+                except StoppedError:
+                    raise
                 except Exception:  # noqa: BLE001 the next round must come
                     _LOG.exception("%s failed; the next attempt comes in %d ms", duty.name, duty.interval_ms)
 
