@@ -47,6 +47,11 @@ _SLICE = 0.5
 """Seconds one call into librdkafka may block, so that close() soon frees whoever waits."""
 _POLL_EVERY = 512
 _PROBE = 0.001
+_SETTLE = 0.5
+"""Seconds a transaction's records get to leave, at most, before their producer goes.
+
+Librdkafka 2.16 ends the process (`txn_req_cnt > 0`) if a producer goes while it is about to add a partition.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,8 @@ class ConfluentProducer:
             self._events.forget()
 
     def close(self, timeout: float = 0.0) -> None:
+        if self._accepted and self.transactional_id is not None:
+            timeout = max(timeout, _SETTLE)
         self._progress.close()
         client, self._client = self._client, None
         if client is not None and timeout > 0:
