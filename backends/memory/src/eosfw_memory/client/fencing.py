@@ -57,7 +57,8 @@ class Fencing:
             requests = [waiting[victim] for victim in victims]
             answers = channel.call_each(INIT_PRODUCER_ID, requests, patience.deadline)
             for victim, answer in zip(victims, answers, strict=True):
-                found = told[victim] = _told(answer)
+                found = _told(answer)
+                told[victim] = _last(told.get(victim), found)
                 # Shutting out twice does no harm, so a lost answer is no reason to give up.
                 if _lost_coordinator(found):
                     self._routes.forget_coordinator(victim)
@@ -73,7 +74,7 @@ class Fencing:
         except ClosedError:
             raise
         except EosfwError as why:
-            told |= dict.fromkeys(waiting, why)
+            told |= {victim: _last(told.get(victim), why) for victim in waiting}
             return grouped
         for victim in waiting:
             try:
@@ -81,7 +82,7 @@ class Fencing:
             except ClosedError:
                 raise
             except EosfwError as why:
-                told[victim] = why
+                told[victim] = _last(told.get(victim), why)
         return grouped
 
     def _outcome(self, victim: str, told: _Told) -> ProducerIdAndEpoch | EosfwError:
@@ -96,6 +97,11 @@ def _told(answer: Answer | EosfwError) -> _Told:
         return answer
     code: int = answer["error_code"]  # type: ignore[assignment]
     return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]) if code == _NONE else code  # type: ignore[arg-type]
+
+
+def _last(before: _Told | None, now: _Told) -> _Told:
+    """What there is to tell: that the time ran out says less than the code that was waited with until then."""
+    return before if isinstance(before, int) and isinstance(now, RetriableError) else now
 
 
 def _lost_coordinator(told: _Told) -> bool:
