@@ -12,7 +12,7 @@ from kio.serial import entity_writer
 from tests.broker.test_every_version import VERSIONS, filled
 
 from eosfw_memory.wire.codec import RequestError, decode
-from eosfw_memory.wire.measuring import MAX_ELEMENTS, check
+from eosfw_memory.wire.measuring import MAX_ELEMENTS, check_body, check_header
 
 
 def varint(number: int) -> bytes:
@@ -73,7 +73,7 @@ def test_a_request_that_is_cut_off_anywhere_is_refused(key, version):
     entity_writer(schema)(out, filled(schema, elements=2))
     frame = out.getvalue()
 
-    check(frame, schema)
+    check_body(frame, check_header(frame, schema), schema)
     for end in range(4, len(frame)):
         with pytest.raises(RequestError):
             decode(frame[:end])

@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Any, Final, NoReturn, TypeAlias, get_args
 
 from eosfw_memory.log.batch import Buffer
+from eosfw_memory.wire.generating import Lines
 from eosfw_memory.wire.schemas import is_array, message_class
 
 MAX_ELEMENTS: Final = 500_000
@@ -69,13 +70,8 @@ class _Budget:
             raise TooMuchError(f"more than {self.most} elements in one message")
 
 
-def check(frame: Buffer, schema: type) -> None:
-    """Raise TooMuchError for a request that lies, or ends too soon."""
-    check_body(frame, check_header(frame, schema), schema)
-
-
 def check_header(frame: Buffer, schema: type) -> int:
-    """The same for its header; gives where that ends."""
+    """Raise TooMuchError for a request whose header lies, or ends too soon; give where that ends."""
     return _walk(frame, 0, _header(schema), MAX_ELEMENTS)
 
 
@@ -128,16 +124,12 @@ class _Steps:
     """Collects the lines of a function that steps over what is in `frame` from `at` on."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Any] = dict(_HELPERS)
-        self._lines: list[str] = []
-        self._depth = 1
+        self._lines = Lines(_HELPERS)
+        self._add = self._lines.add
 
     def function(self) -> Measure:
         """What the lines do."""
-        source = "\n".join(("def measure(frame, at, budget):", *self._lines, "    return at"))
-        exec(source, self._names)  # noqa: S102 consists of the lines in this class, with numbers put in
-        made: Measure = self._names["measure"]
-        return made
+        return self._lines.function("measure(frame, at, budget)", "return at")
 
     def message(self, schema: Any) -> None:
         fields, flexible = dataclasses.fields(schema), schema.__flexible__
@@ -160,9 +152,8 @@ class _Steps:
             self._value(kind, flexible=flexible)
         elif nullable:  # KIP-893
             self._add("at += 1", f"if frame[at - 1] == {_PRESENT}:")
-            self._depth += 1
-            self.message(message_class(field.type))
-            self._depth -= 1
+            with self._lines.within():
+                self.message(message_class(field.type))
         else:
             self.message(message_class(field.type))
 
@@ -176,8 +167,8 @@ class _Steps:
             self._add("size = SHORT(frame, at)[0]", "at += size + 2 if size > 0 else 2")
 
     def tags(self, known: Mapping[int, Measure]) -> None:
-        name = f"KNOWN{len(self._names)}"
-        self._names[name] = known
+        name = f"KNOWN{len(self._lines.names)}"
+        self._lines.names[name] = known
         self._add(f"at = at + 1 if frame[at] == 0 else behind_tags(frame, at, budget, {name})")
 
     def _value(self, kind: str, *, flexible: bool) -> None:
@@ -204,16 +195,12 @@ class _Steps:
             self._add(f"    at += count * {size}")
         else:
             self._add("    for _ in range(count):")
-            self._depth += 2
-            if kind is None:
-                self.message(message_class(field.type))
-            else:
-                self._value(kind, flexible=flexible)
-            self._depth -= 2
+            with self._lines.within(2):
+                if kind is None:
+                    self.message(message_class(field.type))
+                else:
+                    self._value(kind, flexible=flexible)
         self._add("elif count < -1:" if nullable else "elif count < 0:", "    refuse_count(count)")
-
-    def _add(self, *lines: str) -> None:
-        self._lines += ("    " * self._depth + line for line in lines)
 
 
 def _fixed(field: _Field) -> int:

@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Any, Final, NoReturn, Protocol, TypeAlias, get_args
 
 from eosfw_memory.log.batch import Buffer
+from eosfw_memory.wire.generating import Lines
 from eosfw_memory.wire.schemas import is_array, message_class
 
 _FORMATS: Final[Mapping[str, str]] = {
@@ -80,16 +81,12 @@ class _Steps:
     """Collects the lines of a function that writes a `tree` behind what is in `out`."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Any] = dict(_HELPERS)
-        self._lines: list[str] = []
-        self._depth = 1
+        self._lines = Lines(_HELPERS)
+        self._add = self._lines.add
 
     def function(self) -> Writer:
         """What the lines do."""
-        source = "\n".join(("def write(tree, out):", *(self._lines or ["    pass"])))
-        exec(source, self._names)  # noqa: S102 consists of the lines in this class, with names of fields put in
-        made: Writer = self._names["write"]
-        return made
+        return self._lines.function("write(tree, out)", "return")
 
     def message(self, schema: Any, tree: str) -> None:
         fields, flexible = dataclasses.fields(schema), schema.__flexible__
@@ -119,9 +116,8 @@ class _Steps:
             self._value(kind, value, flexible=flexible, nullable=nullable)
         elif nullable:  # KIP-893
             self._add(f"if {value} is None:", "    out.append(ABSENT)", "else:", "    out.append(PRESENT)")
-            self._depth += 1
-            self.message(message_class(field.type), value)
-            self._depth -= 1
+            with self._lines.within():
+                self.message(message_class(field.type), value)
         else:
             self.message(message_class(field.type), value)
 
@@ -161,21 +157,18 @@ class _Steps:
         length, each = _COMPACT if flexible else "LONG(size)", f"each{len(self._lines)}"
         self._add(f"size = -1 if {value} is None else len({value})", f"out.append({length})")
         self._add("if size > 0:", f"    for {each} in {value}:")
-        self._depth += 2
-        if kind is None:
-            self.message(message_class(field.type), each)
-        else:
-            self._value(kind, each, flexible=flexible, nullable=False)
-        self._depth -= 2
+        with self._lines.within(2):
+            if kind is None:
+                self.message(message_class(field.type), each)
+            else:
+                self._value(kind, each, flexible=flexible, nullable=False)
 
     def _name(self, value: object) -> str:
         """A name under which the function finds something; the same for the same."""
-        name = next((name for name, other in self._names.items() if other is value), f"NAME{len(self._names)}")
-        self._names[name] = value
+        names = self._lines.names
+        name = next((name for name, other in names.items() if other is value), f"NAME{len(names)}")
+        names[name] = value
         return name
-
-    def _add(self, *lines: str) -> None:
-        self._lines += ("    " * self._depth + line for line in lines)
 
 
 # --- fields
