@@ -7,7 +7,7 @@ import itertools
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
-from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.metadata import TransactionMetadata, refusals
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.coordinators.transactions import CoordinatorConfig, TransactionCoordinator
 
@@ -30,13 +30,7 @@ class ListLog:
         self.records.append((encode_key(transactional_id), None if metadata is None else encode_value(metadata)))
 
     def append_each(self, changes, now_ms: int):
-        refused = {}
-        for each in changes:
-            try:
-                self.append(each.transactional_id, each, now_ms)
-            except KafkaError as why:
-                refused[each.transactional_id] = why
-        return refused
+        return refusals(changes, lambda each: self.append(each.transactional_id, each, now_ms))
 
     def epoch_of(self, transactional_id: str) -> int:
         return 0

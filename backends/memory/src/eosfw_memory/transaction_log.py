@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_changes, encode_key, encode_value
-from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.metadata import TransactionMetadata, refusals
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults
@@ -60,7 +60,7 @@ class TopicTransactionLog:
             try:
                 partition.log.append_own(batch, len(some), now_ms)
             except MessageTooLargeError:  # some touch very many partitions
-                refused |= self._append_one_by_one(some, now_ms)
+                refused |= refusals(some, lambda each: self.append(each.transactional_id, each, now_ms))
             except KafkaError as why:
                 refused |= dict.fromkeys((each.transactional_id for each in some), _not_written(why))
             else:
@@ -69,22 +69,12 @@ class TopicTransactionLog:
 
     def epoch_of(self, transactional_id: str) -> int:
         """The leader epoch of the partition that keeps an id."""
-        partitions = self._partitions or self._all_partitions()
-        return partitions[partition_for(transactional_id, len(partitions))].log.leader_epoch
+        return self._partition(transactional_id).log.leader_epoch
 
     def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
         """Every change of every partition."""
         for partition in self._topic().partitions:
             yield from _changes(partition)
-
-    def _append_one_by_one(self, changes: Sequence[TransactionMetadata], now_ms: int) -> dict[str, KafkaError]:
-        refused: dict[str, KafkaError] = {}
-        for each in changes:
-            try:
-                self.append(each.transactional_id, each, now_ms)
-            except KafkaError as why:
-                refused[each.transactional_id] = why
-        return refused
 
     def _by_partition(self, changes: Sequence[TransactionMetadata]) -> dict[Partition, list[TransactionMetadata]]:
         grouped: dict[Partition, list[TransactionMetadata]] = {}

@@ -18,7 +18,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators import decisions
 from eosfw_memory.coordinators.decisions import Decision
-from eosfw_memory.coordinators.metadata import BUMPING_CLIENT, OLD_CLIENT, TransactionMetadata
+from eosfw_memory.coordinators.metadata import BUMPING_CLIENT, OLD_CLIENT, TransactionMetadata, refusals
 from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, TransactionState, advance
 from eosfw_memory.log.markers import Marker
 
@@ -244,32 +244,24 @@ class TransactionCoordinator:
                 raise KafkaError(decided)
             return self._known[name]
         self._log.append(name, decided, now_ms)
-        self._known[name] = decided
-        if decided.state in COMPLETED:
-            self._unfinished.append(name)
+        self._count(decided)
         return decided
 
     def _apply_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
         """The same for many ids; give those whose change could not be logged, hence does not count."""
         if self._log.one_by_one:
-            return self._apply_one_by_one(changes, now_ms)
+            return refusals(changes, lambda after: self._apply(after.transactional_id, after, now_ms))
         refused = self._log.append_each(changes, now_ms) if changes else _NONE
         for after in changes:
-            name = after.transactional_id
-            if name not in refused:
-                self._known[name] = after
-                if after.state in COMPLETED:
-                    self._unfinished.append(name)
+            if after.transactional_id not in refused:
+                self._count(after)
         return refused
 
-    def _apply_one_by_one(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
-        refused: dict[str, KafkaError] = {}
-        for after in changes:
-            try:
-                self._apply(after.transactional_id, after, now_ms)
-            except KafkaError as why:
-                refused[after.transactional_id] = why
-        return refused
+    def _count(self, after: TransactionMetadata) -> None:
+        """Let count what is logged."""
+        self._known[after.transactional_id] = after
+        if after.state in COMPLETED:
+            self._unfinished.append(after.transactional_id)
 
     def _check_timeout(self, timeout_ms: int) -> None:
         if not 0 < timeout_ms <= self._config.max_timeout_ms:
