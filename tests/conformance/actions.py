@@ -15,8 +15,10 @@ from .calls import NOBODY, Told, commit_plain, delete_before
 if TYPE_CHECKING:
     from .sequences import Client, Walk
 
-SHORT = 0.3
-"""Seconds after which some transactions time out; whoever opens one waits for that at once."""
+SHORT = 1.0
+"""Seconds after which some transactions time out; whoever opens one waits for that at once.
+
+Longer than a busy machine takes for the one request that opens it and writes."""
 _STATES = ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort")
 _NONE_AT_ALL = ProducerIdAndEpoch(-1, -1)
 _OLDEST_MS, _OLD_MS = 3_600_000, 0

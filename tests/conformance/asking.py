@@ -12,21 +12,21 @@ from eosfw_memory.codes import Code
 from . import looks
 from .calls import NOBODY, Caller, Told
 from .cells import REQUESTS, Cell, bearer
-from .exhausting import Exhaust
-from .states import DRIVERS, LAST, OFFSETS, STRANGER, STUCK, TIMED, Place
+from .lengthy import Lengthy
+from .states import DRIVERS, LAST, OFFSETS, SHORT, STRANGER, STUCK, TIMED, Place
 
 _ANOTHER = "another"
 _COORDINATORS = 30
 """Ids enough to meet each of a few coordinator partitions."""
 _CHUNK = 100
-"""Cells made ready together: so those of timeouts wait once, yet none times out on its way."""
+"""Cells made ready together, so that those of timeouts wait once."""
 
 
-def answers(caller: Caller, wanted: Sequence[Cell], exhaust: Exhaust) -> Iterator[tuple[Cell, str]]:
+def answers(caller: Caller, wanted: Sequence[Cell], lengthy: Lengthy) -> Iterator[tuple[Cell, str]]:
     """What the broker says to each cell."""
     warm(caller)
     for _, some in groupby(wanted, key=lambda cell: cell.state):
-        yield from _of_one_state(caller, list(some), exhaust)
+        yield from _of_one_state(caller, list(some), lengthy)
 
 
 def warm(caller: Caller) -> None:
@@ -37,7 +37,7 @@ def warm(caller: Caller) -> None:
         caller.warm_up(f"{topic}-{number}", TopicPartition(topic, 0))
 
 
-def _of_one_state(caller: Caller, wanted: Sequence[Cell], exhaust: Exhaust) -> Iterator[tuple[Cell, str]]:
+def _of_one_state(caller: Caller, wanted: Sequence[Cell], lengthy: Lengthy) -> Iterator[tuple[Cell, str]]:
     for first in range(0, len(wanted), _CHUNK):
         chunk = wanted[first : first + _CHUNK]
         topic = f"golden-{uuid.uuid4().hex[:8]}"
@@ -45,8 +45,10 @@ def _of_one_state(caller: Caller, wanted: Sequence[Cell], exhaust: Exhaust) -> I
         caller.create(topic, len(chunk) + len(others) + 1)
         places = [_place(topic, number, len(chunk), others) for number in range(len(chunk))]
         if chunk[0].state in LAST:
-            exhaust([place.name for place in places])
+            lengthy.exhaust([place.name for place in places])
         ready = [(cell, place, DRIVERS[cell.state](caller, place)) for cell, place in zip(chunk, places, strict=True)]
+        if chunk[0].state in TIMED:
+            lengthy.outlast(SHORT)
         for cell, place, held in ready:
             yield cell, _asked(caller, cell, place, held)
 

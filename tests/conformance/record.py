@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import sys
 
+from eosfw.waiting import ThreadRuntime
 from real_kafka import KAFKA_VERSION, RealKafka
 
 from . import arguments, memberships
 from .asking import answers, nested
 from .calls import Caller
 from .cells import Cell, cells
-from .exhausting import by_asking
 from .golden import store, store_others
+from .lengthy import ByWaiting
 
 NEWEST = 2
 TABLES = {"arguments": arguments.answers, "memberships": memberships.answers}
@@ -29,7 +30,7 @@ def main() -> int:
         node = RealKafka.start(features={"transaction.version": version})
         try:
             caller = Caller(node.bootstrap_servers)
-            found |= dict(answers(caller, list(cells(version)), by_asking(node.bootstrap_servers)))
+            found |= dict(answers(caller, list(cells(version)), ByWaiting(node.bootstrap_servers, ThreadRuntime())))
             if version == NEWEST:
                 store_others(KAFKA_VERSION, {name: dict(ask(caller)) for name, ask in TABLES.items()})
             caller.close()

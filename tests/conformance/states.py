@@ -16,8 +16,8 @@ _NEWER = 9
 _BUMPING = 5
 """The version of EndTxn that gives the next epoch."""
 OFFSET_BEFORE, OFFSET = 5, 7
-SHORT = 1.0
-"""Seconds after which a transaction is to time out."""
+SHORT = 5.0
+"""Seconds after which a transaction is to time out: a busy machine has made it ready by then."""
 STRANGER = ProducerIdAndEpoch(987_654, 0)
 
 

@@ -11,8 +11,8 @@ from real_kafka import KAFKA_VERSION, SETTINGS
 from .asking import answers, nested
 from .calls import Caller
 from .cells import Cell, cells
-from .exhausting import by_asking, by_writing
 from .golden import load, load_others
+from .lengthy import ByHand, ByWaiting
 from .record import TABLES
 from .states import LAST
 
@@ -49,7 +49,7 @@ def asked(version):
     properties = {**{name: SETTINGS[name] for name in SETTINGS if name == SWEEP}, "transaction.version": str(version)}
     cluster = EmbeddedCluster.start(properties, ThreadRuntime())
     caller = Caller(cluster.bootstrap_servers)
-    yield dict(answers(caller, list(cells(version)), by_writing(cluster.broker)))
+    yield dict(answers(caller, list(cells(version)), ByHand(cluster.broker)))
     caller.close()
     cluster.close()
 
@@ -88,7 +88,7 @@ def test_a_real_kafka_still_says_what_is_written_down(real_kafka):
     """A sample of the cells of version 2, which is the version of a fresh Kafka."""
     wanted = [cell for cell in cells(2) if cell.state not in LAST][::SAMPLE]
     caller = Caller(real_kafka)
-    found = dict(answers(caller, wanted, by_asking(real_kafka)))
+    found = dict(answers(caller, wanted, ByWaiting(real_kafka, ThreadRuntime())))
     caller.close()
 
     assert differences(recorded(2), found) == {}

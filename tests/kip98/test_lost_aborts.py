@@ -15,7 +15,7 @@ from eosfw_memory.faults import Lose
 from kip98.lab import WAIT, Lab, record
 from kip98.ways import EMBEDDED, Way
 
-BOUND: Final = 1.5
+BOUND: Final = 3.0
 """How long a call waits for an answer that never comes."""
 PATIENCE: Final = 8.0
 """How long a call may take that can still succeed."""

@@ -16,7 +16,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from kip98.lab import COMMITTED, WAIT, Lab
 from kip98.ways import EMBEDDED, Way
 
-BOUND, SLACK, HOUR = 1.0, 3.0, 3600.0
+BOUND, SLACK, HOUR = 1.0, 20.0, 3600.0
 Call = Callable[[TransactionalProducer, float], None]
 CALLS: dict[str, Call] = {
     "commit": lambda producer, timeout: producer.commit_transaction(timeout),

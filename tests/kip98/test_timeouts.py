@@ -6,12 +6,13 @@ import pytest
 
 from eosfw.errors import InvalidTransactionTimeoutError, ProducerFencedError
 from kip98.lab import UNCOMMITTED, WAIT, Lab, record
+from pytest_eos.contracts.transactions import SOON
 
 
 def test_a_transaction_beyond_its_timeout_is_aborted_and_looks_like_a_fencing(lab: Lab) -> None:
     """COR-15: the abort bumps the epoch; the owner hears what a zombie hears."""
     topic = lab.topic()
-    slow = lab.open_transaction(topic, b"slow", timeout=1.0)
+    slow = lab.open_transaction(topic, b"slow", timeout=SOON)
 
     assert lab.values(topic) == []  # waits until the transaction is decided
     with pytest.raises(ProducerFencedError):
@@ -21,7 +22,7 @@ def test_a_transaction_beyond_its_timeout_is_aborted_and_looks_like_a_fencing(la
 def test_the_owner_of_a_timed_out_transaction_starts_anew_with_a_new_producer(lab: Lab) -> None:
     """COR-15, COR-03."""
     topic, own = lab.topic(), lab.name()
-    slow = lab.open_transaction(topic, b"slow", transactional_id=own, timeout=1.0)
+    slow = lab.open_transaction(topic, b"slow", transactional_id=own, timeout=SOON)
     assert lab.values(topic) == []
     slow.close()
 
@@ -36,7 +37,7 @@ def test_the_owner_of_a_timed_out_transaction_starts_anew_with_a_new_producer(la
 def test_a_timed_out_transaction_never_holds_back_what_others_commit(lab: Lab) -> None:
     """COR-15, CON-01: the last stable offset moves on by itself."""
     topic = lab.topic()
-    lab.open_transaction(topic, b"slow", timeout=1.0)
+    lab.open_transaction(topic, b"slow", timeout=SOON)
     lab.write(topic, b"other")
 
     assert lab.values(topic) == [b"other"]  # waits until the transaction is decided

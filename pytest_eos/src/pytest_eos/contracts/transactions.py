@@ -19,6 +19,9 @@ from eosfw.records import ProducerBatch
 from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, Lab, record
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
+SOON = 3.0
+"""Seconds after which a transaction runs out that a test waits for: a busy machine has written to it by then."""
+
 needs_transactions = pytest.mark.eos_needs("transactions", "read_committed")
 CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
     "init_transactions": lambda producer, _: producer.init_transactions(WAIT),
@@ -159,7 +162,7 @@ class TransactionContract(OnBackendUnderTest):
     def test_a_transaction_beyond_its_timeout_is_aborted(self, lab: Lab) -> None:
         """COR-15: it holds nobody back for ever; its owner hears what a zombie hears."""
         topic = lab.topic()
-        slow = lab.open_transaction(topic, b"slow", timeout=1.0)
+        slow = lab.open_transaction(topic, b"slow", timeout=SOON)
         lab.write(topic, b"behind")
 
         assert lab.values(topic) == [b"behind"]  # waits until the transaction is decided

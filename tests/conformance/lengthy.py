@@ -1,12 +1,13 @@
-"""Bring transactional ids to the last epoch that a client may have."""
+"""Do what takes long on the way to a state: use up epochs, let transactions run out."""
 
 from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.broker import Broker
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.client.messages import format_of
@@ -14,22 +15,38 @@ from eosfw_memory.client.sockets import addresses
 from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.transaction_log import TopicTransactionLog
 
-Exhaust = Callable[[Sequence[str]], None]
 _INIT_PRODUCER_ID, _VERSION = 22, 5
 _TURN = 250
 """Requests on their way at once."""
 _LENGTH = struct.Struct(">i")
 
 
-def by_asking(servers: str) -> Exhaust:
-    """Initialise each id as often as it takes: some 32,000 requests for each, so for recording only."""
+class Lengthy(Protocol):
+    """What a client can have by patience alone, and who holds the broker at once."""
 
-    def exhaust(names: Sequence[str]) -> None:
-        with socket.create_connection(addresses(servers)[0]) as opened, opened.makefile("rb") as answers:
+    def exhaust(self, names: Sequence[str]) -> None:
+        """Bring transactional ids to the last epoch that a client may have."""
+
+    def outlast(self, seconds: float) -> None:
+        """Let so much time go by on the broker's clock."""
+
+
+class ByWaiting:
+    """As any client can."""
+
+    def __init__(self, servers: str, runtime: Runtime) -> None:
+        self._servers = servers
+        self._runtime = runtime
+
+    def exhaust(self, names: Sequence[str]) -> None:
+        """Initialise each id as often as it takes: some 32,000 requests for each, so for recording only."""
+        with socket.create_connection(addresses(self._servers)[0]) as opened, opened.makefile("rb") as answers:
             for name in names:
                 _initialise(opened, answers, name, LAST_CLIENT_EPOCH + 1)
 
-    return exhaust
+    def outlast(self, seconds: float) -> None:
+        """Wait."""
+        self._runtime.sleep(seconds)
 
 
 def _initialise(opened: socket.socket, answers: object, name: str, times: int) -> None:
@@ -47,10 +64,15 @@ def _initialise(opened: socket.socket, answers: object, name: str, times: int) -
     assert epoch == times - 1
 
 
-def by_writing(broker: Broker) -> Exhaust:
-    """Write into the transaction log of an embedded broker what would stand there, and have it read again."""
+class ByHand:
+    """On an embedded broker of this process: a slow machine must not let run out what is still being made ready."""
 
-    def exhaust(names: Sequence[str]) -> None:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def exhaust(self, names: Sequence[str]) -> None:
+        """Write into the transaction log what would stand there, and have it read again."""
+        broker = self._broker
         log = TopicTransactionLog(broker.transaction_log, broker.faults)
         now_ms = int(ThreadRuntime().wall() * 1000)
         for name in names:
@@ -58,4 +80,6 @@ def by_writing(broker: Broker) -> Exhaust:
             log.append(name, TransactionMetadata(name, fresh, LAST_CLIENT_EPOCH, 60_000, updated_ms=now_ms), now_ms)
         broker.coordinator.load()
 
-    return exhaust
+    def outlast(self, seconds: float) -> None:
+        """Put the clock forward."""
+        self._broker.jump(seconds)
