@@ -47,6 +47,8 @@ _SLICE = 0.5
 """Seconds one call into librdkafka may block, so that close() soon frees whoever waits."""
 _POLL_EVERY = 512
 _PROBE = 0.001
+_CALM = 0.05
+"""Seconds after which librdkafka's own thread has surely answered whatever it was asked."""
 _SETTLE = 0.5
 """Seconds a transaction's records get to leave, at most, before their producer goes.
 
@@ -170,19 +172,33 @@ class ConfluentProducer:
 
     def _patiently(self, call: Callable[[float], object], timeout: float, fates: Fates, what: Call) -> None:
         deadline = self._runtime.now() + timeout
+        resumed = False
         while True:
             try:
                 call(self._slice(deadline))
             except (KafkaException, SystemError) as why:
                 error = cause(why)
                 if not _resumable(error) or (_named(error, fates) and self._runtime.now() >= deadline):
+                    if resumed:
+                        self._runtime.sleep(_CALM)
                     raise self._failure(why, fates, what) from why
             else:
+                if resumed and what in (Call.COMMIT, Call.ABORT):
+                    self._acknowledge(call)
                 return
+            resumed = True
             self._refuse_if_closed(what)
             if self._runtime.now() >= deadline:
                 raise self._late(self._client, what, timeout)
             self._runtime.sleep(_PROBE)
+
+    def _acknowledge(self, end: Callable[[float], object]) -> None:
+        # An end that is taken up just as the broker's answer comes is told twice: librdkafka then takes the answer to
+        # one step for that to the next, and the next call for done before it began. While nobody calls, what is left
+        # over is thrown away; an end that was not taken note of is taken note of, any other refuses to be repeated.
+        self._runtime.sleep(_CALM)
+        with suppress(KafkaException, SystemError):
+            end(_SLICE)
 
     def _aside(self, client: Producer, call: Callable[[], object], timeout: float) -> None:
         # Librdkafka waits for the answers to this call as long as for any, whatever timeout it is given.

@@ -1,0 +1,61 @@
+"""An end that was taken up again is asked after once more, so that nothing of it is left for the next call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from eosfw.waiting import ThreadRuntime
+from eosfw_confluent.backend import ConfluentBackend
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Delay
+from kip98.lab import WAIT, Lab, record
+
+SLOW = 0.8
+"""Seconds of an answer: longer than one call into librdkafka."""
+
+
+class Counting:
+    """A librdkafka producer that tells how often a transaction was to be ended."""
+
+    def __init__(self, client: object) -> None:
+        self._client = client
+        self.ends: list[str] = []
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._client, name)
+        return partial(self._end, name, found) if name in ("commit_transaction", "abort_transaction") else found
+
+    def _end(self, name: str, call: Callable[[float], None], timeout: float) -> None:
+        self.ends.append(name)
+        call(timeout)
+
+    def __len__(self) -> int:
+        return len(self._client)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+@pytest.mark.parametrize("slow", [True, False], ids=["slow", "quick"])
+def test_only_an_end_that_was_taken_up_again_is_asked_after(end: str, slow: bool) -> None:  # noqa: FBT001
+    """PRD-03, PRD-04: else librdkafka 2.16 may take the next transaction for begun that is not, and refuse its send."""
+    runtime = ThreadRuntime()
+    cluster = EmbeddedCluster.start({}, runtime)
+    lab = Lab(ConfluentBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime), runtime)
+    topic = lab.topic()
+    producer = lab.open_transaction(topic, b"first")
+    counting = Counting(producer._client)  # type: ignore[attr-defined]
+    producer._client = counting  # type: ignore[attr-defined]
+    if slow:
+        cluster.faults.add(Delay("EndTxn", seconds=SLOW))
+
+    getattr(producer, end)(WAIT)
+
+    assert counting.ends.count(end) > 2 if slow else counting.ends == [end]
+    producer.begin_transaction()
+    producer.send(record(topic, b"second"))
+    producer.commit_transaction(WAIT)
+    assert lab.values(topic) == [*([b"first"] if end == "commit_transaction" else []), b"second"]
+    lab.close()
+    cluster.close()
