@@ -171,6 +171,36 @@ def test_a_process_that_outsleeps_its_transaction_and_its_ownership_stops(eos, z
     eos.assert_exactly_once(short["topic"], run.source_records())
 
 
+SLEEPY = """
+import os, sys, threading
+from eosfw.state.steps import StepEvent, TaskStep
+from pytest_eos.process_worker import Sleeper
+
+def task():
+    # This processor is the task's alone, as good as: the main thread gets a turn when nobody else wants one.
+    os.sched_setaffinity(0, {next(iter(os.sched_getaffinity(0)))})
+    os.sched_setaffinity(MAIN, os.sched_getaffinity(0))
+    os.sched_setscheduler(MAIN, os.SCHED_IDLE, os.sched_param(0))
+    Sleeper(TaskStep.COMMIT, 1).observe(StepEvent(TaskStep.COMMIT, 0.0, 0.0, "counter"))
+    os.write(1, b"committed")
+
+MAIN = threading.get_native_id()
+one = threading.Thread(target=task)
+one.start()
+one.join()
+"""
+
+
+def test_a_task_takes_no_step_beyond_the_one_before_which_its_process_stops():
+    """TXN-02: not even where the process's other threads are long in coming to their stop."""
+    with subprocess.Popen([sys.executable, "-c", SLEEPY], stdout=subprocess.PIPE) as process:
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        process.kill()
+        said = process.communicate()[0]
+
+    assert said == b""
+
+
 # --- what a test with processes can do wrong
 
 HEAD = f"""
