@@ -255,7 +255,7 @@ def ratios(rates: dict[str, float]) -> dict[str, float]:
 def _kafka() -> Iterator[str]:
     from real_kafka import RealKafka
 
-    node = RealKafka.start()
+    node = RealKafka.start(java_options=())
     try:
         yield node.bootstrap_servers
     finally:

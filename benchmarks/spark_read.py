@@ -98,7 +98,7 @@ def cluster(servers: str | None) -> Iterator[str]:
     if servers:
         yield servers
         return
-    node = RealKafka.start(runtime=ThreadRuntime())
+    node = RealKafka.start(runtime=ThreadRuntime(), java_options=())
     try:
         yield node.bootstrap_servers
     finally:

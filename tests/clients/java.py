@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from real_kafka import java_command
+from real_kafka import QUICK, java_command
 
 ARTIFACTS = ("kafka_2.13", "kafka-tools", "connect-runtime", "connect-file", "connect-json")
-QUICK = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+SMALL = ("-Xmx256m", *QUICK)
 """Most of what these programs do is to start."""
 DATED = ("-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS")
 """When something stalls, its log must tell since when."""
@@ -116,7 +116,7 @@ class Java:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         java, *rest = java_command(ARTIFACTS)
-        self._command = [java, *QUICK, *DATED, *rest]
+        self._command = [java, *SMALL, *DATED, *rest]
 
     def command(self, name: str, *arguments: object) -> list[str]:
         """The whole command line of a program."""

@@ -12,6 +12,7 @@ from eosfw.records import SourceRecord
 class CounterTask(SourceTask):
     def start(self, config: Config, context: SourceTaskContext) -> None:
         self.topic, self.until, self.batch = config["topic"], int(config["until"]), int(config["batch"])
+        self.width = int(config["width"])
         streams = config["streams"].split(",")
         self.next = {stream: (context.offset({"stream": stream}) or {"next": 0})["next"] for stream in streams}
 
@@ -24,7 +25,7 @@ class CounterTask(SourceTask):
         return records
 
     def record(self, stream: str, number: int) -> SourceRecord:
-        value = b"%s:%d" % (stream.encode(), number)
+        value = (b"%s:%d" % (stream.encode(), number)).ljust(self.width, b".")
         return SourceRecord(
             self.topic, value, source_partition={"stream": stream}, source_offset={"next": self.offset_behind(number)}
         )
@@ -43,12 +44,13 @@ class CounterConnector(SourceConnector):
         Int("streams", 2, "independent counters", at_least=1),
         Int("until", 24, "where each ends"),
         Int("batch", 4, "numbers of a stream in one poll"),
+        Int("width", 0, "bytes that a value has at least"),
         String("topic", doc="where to"),
     )
 
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         streams = [f"s{number}" for number in range(config["streams"])]
-        common = {name: str(config[name]) for name in ("until", "batch", "topic")}
+        common = {name: str(config[name]) for name in ("until", "batch", "width", "topic")}
         shares = [streams[number::max_tasks] for number in range(min(max_tasks, len(streams)))]
         return [{"streams": ",".join(share), **common} for share in shares]
 

@@ -66,8 +66,9 @@ def eos_cluster(request, world):
 @pytest.fixture
 def properties(eos):
     """So much in one poll that the client must send it before its commit: memory by 1 MiB, confluent by 4 KiB."""
-    batch = 20_000 if eos.backend_name == "memory" else 2_000
+    batch, width = 2_000, 1_000 if eos.backend_name == "memory" else 0
     given = {"topic": f"counts-{eos.fresh_group()}", "tasks.max": 2, "streams": 2, "until": 2 * batch, "batch": batch}
+    given["width"] = width
     return {**given, "producer.override.buffer.memory": 4096}
 
 
