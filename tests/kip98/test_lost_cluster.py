@@ -7,16 +7,26 @@ from functools import partial
 
 import pytest
 
-from eosfw.errors import EosfwError, FatalError, IllegalStateError, IndefiniteOutcomeError, RetriableError
+from eosfw.errors import (
+    ClusterUnavailableError,
+    ConcurrentTransactionsError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    IndefiniteOutcomeError,
+    RetriableError,
+)
+from eosfw.fenced import FenceProducersOptions
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Drop, Fail
 from kip98.lab import COMMITTED, WAIT, Lab
 from kip98.ways import EMBEDDED, Way
 
-BOUND, SLACK, HOUR = 1.0, 20.0, 3600.0
+BOUND, ROOM, SLACK, HOUR = 1.0, 3.0, 20.0, 3600.0
 Call = Callable[[TransactionalProducer, float], None]
 CALLS: dict[str, Call] = {
     "commit": lambda producer, timeout: producer.commit_transaction(timeout),
@@ -26,6 +36,12 @@ CALLS: dict[str, Call] = {
     ),
 }
 """Each inside a transaction whose records are written."""
+EVERY = 1_000_000
+WIRED = [param for param in EMBEDDED if "direct" not in param.id]
+"""Clients that find nobody at the other end of a wire; without one they say that this process serves no cluster."""
+
+ASKING = [param for param in WIRED if not param.id.startswith("confluent")]
+"""Those whose questions are ours, so that we hear each code."""
 
 
 @pytest.fixture(scope="module", params=EMBEDDED)
@@ -68,6 +84,34 @@ def test_a_call_without_an_answer_is_indefinite_within_its_deadline(
         producer.begin_transaction()
     with pytest.raises(IndefiniteOutcomeError):
         producer.abort_transaction(BOUND)
+
+
+@pytest.mark.parametrize("way", WIRED, indirect=True)
+def test_each_id_that_cannot_be_fenced_is_named(backend: Backend, own_cluster: EmbeddedCluster) -> None:
+    """ADM-02: whoever collects the errors of many ids need not keep whose each one is."""
+    victims, admin = ["first-victim", "second-victim"], backend.admin()
+    own_cluster.close()
+
+    outcomes = admin.fence_producers(victims, FenceProducersOptions(BOUND)).outcomes()
+
+    admin.close()
+    assert {type(told) for told in outcomes.values()} == {ClusterUnavailableError}
+    assert [victim for victim, told in outcomes.items() if repr(victim) in str(told)] == victims
+
+
+@pytest.mark.parametrize("way", ASKING, indirect=True)
+def test_a_code_is_told_although_the_time_of_a_fencing_ends_unanswered(
+    backend: Backend, own_cluster: EmbeddedCluster
+) -> None:
+    """ADM-02: what was waited for is worth more than that the last question went unheard."""
+    own_cluster.faults.add(Fail("InitProducerId", code="CONCURRENT_TRANSACTIONS"))
+    unheard = own_cluster.faults.add(Drop("InitProducerId", nth=2, times=EVERY, silent=True))
+
+    told = backend.admin().fence_producers(["victim"], FenceProducersOptions(ROOM)).outcomes()["victim"]
+
+    assert unheard.firings
+    assert isinstance(told, ConcurrentTransactionsError)
+    assert "'victim'" in str(told)
 
 
 def test_a_flush_without_an_answer_is_indefinite(

@@ -54,7 +54,7 @@ class Fencing:
         for node, victims in self._by_coordinator(waiting, told, deadline).items():
             requests = {victim: _initialise(victim) for victim in victims}
             for victim, answer in self._routes.connection.ask_each(requests, deadline, node).items():
-                told[victim] = answer if isinstance(answer, Exception) else _told(answer)
+                told[victim] = _last(told.get(victim), answer if isinstance(answer, Exception) else _told(answer))
         # Shutting out twice does no harm, so a lost answer is no reason to give up.
         return {victim: None for victim in waiting if _may_change(told[victim])}.keys()
 
@@ -66,16 +66,18 @@ class Fencing:
         try:
             found = self._routes.coordinators(waiting, CoordinatorType.TRANSACTION, deadline)
         except (ClusterUnavailableError, kafka_errors.KafkaError) as why:
-            told |= dict.fromkeys(waiting, why)
+            told |= {victim: _last(told.get(victim), why) for victim in waiting}
             return grouped
         for victim, coordinator in found.items():
             if isinstance(coordinator, kafka_errors.KafkaError):
-                told[victim] = coordinator
+                told[victim] = _last(told.get(victim), coordinator)
             else:
                 grouped.setdefault(coordinator, []).append(victim)
         return grouped
 
     def _outcome(self, victim: str, told: _Told) -> ProducerIdAndEpoch | EosfwError:
+        if isinstance(told, ClusterUnavailableError):
+            return ClusterUnavailableError(f"fence {victim!r}: {told}")
         if isinstance(told, (ProducerIdAndEpoch, EosfwError)):
             return told
         return ours(told, FENCE, f"fence {victim!r} at {self._routes.connection.servers}")
@@ -96,6 +98,14 @@ def _told(answer: Any) -> _Told:
         refused: Exception = kafka_errors.for_code(answer.error_code)()
         return refused
     return ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
+
+
+def _last(before: _Told | None, now: _Told) -> _Told:
+    """What there is to tell: that the time ran out says less than the code that was waited with until then."""
+    unanswered = isinstance(now, (ClusterUnavailableError, kafka_errors.RetriableError)) and code_of(now) is None
+    if unanswered and isinstance(before, Exception) and code_of(before) is not None:
+        return before
+    return now
 
 
 def _may_change(told: _Told) -> bool:

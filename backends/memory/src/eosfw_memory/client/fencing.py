@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from eosfw.errors import EosfwError, RetriableError
+from eosfw.errors import ClusterUnavailableError, EosfwError, RetriableError
 from eosfw.fenced import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.client.apis import INIT_PRODUCER_ID, Fields, milliseconds
@@ -86,10 +86,11 @@ class Fencing:
         return grouped
 
     def _outcome(self, victim: str, told: _Told) -> ProducerIdAndEpoch | EosfwError:
-        if not isinstance(told, int):
-            return told
-        what = f"fence {victim!r} at {self._routes.network.servers}"
-        return ours(told, FENCE, what)
+        if isinstance(told, int):
+            return ours(told, FENCE, f"fence {victim!r} at {self._routes.network.servers}")
+        if isinstance(told, ClusterUnavailableError):
+            return type(told)(f"fence {victim!r}: {told}")
+        return told
 
 
 def _told(answer: Answer | EosfwError) -> _Told:
