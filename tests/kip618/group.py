@@ -48,11 +48,12 @@ class Group:
         *,
         connector: SourceConnector | None = None,
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
+        backend: str = "confluent",
         **worker: str,
     ) -> None:
         self.name = name or f"g{uuid.uuid4().hex[:8]}"
         self.topic = f"{self.name}-counts"
-        self.backend = PLUGINS.backend("confluent").connect({"bootstrap.servers": bootstrap_servers}, RUNTIME)
+        self.backend = PLUGINS.backend(backend).connect({"bootstrap.servers": bootstrap_servers}, RUNTIME)
         self.gates = Gates(RUNTIME)
         self.history = History(RUNTIME)
         self.events: list[StepEvent] = []

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import closing
+
+import pytest
+
+from eosfw.protocols import NewTopic
+from eosfw.records import ProducerRecord
+from eosfw.runtime.topics import COMPACTED
 from eosfw.state.steps import TaskStep
 
 from .group import Group, exactly
@@ -91,3 +99,41 @@ def test_a_killed_worker_leaves_nothing_half_done(cluster):
         second.until_drained()
 
         assert second.committed() == exactly(1, 50)
+
+
+STOPPED_IN_CONNECT = (
+    ("connector-c", {"properties": {"connector.class": "counting", "name": "c", "tasks.max": "2"}}),
+    ("task-c-0", {"properties": {"task.class": "CountingTask"}}),
+    ("task-c-1", {"properties": {"task.class": "CountingTask"}}),
+    ("commit-c", {"tasks": 2}),
+    ("tasks-fencing-c", {"task-count": 2}),
+    ("commit-c", {"tasks": 0}),
+    ("target-state-c", {"state": "PAUSED", "state.v2": "STOPPED"}),
+    ("tasks-fencing-c", {"task-count": 0}),
+)
+"""What Kafka Connect leaves of a connector that was stopped, then had its offsets altered."""
+
+
+def write_config_topic(group: Group) -> None:
+    """Put those records where the group finds them when it starts."""
+    topic = f"{group.name}-configs"
+    with closing(group.backend.admin()) as admin, closing(group.backend.producer(None)) as producer:
+        admin.create_topics([NewTopic(topic, 1, 1, COMPACTED)])
+        for key, value in STOPPED_IN_CONNECT:
+            producer.send(ProducerRecord(topic, json.dumps(value).encode(), key.encode(), partition=0))
+        producer.flush(30.0)
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+def test_a_group_whose_task_count_record_says_0_starts(cluster, backend):
+    """FEN-01, FEN-13: there is nobody to fence; the new count is written all the same."""
+    group = Group(cluster.bootstrap_servers, backend=backend)
+    write_config_topic(group)
+    with group:
+        group.put(streams="2", until="20", batch="2", tasks_max="2")
+        group.until_drained()
+
+        assert group.committed() == exactly(2, 20)
+        assert not [event for event in group.events if event.step is TaskStep.FENCE_ZOMBIES]
+        counts = [event.detail["count"] for event in group.events if event.step is TaskStep.WRITE_TASK_COUNT]
+        assert counts == [2]

@@ -26,12 +26,13 @@ def entry(*, pending: bool = True, recorded: int | None, tasks: int) -> Connecto
         (entry(recorded=1, tasks=2), Round.FENCE),
         (entry(recorded=2, tasks=1), Round.FENCE),
         (entry(recorded=1, tasks=0), Round.FENCE),
-        (entry(recorded=0, tasks=1), Round.FENCE),
+        (entry(recorded=0, tasks=1), Round.RECORD_ONLY),
+        (entry(recorded=0, tasks=0), Round.RECORD_ONLY),
         (entry(recorded=3, tasks=3), Round.FENCE),
     ],
 )
 def test_a_round_is_chosen_as_kafka_chooses(seen, wanted):
-    """FEN-01, FEN-13: all cases of the decision, the seeds' 1 to 0 and 0 to 1 as Kafka has them."""
+    """FEN-01, FEN-13: all cases of the decision; a record of 0 is one round of Kafka's that fences nobody."""
     assert plan_round(seen) is wanted
 
 

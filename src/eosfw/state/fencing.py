@@ -22,7 +22,8 @@ def plan_round(seen: ConnectorEntry) -> Round:
         return Round.NOTHING
     # Old and new lone task share one transactional id, so initialising fences by itself.
     lone = seen.task_count_record == len(seen.tasks) == 1
-    return Round.RECORD_ONLY if seen.task_count_record is None or lone else Round.FENCE
+    # Connect records 0 when it alters the offsets of a stopped connector: a round without a producer to shut out.
+    return Round.RECORD_ONLY if lone or not seen.task_count_record else Round.FENCE
 
 
 def victims(group_id: str, connector: str, seen: ConnectorEntry) -> tuple[str, ...]:
