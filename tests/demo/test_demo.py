@@ -119,6 +119,9 @@ def test_a_second_run_replaces_the_first_ones_output_and_reports_for_people(demo
     assert again.code == 0, again.stderr
     for expected in ("PASSED", "336,776 flights", "frozen", "fenced", "duplicates", "timeline.svg", "next:"):
         assert expected in again.stdout
+    acts = [line.split(" s  ", 1) for line in again.stdout.splitlines() if " s  " in line]
+    times = {what.split()[0]: float(at) for at, what in acts if what.startswith(("generation 1", "the leader fences"))}
+    assert times["the"] >= times["generation"] + 1.0, "the fencing is told when it happens: after the graceful timeout"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["flights-by-carrier.csv", "timeline.svg"]
     assert_nothing_is_left(again)
 

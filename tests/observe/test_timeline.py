@@ -192,3 +192,65 @@ def test_a_short_time_is_not_called_nothing():
     """A whole test takes milliseconds on a virtual clock."""
     assert lasting(0.026) == "26 ms"
     assert lasting(12.34) == "12.3 s"
+
+
+def words(drawn: str) -> list[str]:
+    return ["".join(found.itertext()) for found in ET.fromstring(drawn).iter(f"{SVG}text")]
+
+
+def test_the_wait_between_configurations_and_the_next_generation_is_labelled(history: History) -> None:
+    """The second in which an old generation may stop looks like a standstill otherwise."""
+    history.observe(event(TaskStep.STOPPED, 20.0, generation=1))
+    slow = History(ThreadRuntime())
+    for each in [*transaction(0.0, 0.5), *new_generation(1.0, 1, 1, 1), *transaction(9.0, 9.5, generation=1)]:
+        slow.observe(each)
+
+    (span, wait) = layout(slow.fold()).waits[0]
+
+    assert (wait.begin, wait.end, wait.generation) == (1.0, 9.0, 0)
+    assert span.width > 0
+    assert "waiting for generation 0 to stop" in words(svg(slow))
+    leader = text(slow, columns=100).splitlines()
+    assert leader[0].count("·") > 50
+    assert "· waiting for tasks to stop" in leader[-1]
+
+
+def test_a_first_generation_waits_for_nobody() -> None:
+    history = History(ThreadRuntime())
+    for each in [*new_generation(0.0, 0, 1, 0), *transaction(5.0, 6.0)]:
+        history.observe(each)
+
+    assert layout(history.fold()).waits == []
+    assert "waiting" not in text(history)
+
+
+def test_the_legend_explains_only_what_occurs(history: History) -> None:
+    quiet = History(ThreadRuntime())
+    for each in transaction(0.0, 1.0):
+        quiet.observe(each)
+
+    assert {"committed"} == {"starting", "committed", "aborted", "fenced", "open", "frozen"} & set(words(svg(quiet)))
+    drawn = {"starting", "committed", "aborted", "fenced", "open", "frozen"} & set(words(svg(history, [freeze()])))
+    assert drawn == {"starting", "committed", "aborted", "fenced", "open", "frozen"}
+
+
+def test_a_transaction_of_a_millisecond_stays_visible_in_an_hour() -> None:
+    history = History(ThreadRuntime())
+    short = [*transaction(1800.0, 1800.001, number=2), *transaction(1800.001, 3600.0, number=3)]
+    for each in [*transaction(0.0, 1800.0, outcome=TaskStep.FENCED), *short]:
+        history.observe(each)
+
+    boxes = [box for box in ET.fromstring(svg(history)).iter(f"{SVG}rect") if box.find(f"{SVG}title") is not None]
+
+    assert {box.findtext(f"{SVG}title", "").split(":")[0] for box in boxes} >= {"transaction 2 committed"}
+    (thin,) = [box for box in boxes if "transaction 2" in box.findtext(f"{SVG}title", "")]
+    assert float(thin.attrib["width"]) >= 2
+    assert boxes[-1] is thin, "drawn last, so that no neighbour covers it"
+
+
+def test_a_short_commit_beside_a_long_open_transaction_stays_visible_in_text() -> None:
+    history = History(ThreadRuntime())
+    for each in [*transaction(0.0, 0.001), event(TaskStep.BEGIN, 0.001, transaction=2), event(TaskStep.POLL, 100.0)]:
+        history.observe(each)
+
+    assert "█" in text(history).splitlines()[1]

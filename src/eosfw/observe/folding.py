@@ -116,10 +116,13 @@ class Fold:
         self._follow_zombie(story, event)
         story.last = event
 
-    def next_generation(self, connector: str, at: float) -> int | None:
-        """The generation whose tasks were the first to act behind a moment; that is what a leader began then."""
+    def next_generation(self, connector: str, at: float) -> tuple[float, int] | None:
+        """The generation whose tasks were the first to act after a moment, with when they did.
+
+        That is the one a leader wrote task configurations for at that moment.
+        """
         later = [(story.first, lane.generation) for lane, story in self.lanes.items() if lane.connector == connector]
-        return min((pair for pair in later if pair[0] >= at), default=(0.0, None))[1]
+        return min((pair for pair in later if pair[0] >= at), default=None)
 
     def _story(self, event: StepEvent, task: int) -> LaneStory:
         lane = Lane(event.connector, event.generation or 0, task)

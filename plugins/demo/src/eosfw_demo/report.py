@@ -100,16 +100,23 @@ def _story(report: Report, history: History) -> Iterator[tuple[float, str]]:
     yield drama.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
     held = "in its open transaction" if on else "sent, their offsets not"
     yield drama.freeze.since - zero, f"task {task} is [bold]frozen[/]: {many(drama.open_records, 'record')} {held}"
-    replaced = [event.at for event in history.fold().leader if event.step is TaskStep.WRITE_TASK_CONFIGS]
-    fenced = f"; the leader fences {_ids(drama.fenced_ids)}" if drama.fenced_ids else ""
-    if replaced:
-        yield replaced[-1] - zero, f"generation {second} with {FEWER} tasks takes its place{fenced}"
+    replaced = _last(history, TaskStep.WRITE_TASK_CONFIGS)
+    if replaced is not None:
+        yield replaced - zero, f"generation {second} with {FEWER} tasks is to take over; generation {first} may stop"
+    fenced = _last(history, TaskStep.FENCE_ZOMBIES)
+    if fenced is not None and drama.fenced_ids:
+        yield fenced - zero, f"the leader fences {_ids(drama.fenced_ids)}"
     if drama.freeze.until is not None:
         yield drama.freeze.until - zero, f"the zombie is [bold]woken[/] and goes on as {escape(_name(report))}"
     if drama.fencing is not None:
         yield drama.fencing.at - zero, f"it is [bold]fenced[/]: [italic]{escape(_error(drama) or 'no text')}[/]"
     else:
         yield history.fold().last - zero, "nobody ever [bold]fenced[/] it"
+
+
+def _last(history: History, step: TaskStep) -> float | None:
+    """When the leader took a step for the last time."""
+    return max((event.at for event in history.fold().leader if event.step is step), default=None)
 
 
 def _name(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""Find the moments of the leader's work that the timeline marks with a vertical line, give their labels room."""
+"""Find the moments of the leader's work that the timeline marks, give their labels room."""
 
 from __future__ import annotations
 
@@ -34,6 +34,31 @@ class Rule:
     """The label stands left of the line, for want of room on its right."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The time in which the tasks of an older generation may stop, before those of the next one start."""
+
+    begin: float
+    end: float
+    generation: int
+    """The older one."""
+
+
+def waits(fold: Fold) -> list[Wait]:
+    """One for each generation that replaced another."""
+    found = []
+    for event in fold.leader:
+        if event.step is TaskStep.WRITE_TASK_CONFIGS:
+            started = fold.next_generation(event.connector, event.at)
+            if started is not None and started[1] > 0 and _has_run(fold, event.connector, started[1] - 1):
+                found.append(Wait(event.at, started[0], started[1] - 1))
+    return found
+
+
+def _has_run(fold: Fold, connector: str, generation: int) -> bool:
+    return any(lane[:2] == (connector, generation) for lane in fold.lanes)
+
+
 def leader_steps(events: Iterable[StepEvent], x: Callable[[float], float]) -> list[tuple[float, StepEvent]]:
     """The leader's steps with their pixels."""
     return [(x(event.at), event) for event in events]
@@ -61,8 +86,10 @@ def rules(fold: Fold, x: Callable[[float], float]) -> list[Rule]:
 
 def _generation(event: StepEvent, fold: Fold) -> str:
     # task configurations get their number from the log they are written to: its tasks know it first
-    number = event.generation if event.generation is not None else fold.next_generation(event.connector, event.at)
-    return "new generation" if number is None else f"generation {number}"
+    if event.generation is not None:
+        return f"generation {event.generation}"
+    started = fold.next_generation(event.connector, event.at)
+    return "new generation" if started is None else f"generation {started[1]}"
 
 
 def fenced_ids(event: StepEvent) -> tuple[str, ...]:

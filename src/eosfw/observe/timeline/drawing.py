@@ -11,6 +11,7 @@ from eosfw.observe.timeline.annotations import CHARACTER, Moment, Rule
 from eosfw.observe.timeline.layout import (
     BAR_HEIGHT,
     EDGE,
+    HAIR,
     LABEL_LEVEL,
     ROW_HEIGHT,
     Bar,
@@ -81,15 +82,26 @@ def _header(picture: Picture, title: str) -> Iterator[str]:
     )
     yield text(EDGE, 58, numbers, "numbers")
     x = float(EDGE)
-    entries = [
-        (palette.START, "starting"),
-        *((palette.OUTCOME[o], o.value) for o in Outcome),
-        ("url(#frozen)", "frozen"),
-    ]
-    for colour, name in entries:
-        yield box(x, 70, 14, 10, colour)
+    for colour, name in _legend(picture):
+        yield cross(x + 7, 75, 4, colour, name) if colour == palette.ZOMBIE else box(x, 70, 14, 10, colour)
         yield text(x + 19, 79, name, "legend")
         x += 19 + len(name) * 5.6 + 18
+
+
+def _legend(picture: Picture) -> Iterator[tuple[str, str]]:
+    """A colour and its name for all that occurs in the lanes."""
+    rows = [row for group in picture.groups for row in group.rows]
+    # A zombie's own transaction lies behind the stretch in which it was frozen; what shows is the cross at its end.
+    hidden = {(id(row), Outcome.FENCED) for row in rows if row.zombie is not None}
+    outcomes = {bar.outcome for row in rows for bar in row.bars if (id(row), bar.outcome) not in hidden}
+    if any(row.starts for row in rows):
+        yield palette.START, "starting"
+    yield from ((palette.OUTCOME[each], each.value) for each in Outcome if each in outcomes)
+    zombies = [row.zombie for row in rows if row.zombie is not None]
+    if zombies:
+        yield "url(#frozen)", "frozen"
+    if any(zombie.fenced_x is not None for zombie in zombies):
+        yield palette.ZOMBIE, "fenced"
 
 
 def _rule_lines(picture: Picture) -> Iterator[str]:
@@ -134,6 +146,12 @@ def _leader(picture: Picture) -> Iterator[str]:
         title = escape(f"{event.step.value} of {event.connector} at {seconds(event.at, picture)}")
         dot = f'<circle cx="{x:.1f}" cy="{middle:.1f}" r="3.2" fill="{palette.FENCING}">'
         yield f"{dot}<title>{title}</title></circle>"
+    for span, wait in picture.waits:
+        words = f"waiting for generation {wait.generation} to stop"
+        what = f"{words}: {lasting(wait.end - wait.begin)}"
+        yield box(span.x, middle - 2, max(HAIR, span.width), 4, palette.START, title=what)
+        if span.width > (len(words) + 2) * CHARACTER:
+            yield text(span.x + span.width / 2, middle + 4, words, "rule", anchor="middle")
 
 
 def _group(group: Group, picture: Picture) -> Iterator[str]:
@@ -148,8 +166,8 @@ def _row(row: Row, picture: Picture) -> Iterator[str]:
     yield text(EDGE + 12, middle + 4, f"task {row.lane.task}", "lane")
     for start in row.starts:
         title = f"startup protocol, {start.end - start.begin:.3f} s"
-        yield box(start.x, middle - 2, max(1.0, start.width), 4, palette.START, title=title)
-    for bar in row.bars:
+        yield box(start.x, middle - 2, max(HAIR, start.width), 4, palette.START, title=title)
+    for bar in sorted(row.bars, key=lambda each: -each.width):  # a thin one is not covered by a wide neighbour
         yield _bar(bar, top)
     for x, event in row.failures:
         yield cross(x, middle, 4, palette.INK, f"failed: {event.detail.get('error', '')}")
@@ -159,7 +177,7 @@ def _row(row: Row, picture: Picture) -> Iterator[str]:
 
 def _bar(bar: Bar, top: float) -> str:
     # A hairline of white keeps wide neighbours apart; thin ones need every pixel they have.
-    width = bar.width - 0.8 if bar.width > 4 and bar.count == 1 else max(bar.width, 1.2)
+    width = bar.width - 0.8 if bar.width > 4 and bar.count == 1 else max(bar.width, HAIR)
     number = f" {bar.number}" if bar.number is not None and bar.count == 1 else ""
     what = f"transaction{number}" if bar.count == 1 else f"{bar.count:,} transactions"
     title = f"{what} {bar.outcome.value}: {many(bar.records, 'record')}, {bar.end - bar.begin:.3f} s"

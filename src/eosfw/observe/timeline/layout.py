@@ -10,7 +10,7 @@ from statistics import median
 
 from eosfw.observe.folding import Fold, Lane, LaneStory, Outcome, Transaction
 from eosfw.observe.gates import Freeze
-from eosfw.observe.timeline.annotations import CHARACTER, Rule, leader_steps, place_labels, rules
+from eosfw.observe.timeline.annotations import CHARACTER, Rule, Wait, leader_steps, place_labels, rules, waits
 from eosfw.state.steps import StepEvent, TaskStep
 
 EDGE = 24
@@ -27,9 +27,8 @@ BAR_HEIGHT = 13
 AXIS_HEIGHT = 46
 NARROW = 3.5
 """Where a lane's transactions are typically thinner than this, those that touch melt together."""
-TOUCH = 1.0
-HAIR = 1.5
-"""Bars thinner than this always do."""
+HAIR = 2.0
+"""No bar is drawn thinner than this: those that are always melt with neighbours that they would touch."""
 
 
 def lasting(seconds: float) -> str:
@@ -135,6 +134,8 @@ class Picture:
     leader: Sequence[tuple[float, StepEvent]]
     groups: Sequence[Group]
     rules: Sequence[Rule]
+    waits: Sequence[tuple[Span, Wait]]
+    """How long the leader waited for tasks of replaced generations."""
     ticks: Sequence[Tick]
     axis_y: float
     records: int
@@ -160,6 +161,7 @@ def layout(fold: Fold, freezes: Sequence[Freeze] = (), width: float = 1200) -> P
         leader=leader_steps(fold.leader, scale.x),
         groups=groups,
         rules=placed,
+        waits=[(_span(one.begin, one.end, scale), one) for one in waits(fold)],
         ticks=ticks(scale),
         axis_y=bottom + 8,
         records=fold.records,
@@ -231,7 +233,7 @@ def _melted(singles: Iterable[Bar], below: float) -> list[Bar]:
     bars: list[Bar] = []
     for bar in singles:
         thin = bars and bar.width < below and (bars[-1].count > 1 or bars[-1].width < below)
-        if thin and bar.x - bars[-1].right < TOUCH:
+        if thin and bar.x - bars[-1].right < HAIR:
             bars[-1] = _join(bars[-1], bar)
         else:
             bars.append(bar)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from eosfw.observe.folding import Fold, LaneStory, Outcome
+from eosfw.observe.folding import Fold, LaneStory, Outcome, Transaction
 from eosfw.observe.gates import Freeze
+from eosfw.observe.timeline.annotations import waits
 from eosfw.observe.timeline.layout import Scale, lane_of, lasting
-from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.state.steps import TaskStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,12 @@ class Alphabet:
     frozen: str
     generation: str
     fencing: str
+    waiting: str
     idle: str
 
 
-UNICODE: Final = Alphabet("╌", "█", "▚", "✗", "▁", "▒", "│", "┆", " ")
-ASCII: Final = Alphabet("-", "#", "a", "X", "_", "~", "|", ":", " ")
+UNICODE: Final = Alphabet("╌", "█", "▚", "✗", "▁", "▒", "│", "┆", "·", " ")
+ASCII: Final = Alphabet("-", "#", "a", "X", "_", "~", "|", ":", ".", " ")
 
 
 def strip(fold: Fold, freezes: Sequence[Freeze], columns: int, alphabet: Alphabet) -> str:
@@ -38,7 +40,7 @@ def strip(fold: Fold, freezes: Sequence[Freeze], columns: int, alphabet: Alphabe
     cells = max(20, columns - gutter - 1)
     start = fold.first or 0.0
     scale = Scale(start, max(fold.last - start, 1e-3), 0, cells - 1)
-    lines = ["leader".ljust(gutter) + _leader(fold.leader, scale, cells, alphabet)]
+    lines = ["leader".ljust(gutter) + _leader(fold, scale, cells, alphabet)]
     for name, (lane, story) in zip(names, sorted(fold.lanes.items()), strict=True):
         frozen = [freeze for freeze in freezes if lane_of(freeze.event) == lane]
         lines.append(name.ljust(gutter) + _lane(story, frozen, scale, cells, alphabet))
@@ -51,10 +53,12 @@ def _name(story: LaneStory) -> str:
     return f"{story.lane.connector} g{story.lane.generation} t{story.lane.task}"
 
 
-def _leader(events: Iterable[StepEvent], scale: Scale, cells: int, alphabet: Alphabet) -> str:
+def _leader(fold: Fold, scale: Scale, cells: int, alphabet: Alphabet) -> str:
     line = [alphabet.idle] * cells
+    for wait in waits(fold):
+        _fill(line, scale, wait.begin, wait.end, alphabet.waiting)
     shown = {TaskStep.WRITE_TASK_CONFIGS: alphabet.generation, TaskStep.FENCE_ZOMBIES: alphabet.fencing}
-    for event in events:
+    for event in fold.leader:
         if event.step in shown:
             line[round(scale.x(event.at))] = shown[event.step]
     return "".join(line)
@@ -63,27 +67,35 @@ def _leader(events: Iterable[StepEvent], scale: Scale, cells: int, alphabet: Alp
 def _lane(story: LaneStory, frozen: Sequence[Freeze], scale: Scale, cells: int, alphabet: Alphabet) -> str:
     line = [alphabet.idle] * cells
     for begin, end, character in _strokes(story, frozen, scale.start + scale.seconds, alphabet):
-        for cell in range(round(scale.x(begin)), round(scale.x(end)) + 1):
-            line[cell] = character
+        _fill(line, scale, begin, end, character)
     return "".join(line)
+
+
+def _fill(line: list[str], scale: Scale, begin: float, end: float, character: str) -> None:
+    for cell in range(round(scale.x(begin)), round(scale.x(end)) + 1):
+        line[cell] = character
 
 
 def _strokes(
     story: LaneStory, frozen: Sequence[Freeze], now: float, alphabet: Alphabet
 ) -> Iterator[tuple[float, float, str]]:
-    """What to write over what: later strokes win, for what is rare must not vanish behind what is common."""
+    """What to write over what: later strokes win, for what is rare or short must not vanish behind the rest."""
     yield from ((begin, end, alphabet.starting) for begin, end in story.starts)
-    for outcome in (Outcome.COMMITTED, Outcome.OPEN, Outcome.FENCED, Outcome.ABORTED):
-        # a fenced transaction was open all the time; its end alone is marked
-        character = alphabet.open if outcome is Outcome.FENCED else getattr(alphabet, outcome.value)
-        yield from ((done.begin, done.end, character) for done in story.transactions if done.outcome is outcome)
     if story.opened is not None:
         yield story.opened.at, now, alphabet.open
+    for done in sorted(story.transactions, key=_rarity):
+        # a fenced transaction was open all the time; its end alone is marked
+        character = alphabet.open if done.outcome is Outcome.FENCED else getattr(alphabet, done.outcome.value)
+        yield done.begin, done.end, character
     yield from ((held.since, now if held.until is None else held.until, alphabet.frozen) for held in frozen)
     yield from ((mark.at, mark.at, alphabet.fenced) for mark in story.marks if mark.step is TaskStep.FENCED)
 
 
+def _rarity(done: Transaction) -> tuple[bool, float]:
+    return done.outcome is Outcome.ABORTED, done.begin - done.end
+
+
 def _legend(drawn: str, alphabet: Alphabet) -> str:
     words = ("committed", "aborted", "frozen", "fenced", "open", "starting", "generation", "fencing")
-    shown = [f"{getattr(alphabet, word)} {word}" for word in words if getattr(alphabet, word) in drawn]
-    return "  ".join(shown)
+    meanings = [*((getattr(alphabet, word), word) for word in words), (alphabet.waiting, "waiting for tasks to stop")]
+    return "  ".join(f"{character} {meaning}" for character, meaning in meanings if character in drawn)
