@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eosfw.errors import Problem
+from eosfw_file import bounded_glob, compressed, content
 
 WHERE = "file"
 
@@ -30,7 +31,11 @@ def find(file: str) -> Found:
     paths: list[str] = []
     problems: list[Problem] = []
     for item in _items(file):
-        found = sorted(_expand(item))
+        try:
+            found = sorted(_expand(item))
+        except bounded_glob.TooManyNamesError:
+            problems.append(Problem(WHERE, _too_many(item)))
+            continue
         paths += found
         if not found:
             problems.append(Problem(WHERE, _nothing(item)))
@@ -52,7 +57,7 @@ def _expand(item: str) -> Iterable[str]:
         return _visible_files(path)
     if os.path.lexists(path):
         return [path]
-    return [found for found in glob.glob(path, recursive=True) if not os.path.isdir(found)]
+    return bounded_glob.expand(path)
 
 
 def _visible_files(folder: str) -> Iterator[str]:
@@ -67,8 +72,14 @@ def _nothing(item: str) -> str:
     if os.path.isdir(os.path.expanduser(item)):
         return f"the folder {item!r} holds no files that can be seen; put some there, or name another folder"
     if glob.has_magic(item):
-        return f"no file matches {item!r} (looked in {os.getcwd()}); correct the pattern"
+        hint = ", but not in /proc and /sys, which the kernel makes up" if "**" in item else ""
+        return f"no file matches {item!r} (looked in {os.getcwd()}{hint}); correct the pattern"
     return f"there is no file {item!r} (looked in {os.getcwd()}); create it or correct the path"
+
+
+def _too_many(item: str) -> str:
+    most = f"{bounded_glob.LIMIT:,} names"
+    return f"{item!r} goes over more than {most}; name a folder further down, or use fewer wildcards"
 
 
 def _unreadable(path: str) -> str | None:
@@ -80,7 +91,20 @@ def _unreadable(path: str) -> str | None:
         return f"{path} is not a regular file; the connector needs one it can read again from any position"
     if not os.access(path, os.R_OK):
         return f"{path} may not be read by this user; change its permissions"
-    return None
+    if bounded_glob.of_kernel(path):
+        return f"{path} is made up by the kernel as it is read; the connector needs a file that stays as it is"
+    return _unreadable_content(path)
+
+
+def _unreadable_content(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            head = file.read(content.ENOUGH)
+    except OSError as why:
+        return f"cannot read {path}: {why.strerror}"
+    kind = content.compression(head)
+    what = content.refusal(head) if kind is None else compressed.missing(kind)
+    return what and f"{path} {what}"
 
 
 def _same_twice(paths: Iterable[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
@@ -14,6 +15,14 @@ Notice = Callable[[str, str], None]
 """Takes a kind and a text."""
 
 FAILING = "skip such lines with malformed = skip, or correct the file and give the connector another name"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Where a last record begins that is not whole, and why it is not."""
+
+    position: int
+    what: str
 
 
 class MalformedLine(Exception):  # noqa: N818 - carries a finding from a format to its reader, never leaves the package
@@ -51,9 +60,10 @@ class Malformed:
         """What the task fails with."""
         return DamagedDataError(f"{self._place(found.position)}: {found.what}; {FAILING}")
 
-    def waiting(self, position: int) -> str:
-        """Name a last line that is not whole."""
-        return f"{self._place(position)}: the last line is not whole yet, so it waits (incomplete.last.line = wait)"
+    def waiting(self, waiting: Waiting) -> str:
+        """Name a last record that is not whole."""
+        place = self._place(waiting.position)
+        return f"{place}: {waiting.what}, so it waits (incomplete.last.line = wait)"
 
     def _place(self, position: int) -> str:
         self._counted = (position, self._file.line_number(position, self._counted))

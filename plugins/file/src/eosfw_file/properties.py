@@ -53,7 +53,7 @@ _READING = (
         "incomplete.last.line",
         default="wait",
         among=("wait", "emit"),
-        doc="a last line without a newline: wait for its rest, or take it as it is (for files that are finished)",
+        doc="a last line without newline, or with an open quote: wait for its rest, or take it (for finished files)",
     ),
     Choice(
         "malformed", default="fail", among=("fail", "skip"), doc="a malformed line: fail the task, or count and skip"

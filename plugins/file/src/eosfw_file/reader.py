@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
-from eosfw_file.malformed import MalformedLine
+from eosfw_file.malformed import MalformedLine, Waiting
 from eosfw_file.parsing import NEWLINE, Parsed, Text
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class FileReader:
     def __init__(self, file: SourceFile, opening: Opening, malformed: Malformed, *, emit_incomplete: bool) -> None:
         self.file = file
         self.malformed = malformed
-        self.waiting: int | None = None
-        """Where a last record begins that is not whole, if there is one."""
+        self.waiting: Waiting | None = None
+        """A last record that is not whole, if there is one."""
         self._opening = opening
         self._format: Format | None = None
         self._emit = emit_incomplete
@@ -65,8 +65,8 @@ class FileReader:
         return taken
 
     def release(self) -> None:
-        """Drop what was read ahead; it will be read again."""
-        if self._values:
+        """Drop what was read ahead, to be read again, unless that means to read all that lies before again."""
+        if self._values and not self.file.sequential:
             self._values, self._ends = (), ()
             self._next, self._ended = self._position, False
 
@@ -111,7 +111,8 @@ class FileReader:
                 self._next = self._position = max(self._position, first)
                 return self._format
             if chunk.at_end:
-                self._ended, self.waiting = True, 0 if chunk.data else None
+                self._ended = True
+                self.waiting = _waiting(chunk, Parsed((), (), 0), 0)
                 return None
             size = self._larger(size)
 
@@ -124,10 +125,19 @@ class FileReader:
             parsed, ended = reading.parse(text, self.malformed.complain), chunk.at_end
         except MalformedLine as found:
             parsed, ended = self._parse_before(found, reading, text), False
+        if self._emit and not chunk.whole and ended:
+            ended = self._require_rest(parsed)
         self._values, self._ends = [*self._values, *parsed.values], [*self._ends, *parsed.ends]
         self._next, self._ended = parsed.next, ended
-        self.waiting = parsed.next if ended and parsed.next < chunk.start + len(chunk.data) else None
+        self.waiting = _waiting(chunk, parsed, text.end) if ended else None
         return bool(parsed.values)
+
+    def _require_rest(self, parsed: Parsed) -> bool:
+        """Fail once nothing but the missing end of a finished file is left."""
+        if not parsed.values:
+            path, rest = self.file.path, "restore it, or let it be waited for (incomplete.last.line = wait)"
+            raise DamagedDataError(f"{path} ends in the middle of its compressed data, at byte {parsed.next}; {rest}")
+        return False
 
     def _parse_before(self, found: MalformedLine, reading: Format, text: Text) -> Parsed:
         """Hand out what is sound before failing, so that it is committed and need not be read again."""
@@ -138,13 +148,12 @@ class FileReader:
 
     def _text(self, chunk: Chunk, size: int) -> Text:
         """The whole lines of a chunk, with the rest behind them if that is to be taken as a line."""
-        if chunk.at_end and self._emit:
+        if chunk.at_end and chunk.whole and self._emit:
             return Text(chunk.start, chunk.data, last=True)
+        # A quote that is open where the file ends may be closed by what is written next: it waits like a missing
+        # newline, until there is more of it than a value can be.
         whole = chunk.data[: chunk.data.rfind(NEWLINE) + 1]
-        # A quote that is open where the file ends may be closed by what is written next. Better fail than miss the
-        # rest of a finished file; who skips malformed lines would lose a sound one that way, so there it waits.
-        ends = chunk.at_end and len(whole) == len(chunk.data) and not self.malformed.skips
-        return Text(chunk.start, whole, last=ends or size >= LONGEST)
+        return Text(chunk.start, whole, last=size >= LONGEST)
 
     def _skip_line_end(self) -> None:
         """Pass the end of a line that was taken without it (`incomplete.last.line = emit`) and completed since."""
@@ -161,3 +170,13 @@ class FileReader:
             what = f"a line of more than {LONGEST >> 20} MiB; is this a text file?"
             raise self.malformed.failure(MalformedLine(self._next, what))
         return max(CHUNK, 2 * size)
+
+
+def _waiting(chunk: Chunk, parsed: Parsed, lines_end: int) -> Waiting | None:
+    """What is left behind the last record where a file ends."""
+    if not chunk.whole:
+        return Waiting(parsed.next, "the compressed data is not whole yet")
+    if parsed.next >= chunk.start + len(chunk.data):
+        return None
+    quoted = parsed.next < lines_end
+    return Waiting(parsed.next, "a quoted value is not closed yet" if quoted else "the last line is not whole yet")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
+from eosfw_file import content
 
 if TYPE_CHECKING:
     from eosfw.records import SourceOffset
 
 HEAD = 1024
+# Opening a pipe that nobody writes to would wait for ever.
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 REMEDY = "restore the file as it was, or give the connector another name to read it from the beginning"
 
 
@@ -23,6 +27,8 @@ class Chunk:
     start: int
     data: bytes
     at_end: bool
+    whole: bool = True
+    """Whether compressed data ends where it may end."""
 
 
 def fingerprint(inode: int, head: bytes) -> str:
@@ -37,12 +43,26 @@ class SourceFile:
     file only grows, so a file keeps its fingerprints while it grows, and a replay finds the same ones.
     """
 
-    def __init__(self, path: str) -> None:
+    sequential = False
+    """Whether going back is dear."""
+
+    def __init__(self, path: str, *, packed: bool = False) -> None:
         self.path = path
+        self._packed_content = packed
         self._inode = 0
         self._head = b""
         self._fingerprinted = (0, b"", fingerprint(0, b""))
         self._seen_end: int | None = None
+
+    @property
+    def inode(self) -> int:
+        """The inode at the last look."""
+        return self._inode
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes at the last look."""
+        return self._head
 
     def resume(self, offset: SourceOffset | None) -> int:
         """Return the position to go on from; raise if the committed offset does not fit the file."""
@@ -66,7 +86,7 @@ class SourceFile:
     def read(self, start: int, size: int) -> Chunk:
         """Read up to `size` bytes from `start`; raise if the file vanished, shrank or is another one by now."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            descriptor = os.open(self.path, _FLAGS)
         except FileNotFoundError:
             raise DamagedDataError(f"{self.path} disappeared while it was read, at byte {start}; {REMEDY}") from None
         except OSError as why:
@@ -74,6 +94,8 @@ class SourceFile:
                 f"{self.path} cannot be opened at byte {start}: {why.strerror}; make it readable"
             ) from why
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise DamagedDataError(f"{self.path} is not a regular file (any more); {REMEDY}")
             data = os.pread(descriptor, size, start)
             # Looked at after reading, so that nothing that happened before or during it goes unnoticed.
             found = os.fstat(descriptor)
@@ -119,13 +141,24 @@ class SourceFile:
                 at += len(data)
         return line
 
+    def _shrunk(self, size: int, start: int) -> DamagedDataError:
+        return DamagedDataError(
+            f"{self.path} was truncated: it has {size} bytes, and {start} were read already; {REMEDY}"
+        )
+
     def _check(self, found: os.stat_result, head: bytes, start: int) -> None:
         if found.st_size < start:
-            raise DamagedDataError(
-                f"{self.path} was truncated: it has {found.st_size} bytes, and {start} were read already; {REMEDY}"
-            )
+            raise self._shrunk(found.st_size, start)
+        if not self._packed_content and len(self._head) < content.ENOUGH:
+            self._check_content(head)
         known = min(start, len(self._head))
         if self._inode and (found.st_ino != self._inode or head[:known] != self._head[:known]):
             raise DamagedDataError(
                 f"{self.path} was replaced or rewritten while it was read, at byte {start}; {REMEDY}"
             )
+
+    def _check_content(self, head: bytes) -> None:
+        if foreign := content.refusal(head):
+            raise DamagedDataError(f"{self.path} {foreign}, and give the connector another name")
+        if kind := content.compression(head):
+            raise DamagedDataError(f"{self.path} turned out to be compressed with {kind}; start the connector again")

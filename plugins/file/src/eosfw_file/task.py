@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import SourceTask
 from eosfw.records import SourceBatch
+from eosfw_file.compressed import source_file
 from eosfw_file.formats import opening
 from eosfw_file.malformed import Malformed
 from eosfw_file.properties import TASK
 from eosfw_file.reader import FileReader, Taken
-from eosfw_file.source import SourceFile
 
 if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
@@ -63,7 +63,7 @@ class FileSourceTask(SourceTask):
         self._readers = []
 
     def _reader(self, path: str, config: Config) -> FileReader:
-        file = SourceFile(path)
+        file = source_file(path)
         skip = config["malformed"] == "skip"
         malformed = Malformed(file, self._context.notice if skip else None)
         reader = FileReader(file, opening(config), malformed, emit_incomplete=config["incomplete.last.line"] == "emit")
@@ -85,6 +85,6 @@ class FileSourceTask(SourceTask):
 
     def _tell_waiting(self) -> None:
         for reader in self._readers:
-            if reader.waiting is not None and (place := (reader.file.path, reader.waiting)) not in self._told:
+            if reader.waiting is not None and (place := (reader.file.path, reader.waiting.position)) not in self._told:
                 self._told.add(place)
                 self._context.notice("waiting line", reader.malformed.waiting(reader.waiting))

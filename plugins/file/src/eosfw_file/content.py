@@ -1,0 +1,43 @@
+"""Tell by a file's first bytes what it holds."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+ENOUGH: Final = 64
+"""First bytes that tell; fewer may, too."""
+READ: Final = {"gzip": re.compile(rb"\x1f\x8b\x08"), "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")}
+"""How compressed content that the connector reads begins."""
+_PACKED: Final = {
+    "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zip": re.compile(rb"PK(\x03\x04|\x05\x06)"),
+    "lz4": re.compile(rb"\x04\x22\x4d\x18"),
+    "7z": re.compile(rb"7z\xbc\xaf\x27\x1c"),
+    "snappy": re.compile(rb"\xff\x06\x00\x00sNaPpY"),
+    "compress": re.compile(rb"\x1f\x9d"),
+    "lzip": re.compile(rb"LZIP[\x00\x01]"),
+}
+_WIDE: Final = {
+    "UTF-32": re.compile(rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff"),
+    # Without a mark: text of a Western language has every other byte zero.
+    "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff|(?:[^\x00]\x00){4,}[^\x00]?\Z|(?:\x00[^\x00]){4,}\x00?\Z"),
+}
+
+
+def compression(head: bytes) -> str | None:
+    """Which compression that the connector reads a file begins with."""
+    return next((name for name, signature in READ.items() if signature.match(head)), None)
+
+
+def refusal(head: bytes) -> str | None:
+    """Why a file that begins so is neither text nor read otherwise, and the remedy."""
+    head = head[:ENOUGH]
+    for name, signature in _PACKED.items():
+        if signature.match(head):
+            return f"is compressed with {name}, of which only gzip and zstd are read: unpack it, or pack it with gzip"
+    for name, signature in _WIDE.items():
+        if signature.match(head):
+            return f"is {name} text: convert it, as by `iconv -f {name} -t UTF-8`"
+    return None
