@@ -26,10 +26,11 @@ def page() -> str:
         [
             HEAD,
             *_section("Worker: section `[worker]`", WORKER),
-            "Beside these, `producer.*`, `consumer.*` and `admin.*` go to the clients of that kind.\n",
+            "Beside these, `producer.*`, `consumer.*` and `admin.*` go to the clients of that kind,",
+            "`bootstrap.servers` excepted: records and their offsets lie on one cluster.\n",
             *_section("Every source connector: section `[connectors.NAME]`", SOURCE_CONNECTOR),
-            "Beside these, `producer.override.*`, `consumer.override.*` and `admin.override.*` go to its own clients.",
-            "`name` is the name of the section.\n",
+            "Beside these, `producer.override.*`, `consumer.override.*` and `admin.override.*` go to its own clients,",
+            "`bootstrap.servers` excepted. `name` is the name of the section.\n",
             *_section("Connector `file`", CONNECTOR),
         ]
     )

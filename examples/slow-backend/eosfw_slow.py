@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eosfw import hookimpl
+from eosfw.config.translation import Client
+from eosfw.errors import Problem
 from eosfw.protocols import IsolationLevel
 from eosfw.waiting import Runtime
 from eosfw_memory.client.backend import MemoryBackend
@@ -48,6 +50,10 @@ class SlowBackend:
         others = {name: text for name, text in properties.items() if name != LATENCY}
         latency = float(properties.get(LATENCY, "1")) / 1000
         return cls(MemoryBackend.connect(others, runtime), lambda: runtime.sleep(latency))
+
+    @classmethod
+    def problems(cls, properties: Mapping[str, str], client: Client) -> list[Problem]:
+        return MemoryBackend.problems(properties, client)
 
     def producer(self, transactional_id: str | None, **how: Any) -> Any:
         return Late(self.real.producer(transactional_id, **how), self._pause)

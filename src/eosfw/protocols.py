@@ -15,6 +15,7 @@ from enum import Enum
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from eosfw.capabilities import Capabilities
+from eosfw.config.translation import Client
 from eosfw.errors import EosfwError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.records import (
@@ -184,6 +185,14 @@ class Backend(Protocol):
         """Make a client from Kafka's client properties; `bootstrap.servers` is given. ConfigError on a bad property.
 
         Does not wait for the cluster; `timeout` of single calls, or `default.api.timeout.ms`, bounds each one.
+        """
+
+    @classmethod
+    def problems(cls, properties: Mapping[str, str], client: Client) -> Sequence[Problem]:
+        """What keeps one kind of client from taking these properties, by Kafka's names; makes and asks nothing.
+
+        The place of each problem is the property's name. A worker asks before it replaces any task, so what `producer`,
+        `reader` or `admin` would refuse should be told here.
         """
 
     def producer(

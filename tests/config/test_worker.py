@@ -127,3 +127,11 @@ def test_client_properties_pass_by_prefix_but_not_the_bare_prefix() -> None:
     assert WORKER.parse({"group.id": "g", "producer.linger.ms": "5"}).given["producer.linger.ms"] == "5"
 
     assert "names no property" in refused(**{"producer.": "5"})
+
+
+@pytest.mark.parametrize("kind", ["producer", "consumer", "admin"])
+def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(kind: str) -> None:
+    """OFF-05, OFF-06: records and their offsets must lie on one cluster."""
+    name = f"{kind}.bootstrap.servers"
+
+    assert f"{name!r} would take this client to a cluster of its own" in refused(**{name: "127.0.0.1:9092"})

@@ -11,14 +11,16 @@ from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_problems
 
 LEAST = {"connector.class": "numbers", "topic": "t"}
+BACKENDS = ["memory", "confluent", "kafka-python"]
 Told = Callable[..., str]
 
 
 @pytest.fixture
 def told(plugins: Plugins) -> Told:
-    def ask(properties: dict[str, str] | None = None, *, worker: str = "enabled") -> str:
+    def ask(properties: dict[str, str] | None = None, *, worker: str = "enabled", backend: str = "confluent") -> str:
         config = WORKER.parse({"group.id": "g", "exactly.once.source.support": worker})
-        problems = connector_problems(plugins, config, "c", LEAST | (properties or {}))
+        asked = plugins.backend(backend).problems
+        problems = connector_problems(plugins, config, "c", LEAST | (properties or {}), asked)
         return "\n".join(str(problem) for problem in problems)
 
     return ask
@@ -115,3 +117,42 @@ def test_an_unknown_connector_is_told_with_what_else_is_wrong(told: Told) -> Non
 
 def test_a_name_that_differs_from_the_files_is_refused(told: Told) -> None:
     assert "name=d differs from the connector's name 'c'" in told({"name": "d"})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", ["producer.override.plugin.library.paths", "consumer.override.a", "admin.override.b"])
+def test_an_override_that_its_client_does_not_know_is_named_whole(told: Told, name: str, backend: str) -> None:
+    """CFG-07, CFG-08: the backend's own table is asked before anything starts."""
+    problem = told({name: "x"}, backend=backend)
+
+    assert problem.startswith(f"connector c: {name}: the {backend} backend ")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_override_of_another_kind_of_client_is_refused(told: Told, backend: str) -> None:
+    """CFG-08: a consumer's property means nothing to a producer."""
+    problem = told({"producer.override.fetch.min.bytes": "1"}, backend=backend)
+
+    assert "producer.override.fetch.min.bytes: fetch.min.bytes is no property of a Kafka producer client" in problem
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_the_framework_settles_itself_is_asked_of_no_client(told: Told, backend: str) -> None:
+    """CFG-07: it is replaced with a warning, or refused with the guarantee as the reason."""
+    settled = {
+        "producer.override.transactional.id": "mine",
+        "producer.override.enable.idempotence": "false",
+        "producer.override.transaction.timeout.ms": "70000",
+        "consumer.override.isolation.level": "read_uncommitted",
+    }
+
+    assert told(settled, backend=backend) == ""
+    assert told({"producer.override.acks": "1"}, backend=backend).count("acks") == 2
+
+
+@pytest.mark.parametrize("kind", ["producer", "consumer", "admin"])
+def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(told: Told, kind: str) -> None:
+    """OFF-05, OFF-06: offsets must lie where the records do, and there is one offsets topic, the worker's."""
+    name = f"{kind}.override.bootstrap.servers"
+
+    assert f"{name!r} would take this client to a cluster of its own" in told({name: "127.0.0.1:9092"})

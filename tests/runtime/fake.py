@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from eosfw.capabilities import Capabilities
-from eosfw.errors import EosfwError, IllegalStateError, ProducerFencedError, ReadStalledError, TopicExistsError
+from eosfw.config.translation import Client
+from eosfw.errors import (
+    EosfwError,
+    IllegalStateError,
+    Problem,
+    ProducerFencedError,
+    ReadStalledError,
+    TopicExistsError,
+)
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import LogBatch, OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
@@ -203,6 +211,10 @@ class FakeBackend:
 
     def __init__(self, cluster: FakeCluster) -> None:
         self.cluster, self.capabilities = cluster, cluster.capabilities
+
+    @classmethod
+    def problems(cls, properties: Mapping[str, str], client: Client) -> list[Problem]:
+        return [Problem(name, f"the fake backend does not know {name}") for name in properties if name == "unheard.of"]
 
     def producer(self, transactional_id: str | None, **_: Any) -> FakeProducer:
         return FakeProducer(self.cluster, transactional_id)

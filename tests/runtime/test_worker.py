@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.errors import ConfigError
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.fencing import ROUND_TIMEOUT, FencingRefusedError
@@ -58,3 +59,29 @@ def test_a_worker_waits_as_long_as_connect_does():
     with Stage() as stage:
         assert stage.worker._graceful_timeout == 5.0
     assert (ROUND_TIMEOUT, READ_TIMEOUT) == (90.0, 30.0)
+
+
+@pytest.mark.parametrize("name", ["producer.override.unheard.of", "admin.override.bootstrap.servers"])
+def test_properties_that_no_client_takes_change_nothing(name):
+    """CFG-07, CFG-08: the generation stays, its tasks work on, the config topic is as it was."""
+    with Stage() as stage:
+        stage.put("c", streams="1")
+        stage.until(lambda: stage.steps().count(TaskStep.COMMITTED) > 1, "some commits")
+        before = len(stage.cluster.committed("g-configs"))
+        with pytest.raises(ConfigError, match=name):
+            stage.worker.put_connector("c", {"connector.class": "counting", "topic": "t", name: "x"})
+        seen = stage.steps().count(TaskStep.COMMITTED)
+        stage.until(lambda: stage.steps().count(TaskStep.COMMITTED) > seen + 1, "more commits of the same task")
+
+        status = stage.worker.status()
+        assert (status.connectors["c"].generation, status.retired, status.zombies) == (0, (), ())
+        assert len(stage.cluster.committed("g-configs")) == before
+
+
+def test_a_worker_whose_own_clients_cannot_be_made_does_not_start():
+    """CFG-08: nothing is created or claimed before its properties were judged."""
+    stage = Stage(admin_unheard_of="x")
+
+    with pytest.raises(ConfigError, match=r"worker: admin\.unheard\.of: the fake backend"):
+        stage.worker.start()
+    assert stage.cluster.logs == {}

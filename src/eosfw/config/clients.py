@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eosfw.config.connector import BOUNDARY, INTERVAL
 from eosfw.config.definition import Config, Int
 from eosfw.config.layered import stripped
+from eosfw.config.translation import Client
 from eosfw.config.worker import SUPPORT
 from eosfw.errors import Problem
 
@@ -17,6 +18,13 @@ _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_IN_FLIGHT = 5
 """What an idempotent producer keeps in order (KIP-98)."""
 _TIMEOUT_KEY = Int(TIMEOUT, at_least=1)
+_SETTLED = {
+    Client.PRODUCER: ("acks", "enable.idempotence", "transactional.id", TIMEOUT),
+    Client.CONSUMER: ("isolation.level",),
+    Client.ADMIN: (),
+}
+ClientProblems = Callable[[Mapping[str, str], Client], Sequence[Problem]]
+"""`Backend.problems`: what keeps one kind of client from taking properties, each problem at its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,22 @@ def override_problems(worker: Config, connector: Config | None = None) -> list[P
     own = stripped(connector.given, "producer.override.")
     problems = _producer_problems(own, "producer.override.", on=exactly_once(worker))
     return problems + _interval_problems(worker, connector)
+
+
+def client_problems(asked: ClientProblems, worker: Config, connector: Config | None = None) -> list[Problem]:
+    """Properties that the backend's clients would refuse, by their whole names: a connector's, else the worker's own.
+
+    What the framework settles itself never reaches a client, so none is asked about it.
+    """
+    given, suffix = (worker.given, "") if connector is None else (connector.given, "override.")
+    problems: list[Problem] = []
+    for client, settled in _SETTLED.items():
+        prefix = f"{str(client.name).lower()}.{suffix}"
+        own = stripped(given, prefix)
+        if exactly_once(worker):
+            own = {name: text for name, text in own.items() if name not in settled}
+        problems += [Problem("", f"{prefix}{one.where}: {one.what}") for one in asked(own, client)]
+    return problems
 
 
 def _consumer(worker: Config, given: dict[str, str], whose: str) -> ClientSettings:

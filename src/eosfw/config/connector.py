@@ -7,6 +7,11 @@ from eosfw.config.kinds import ConnectorName, Identity, ReplicationFactor
 from eosfw.config.layered import LayeredDef
 
 OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
+ELSEWHERE = {
+    "bootstrap.servers": "would take this client to a cluster of its own, apart from the source offsets of what it "
+    "writes: records would be sent again; remove it, run a worker group on that cluster instead"
+}
+"""Client properties that would part records from the offsets behind them."""
 BOUNDARY = "transaction.boundary"
 INTERVAL = "transaction.boundary.interval.ms"
 REQUIREMENT = "exactly.once.support"
@@ -48,4 +53,5 @@ SOURCE_CONNECTOR = LayeredDef(
     ),
     prefixes=OVERRIDE_PREFIXES,
     not_yet=_NOT_YET,
+    refused=ELSEWHERE,
 )

@@ -12,23 +12,34 @@ from eosfw.errors import Problem
 class LayeredDef(ConfigDef):
     """A definition that lets `prefixes` through, and tells what Kafka Connect knows and this project does not yet.
 
-    `not_yet` holds names, and prefixes ending in a dot (ruling 9).
+    `not_yet` holds names, and prefixes ending in a dot. `refused` holds what is never let through, under any prefix,
+    with the reason.
     """
 
-    def __init__(self, *keys: Key, prefixes: tuple[str, ...] = (), not_yet: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *keys: Key,
+        prefixes: tuple[str, ...] = (),
+        not_yet: tuple[str, ...] = (),
+        refused: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(*keys)
         self.prefixes = prefixes
         self.not_yet = not_yet
+        self.refused = refused or {}
 
     def __add__(self, other: ConfigDef) -> LayeredDef:
         keys = (*self.keys.values(), *(key for name, key in other.keys.items() if name not in self.keys))
-        return type(self)(*keys, prefixes=self.prefixes, not_yet=tuple(n for n in self.not_yet if n not in other.keys))
+        not_yet = tuple(name for name in self.not_yet if name not in other.keys)
+        return type(self)(*keys, prefixes=self.prefixes, not_yet=not_yet, refused=self.refused)
 
     def read(self, properties: Mapping[str, str], where: str = "") -> tuple[dict[str, Any], list[Problem]]:
         own = {name: text for name, text in properties.items() if not self._lets_through(name)}
         return super().read(own, where)
 
     def unknown(self, name: str) -> str:
+        if reason := self._refusal(name):
+            return f"{name!r} {reason}"
         if name in self.not_yet or any(name.startswith(one) for one in self.not_yet if one.endswith(".")):
             return f"{name!r} is a property of Kafka Connect that is not supported yet: remove it"
         if name in self.prefixes:
@@ -37,7 +48,11 @@ class LayeredDef(ConfigDef):
         return f"unknown configuration {name!r}" + (f"; did you mean {near!r}?" if near else "")
 
     def _lets_through(self, name: str) -> bool:
-        return any(name.startswith(prefix) and name != prefix for prefix in self.prefixes)
+        known = any(name.startswith(prefix) and name != prefix for prefix in self.prefixes)
+        return known and not self._refusal(name)
+
+    def _refusal(self, name: str) -> str | None:
+        return next((self.refused.get(name.removeprefix(one)) for one in self.prefixes if name.startswith(one)), None)
 
 
 def stripped(properties: Mapping[str, str], prefix: str) -> dict[str, str]:

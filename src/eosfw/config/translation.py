@@ -5,6 +5,7 @@ its library has for it, and asks a `Translator` for the rest:
 
     TRANSLATOR = Translator("mine", {"linger.ms": Translation(Client.PRODUCER, "linger", int)})
     TRANSLATOR.check(properties)
+    TRANSLATOR.problems(overrides, Client.PRODUCER)
     arguments = TRANSLATOR.translate(properties, Client.PRODUCER, overrides)
 
 A name that no table holds is an error, never dropped: a property without effect is worse than none.
@@ -80,6 +81,13 @@ class Translator:
         for client in Client:
             self.translate(properties, client)
 
+    def problems(self, properties: Mapping[str, str], client: Client) -> list[Problem]:
+        """What keeps one kind of client from taking these properties; the place of each is the property's name.
+
+        `Backend.problems` answers with this.
+        """
+        return refusals(properties, lambda one: self.translate({}, client, one))
+
     def translate(
         self, properties: Mapping[str, str], client: Client, overrides: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
@@ -122,6 +130,17 @@ def problems(
         return f"{refusal} {name}: {hint}"
 
     return [Problem("", why(name)) for name in properties if not known.get(name, Client(0)) & client]
+
+
+def refusals(properties: Mapping[str, str], take: Callable[[Mapping[str, str]], object]) -> list[Problem]:
+    """The problems of properties that `take` raises ConfigError for, one property at a time, each at its name."""
+    found: list[Problem] = []
+    for name, text in properties.items():
+        try:
+            take({name: text})
+        except ConfigError as error:
+            found += [Problem(name, problem.what) for problem in error.problems]
+    return found
 
 
 def number(properties: Mapping[str, str], name: str, default: int) -> int:

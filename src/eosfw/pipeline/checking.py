@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from eosfw.config.clients import exactly_once, override_problems
+from eosfw.config.clients import ClientProblems, exactly_once
 from eosfw.config.definition import Config, nearest
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
 from eosfw.pipeline.model import Pipeline
 from eosfw.protocols import Admin, Backend, StepEngine
 from eosfw.registry import Plugins
-from eosfw.runtime.preflight import connector_problems
+from eosfw.runtime.preflight import connector_problems, worker_problems
 from eosfw.waiting import Runtime
 
 _NOBODY = "127.0.0.1:1"
@@ -45,7 +45,8 @@ def backend_of(pipeline: Pipeline, plugins: Plugins) -> type[Backend]:
 def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *, steps_only: bool) -> list[Problem]:
     """Everything wrong with a pipeline that can be seen without a cluster; starts nothing."""
     problems = [*pipeline.problems, *_cluster_problems(pipeline, plugins, runtime), *_step_problems(pipeline, plugins)]
-    worker, wrong = _worker(pipeline)
+    asked = _client_problems(pipeline, plugins)
+    worker, wrong = _worker(pipeline, asked)
     problems += wrong
     if steps_only:
         return problems + _steps_only_problems(pipeline)
@@ -54,7 +55,7 @@ def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *,
     for name, properties in pipeline.connectors.items():
         problems += [
             Problem(f"{pipeline.path.name} [connectors.{name}]", problem.what)
-            for problem in connector_problems(plugins, worker, name, properties)
+            for problem in connector_problems(plugins, worker, name, properties, asked)
         ]
     return problems + ([] if pipeline.cluster.external else _unwritten(pipeline, {}))
 
@@ -64,12 +65,19 @@ def topic_problems(pipeline: Pipeline, admin: Admin) -> list[Problem]:
     return _unwritten(pipeline, admin.partitions())
 
 
-def _worker(pipeline: Pipeline) -> tuple[Config, list[Problem]]:
+def _client_problems(pipeline: Pipeline, plugins: Plugins) -> ClientProblems:
+    try:
+        return backend_of(pipeline, plugins).problems
+    except PluginError:  # told elsewhere: nobody is there to be asked
+        return lambda *_: ()
+
+
+def _worker(pipeline: Pipeline, asked: ClientProblems) -> tuple[Config, list[Problem]]:
     where = f"{pipeline.path.name} [worker]"
     values, problems = WORKER.read(pipeline.worker, where)
     fallback = {name: key.default for name, key in WORKER.keys.items()}
     config = Config({**fallback, **values}, pipeline.worker)
-    return config, problems + [Problem(where, problem.what) for problem in override_problems(config)]
+    return config, problems + [Problem(where, problem.what) for problem in worker_problems(config, asked)]
 
 
 def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> list[Problem]:
@@ -87,7 +95,7 @@ def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) ->
 def _judge_client(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
     kind = backend_of(pipeline, plugins)
     lacking = kind.capabilities.lacking("transactions", "read_committed")
-    if lacking and exactly_once(_worker(pipeline)[0]):
+    if lacking and exactly_once(_worker(pipeline, kind.problems)[0]):
         raise PluginError(f"backend {kind.name!r} cannot run exactly once: it lacks {', '.join(lacking)}")
     kind.connect({"bootstrap.servers": _NOBODY, **pipeline.cluster.properties}, runtime).close()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
-from eosfw.config.clients import ClientSettings
+from eosfw.config.clients import ClientProblems, ClientSettings
 from eosfw.config.connector import BOUNDARY, IDENTITY
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem
@@ -38,6 +38,8 @@ class ClusterFacts:
     """What a plan depends on that only the cluster, or the client that leads there, can tell."""
 
     capabilities: Capabilities
+    problems: ClientProblems
+    """`Backend.problems` of that client."""
     max_transaction_timeout: float | None = None
     """Seconds; None where the broker does not say."""
 
@@ -50,7 +52,7 @@ class Planner:
 
     def check(self, name: str, properties: Mapping[str, str]) -> Planned:
         """Check a connector and split its work; ConfigError lists every problem."""
-        problems = connector_problems(self._plugins, self._worker, name, properties)
+        problems = connector_problems(self._plugins, self._worker, name, properties, self._facts.problems)
         if problems:
             raise ConfigError(*problems)
         full = {"name": name, **properties}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from eosfw.config.clients import exactly_once, override_problems
+from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems
 from eosfw.config.connector import BOUNDARY, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config
 from eosfw.config.worker import SUPPORT
@@ -20,8 +20,13 @@ Answer = TypeVar("Answer")
 _PROVIDER = re.compile(r"\$\{[^}:]*:")
 
 
-def connector_problems(plugins: Plugins, worker: Config, name: str, properties: Mapping[str, str]) -> list[Problem]:
-    """Everything wrong with a connector's properties, each with the connector's name as its place."""
+def connector_problems(
+    plugins: Plugins, worker: Config, name: str, properties: Mapping[str, str], asked: ClientProblems
+) -> list[Problem]:
+    """Everything wrong with a connector's properties, each with the connector's name as its place.
+
+    `asked` is `Backend.problems` of the client that will run it.
+    """
     given = {"name": name, **properties}
     problems = [
         Problem("", what) for what in (_name_problem(name, given), *map(_provider_problem, given.items())) if what
@@ -31,8 +36,14 @@ def connector_problems(plugins: Plugins, worker: Config, name: str, properties: 
     except PluginError as error:
         connector = None
         problems.append(Problem("", f"connector.class: {error}"))
-    problems += _property_problems(connector, worker, given)
+    problems += _property_problems(connector, worker, given, asked)
     return [Problem(f"connector {name}", problem.what) for problem in problems]
+
+
+def worker_problems(worker: Config, asked: ClientProblems) -> list[Problem]:
+    """What is wrong with a worker's own client properties; `asked` is `Backend.problems` of its client."""
+    problems = override_problems(worker) + client_problems(asked, worker)
+    return [Problem("worker", problem.what) for problem in problems]
 
 
 def connector_config(connector: SourceConnector, name: str, properties: Mapping[str, str]) -> Config:
@@ -40,7 +51,9 @@ def connector_config(connector: SourceConnector, name: str, properties: Mapping[
     return (SOURCE_CONNECTOR + connector.config).parse({"name": name, **properties}, f"connector {name}")
 
 
-def _property_problems(connector: SourceConnector | None, worker: Config, given: Mapping[str, str]) -> list[Problem]:
+def _property_problems(
+    connector: SourceConnector | None, worker: Config, given: Mapping[str, str], asked: ClientProblems
+) -> list[Problem]:
     if connector is None:
         # Without the connector nobody knows its own properties: only the framework's are judged.
         known = {name: text for name, text in given.items() if name in SOURCE_CONNECTOR.keys}
@@ -49,7 +62,8 @@ def _property_problems(connector: SourceConnector | None, worker: Config, given:
     values, problems = definition.read(given)
     fallback = {name: key.default for name, key in definition.keys.items()}
     config = Config({**fallback, **values}, given)
-    problems += override_problems(worker, config) + _topic_problems(worker, config)
+    problems += override_problems(worker, config) + client_problems(asked, worker, config)
+    problems += _topic_problems(worker, config)
     if len(values) < len(definition.keys):
         return problems  # something could not be read: the connector would answer for values nobody gave
     problems += [Problem("", what) for what in _support_problem(connector, worker, config)]

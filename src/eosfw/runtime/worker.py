@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT
-from eosfw.errors import EosfwError
+from eosfw.errors import ConfigError, EosfwError
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.registry import Plugins
@@ -22,6 +22,7 @@ from eosfw.runtime.leader import Leader, LeaderTies
 from eosfw.runtime.membership import SoleMember
 from eosfw.runtime.plan import Announce, Surroundings
 from eosfw.runtime.planning import ClusterFacts, Planned, Planner, offsets_topic, warn
+from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.topics import ensure_config_topic, ensure_offsets_topic
 from eosfw.waiting import Runtime
@@ -42,7 +43,7 @@ class Worker:
         self._member = SoleMember(self.name, runtime)
         self._crew = Crew(runtime)
         self._planned: dict[str, Planned] = {}
-        self._facts = ClusterFacts(backend.capabilities)
+        self._facts = ClusterFacts(backend.capabilities, backend.problems)
         topic = self._topic = self._config_topic()
         ties = LeaderTies(config["group.id"], self.name, self._fence, announce, runtime)
         self._leader = Leader(topic, self._config_writer(topic), ties)
@@ -57,8 +58,10 @@ class Worker:
         )
 
     def start(self) -> None:
-        """Create internal topics, claim leadership, read the config log."""
+        """Create internal topics, claim leadership, read the config log; ConfigError if properties cannot work."""
         config, offsets = self._config, offsets_topic(self._config)
+        if problems := worker_problems(config, self._facts.problems):
+            raise ConfigError(*problems)
         admin = self._backend.admin()
         try:
             ensure_config_topic(admin, config["config.storage.topic"], config["config.storage.replication.factor"])

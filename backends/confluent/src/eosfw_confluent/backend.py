@@ -40,6 +40,10 @@ class ConfluentBackend:
         LIBRDKAFKA.check(properties)
         return cls(properties, runtime)
 
+    @classmethod
+    def problems(cls, properties: Mapping[str, str], client: Client) -> list[Problem]:
+        return LIBRDKAFKA.problems(properties, client)
+
     def producer(
         self,
         transactional_id: str | None,

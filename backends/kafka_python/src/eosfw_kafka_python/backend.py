@@ -49,6 +49,10 @@ class KafkaPythonBackend:
         KAFKA_PYTHON.check(properties)
         return cls(properties, runtime)
 
+    @classmethod
+    def problems(cls, properties: Mapping[str, str], client: Client) -> list[Problem]:
+        return KAFKA_PYTHON.problems(properties, client)
+
     def producer(
         self,
         transactional_id: str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.capabilities import Capabilities
+from eosfw.config.translation import Client
 from eosfw.errors import (
     ClusterUnavailableError,
     ConfigError,
@@ -35,6 +36,13 @@ class BackendContract(TransactionContract, AdministrationContract):
         assert isinstance(lab.backend, Backend)
         assert lab.backend.name
         assert isinstance(lab.backend.capabilities, Capabilities)
+
+    @pytest.mark.parametrize("client", list(Client), ids=lambda client: client.name.lower())
+    def test_a_property_that_a_client_does_not_know_is_told_before_it_is_made(self, lab: Lab, client: Client) -> None:
+        """CFG-08: `problems` names the property, so that a worker can refuse it before it replaces a task."""
+        told = lab.backend.problems({"client.id": "me", "surely.unknown": "x"}, client)
+
+        assert [problem.where for problem in told] == ["surely.unknown"]
 
     @pytest.mark.eos_needs("batch_headers")
     def test_a_batch_carries_headers(self, lab: Lab) -> None:

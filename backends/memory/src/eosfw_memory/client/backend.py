@@ -15,7 +15,7 @@ from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.producer import MemoryProducer, ProducerSettings
-from eosfw_memory.client.properties import TRANSPORT, ClientSettings, check
+from eosfw_memory.client.properties import TRANSPORT, ClientSettings, check, problems_of
 from eosfw_memory.client.reader import MemoryReader, ReaderSettings
 from eosfw_memory.client.routing import Routes
 from eosfw_memory.client.sockets import SocketNetwork
@@ -45,6 +45,10 @@ class MemoryBackend:
         check(properties)
         _served(ClientSettings.of(properties, None, Client.ANY))
         return cls(properties, runtime)
+
+    @classmethod
+    def problems(cls, properties: Mapping[str, str], client: Client) -> list[Problem]:
+        return problems_of(properties, client)
 
     def producer(
         self,

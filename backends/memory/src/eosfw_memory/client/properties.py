@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from eosfw.config.translation import NO_SERVERS, Client, number, problems, seconds
+from eosfw.config.translation import NO_SERVERS, Client, number, problems, refusals, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.client.sockets import addresses
 
@@ -58,6 +58,12 @@ def check(properties: Mapping[str, str]) -> None:
         found.append(Problem("", said))
     if found:
         raise ConfigError(*found)
+
+
+def problems_of(properties: Mapping[str, str], client: Client) -> list[Problem]:
+    """What one kind of client refuses, names and values alike, each at its name."""
+    anywhere = {"bootstrap.servers": ""}
+    return refusals(properties, lambda one: ClientSettings.of(anywhere, one, client))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
