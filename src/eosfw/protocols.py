@@ -320,7 +320,11 @@ class IsolationReader(Protocol):
         """From the log start to the last offset visible now, taken once, for every partition of the topics."""
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch | Gap]:
-        """Yield the visible records of the ranges, and a gap wherever offsets are not shown."""
+        """Yield the visible records of the ranges, and a gap wherever offsets are not shown.
+
+        What an open transaction holds back is neither the end nor a gap, since it may still commit: as a LogReader
+        does, wait up to `stall_timeout` seconds, then raise ReadStalledError naming partition and offset.
+        """
 
     def close(self) -> None:
         """Let go."""

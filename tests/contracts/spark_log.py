@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 
+from pyspark.errors import PythonException
+
 from eosfw.builtin.isolation import ReadCommitted
+from eosfw.errors import ReadStalledError
 from eosfw.records import LogBatch
 
 
@@ -22,8 +25,14 @@ class SparkLog:
             start[one.topic][str(one.partition)], end[one.topic][str(one.partition)] = offsets.start, offsets.end
         options = {"assign": assign, "startingOffsets": start, "endingOffsets": end}
         frame = self._spark.read.format("eosfw").options(**{name: json.dumps(value) for name, value in options.items()})
-        frame = frame.option("kafka.bootstrap.servers", self._bootstrap_servers).option("backend", "memory").load()
-        rows = frame.orderBy("topic", "partition", "offset").collect() if ranges else []
+        frame = frame.option("kafka.bootstrap.servers", self._bootstrap_servers).option("backend", "memory")
+        frame = frame.option("kafkaConsumer.pollTimeoutMs", str(round(stall_timeout * 1000))).load()
+        try:
+            rows = frame.orderBy("topic", "partition", "offset").collect() if ranges else []
+        except PythonException as why:  # a worker's error comes as text
+            if ReadStalledError.__name__ not in str(why):
+                raise
+            raise ReadStalledError(str(why)) from why
         for row in rows:
             stamp = int(row.timestamp.timestamp() * 1000)
             key, value = (None if one is None else bytes(one) for one in (row.key, row.value))

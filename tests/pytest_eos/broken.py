@@ -44,28 +44,6 @@ class Through:
         return getattr(self.real, name)
 
 
-class OffsetsOutside(Through):
-    """A backend whose producers write source offsets at once, outside their transactions."""
-
-    def producer(self, transactional_id, **how):
-        return Hasty(self.real.producer(transactional_id, **how), self.real)
-
-
-class Hasty(Through):
-    def __init__(self, real, backend):
-        super().__init__(real)
-        self._backend = backend
-
-    def send(self, record, on_delivery=None):
-        if not record.topic.endswith("-offsets"):
-            self.real.send(record, on_delivery)
-            return
-        plain = self._backend.producer(None)
-        plain.send(record)
-        plain.flush(10.0)
-        plain.close()
-
-
 class OwnCommits(Through):
     """A backend whose producers commit when they like: behind every record, before the offsets."""
 

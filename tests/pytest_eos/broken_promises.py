@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+
 from tests.pytest_eos.broken import Through
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
+from eosfw.builtin.fencer import AdminFencer
 from eosfw.builtin.isolation import ReadCommitted
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.connectors import ExactlyOnceSupport
-from eosfw.errors import DamagedDataError, IllegalStateError
-from eosfw.protocols import Gap, IsolationLevel
-from eosfw.records import ProducerRecord, SourceRecord
+from eosfw.errors import DamagedDataError, IllegalStateError, ReadStalledError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Gap, GapReason, IsolationLevel
+from eosfw.records import OffsetRange, ProducerRecord, SourceRecord
 
 # --- connectors
 
@@ -108,7 +113,87 @@ class NeverForgets(KafkaOffsetStore):
         return super().encode(connector, topic, [(partition, offset or {}) for partition, offset in offsets])
 
 
+class ValuesAlone(KafkaOffsetStore):
+    """Tells source partitions apart by their values, whatever their keys."""
+
+    def partition_key(self, partition):
+        return json.dumps(list(partition.values()))
+
+
+class TextsAlone(KafkaOffsetStore):
+    """Tells source partitions apart by the texts of their values: 1 is "1"."""
+
+    def partition_key(self, partition):
+        return json.dumps({name: str(value) for name, value in partition.items()}, sort_keys=True)
+
+
+class FirstBatch(KafkaOffsetStore):
+    """Reads one batch of the offsets topic, and no more."""
+
+    def decode(self, connector, committed):
+        return super().decode(connector, itertools.islice(committed, 1))
+
+
+class FirstWins(KafkaOffsetStore):
+    """Keeps what an earlier batch said of a source partition."""
+
+    def decode(self, connector, committed):
+        found = {}
+        for batch in committed:
+            found = {**super().decode(connector, [batch]), **found}
+        return found
+
+
+# --- fencers
+
+
+class EightIds(AdminFencer):
+    """Fences eight ids, says that it fenced them all."""
+
+    def fence(self, transactional_ids, timeout):
+        super().fence(list(transactional_ids)[:8], timeout)
+        return dict.fromkeys(transactional_ids)
+
+
+class OnceForAll(AdminFencer):
+    """Takes an id that it has fenced for fenced for ever."""
+
+    def __init__(self, admin):
+        super().__init__(admin)
+        self.done = set()
+
+    def fence(self, transactional_ids, timeout):
+        new = set(transactional_ids) - self.done
+        self.done |= new
+        return {**dict.fromkeys(transactional_ids), **(super().fence(new, timeout) if new else {})}
+
+
 # --- readers
+
+
+class StopsShort(ReadCommitted):
+    """Ends a read, without a word, where an open transaction is in its way."""
+
+    def read(self, ranges, stall_timeout):
+        try:
+            yield from super().read(ranges, stall_timeout)
+        except ReadStalledError:
+            return
+
+
+class GapsInTheWay(ReadCommitted):
+    """Calls what an open transaction holds back a gap."""
+
+    def read(self, ranges, stall_timeout):
+        at = {one: offsets.start for one, offsets in ranges.items()}
+        try:
+            for found in super().read(ranges, stall_timeout):
+                place = found.partition if isinstance(found, Gap) else TopicPartition(found.topic, found.partition)
+                at[place] = found.offsets.end if isinstance(found, Gap) else found.offsets[-1] + 1
+                yield found
+        except ReadStalledError:
+            for one, offset in at.items():
+                yield Gap(one, OffsetRange(offset, ranges[one].end), GapReason.HIDDEN)
 
 
 class Silent(ReadCommitted):

@@ -12,7 +12,7 @@ installed()  # loaded here, so that tests inside tests need not load it again an
 
 TEST = """\
 import pytest
-from tests.pytest_eos import broken
+from tests.pytest_eos import broken, broken_offsets
 from tests.pytest_eos.counter import CounterConnector
 
 @pytest.mark.eos_zombie(at="{step}")
@@ -46,12 +46,23 @@ CASES = {
     ),
     "offsets written outside the transaction": (
         "commit",
-        "eos.use(wrap_backend=broken.OffsetsOutside)",
+        "eos.use(wrap_backend=broken_offsets.OffsetsAtOnce)",
         "CounterConnector",
         [
             "*0 duplicates, 4 missing*",
             "*missing, though the committed source offsets lie behind them:*",
             '*s1:4: source partition {"stream":"s1"}, source offset {"next":5}*',
+            "*likely: source offsets are visible without their records: *",
+        ],
+    ),
+    "offsets written before the commit": (
+        "commit",
+        "eos.use(wrap_backend=broken_offsets.OffsetsBefore)",
+        "CounterConnector",
+        [
+            "*0 duplicates, 0 missing, 16 unexpected*",
+            "*unexpected: no such record up to the committed source offsets*",
+            "*likely: source offsets went back: *",
         ],
     ),
     "a connector whose offsets run ahead of its records": (

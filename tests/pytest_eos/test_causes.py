@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from tests.pytest_eos import broken
+from tests.pytest_eos import broken, broken_offsets
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
 from eosfw.records import SourceRecord
@@ -63,6 +65,27 @@ def test_a_task_that_ignores_the_committed_offset_is_named(eos):
 def test_a_task_whose_offsets_run_ahead_is_named(eos):
     """State ahead of rows (airbyte#36814)."""
     assert likely(eos, broken.Ahead) == [causes.AHEAD]
+
+
+@pytest.mark.eos_zombie(at="commit")
+def test_offsets_that_are_visible_without_their_records_are_named(eos):
+    """TXN-02: a backend that writes them at once, outside the transaction; the connector is not accused."""
+    eos.use(wrap_backend=broken_offsets.OffsetsAtOnce)
+
+    (said,) = likely(eos, CounterConnector)
+
+    assert said.startswith(causes.OUTSIDE)
+    assert re.search(r'\{"next":8\} of \{"stream":"s1"\} at eos-\w+-offsets-0@\d+', said)
+
+
+@pytest.mark.eos_zombie(at="commit")
+def test_offsets_that_a_zombie_set_back_are_named(eos):
+    """TXN-02: a backend that writes them before it commits; what its successor wrote lies behind them."""
+    eos.use(wrap_backend=broken_offsets.OffsetsBefore)
+
+    (said,) = likely(eos, CounterConnector)
+
+    assert said.startswith(causes.BACK)
 
 
 @pytest.mark.eos_zombie(at="send-offsets")

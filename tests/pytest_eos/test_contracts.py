@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pytest
 from tests.pytest_eos.counter import CounterConnector
 
@@ -13,7 +15,7 @@ installed()  # loaded here, so that tests inside tests need not load it again an
 
 TEST = """\
 import pytest
-from tests.pytest_eos import broken, broken_promises as bad
+from tests.pytest_eos import broken, broken_offsets, broken_promises as bad
 from tests.pytest_eos.counter import CounterConnector
 from pytest_eos import contracts
 from eosfw.builtin.isolation import ReadCommitted
@@ -50,6 +52,52 @@ SOUND = {
 }
 CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "FencerContract"
 READER, BACKEND = "IsolationReaderContract", "BackendContract"
+NOT_APART = "Error: `partition_key` tells source partitions not apart by {}"
+OFFSETS = [
+    (
+        "broken_offsets.OffsetsAtOnce",
+        "source_offsets_commit_in",
+        "source offsets were written outside the transaction: at once",
+    ),
+    (
+        "broken_offsets.OffsetsAtOnce",
+        "source_offsets_are_taken_back",
+        "source offsets of an aborted transaction are visible",
+    ),
+    (
+        "broken_offsets.OffsetsBefore",
+        "source_offsets_of_a_zombie",
+        "source offsets of a zombie are visible: written outside its tr*",
+    ),
+    (
+        "broken_offsets.OffsetsAfter",
+        "source_offsets_commit_in",
+        "source offsets were flushed, yet are not in the log: they were k*",
+    ),
+    (
+        "broken_offsets.OffsetsAtOnce",
+        "group_are_taken_back",
+        "a group's offsets of an aborted transaction count: written outside *",
+    ),
+    (
+        "broken_offsets.OffsetsBefore",
+        "group_that_a_zombie_sent",
+        "a group's offsets that a zombie sent count: written outside its*",
+    ),
+    (
+        "broken_offsets.OffsetsAfter",
+        "group_that_a_transaction_may",
+        "a group's offsets are told while their transaction is open: *",
+    ),
+    (
+        "broken_offsets.NoGroupOffsets",
+        "group_commit_with_their",
+        "a group's offsets were not committed with their transaction",
+    ),
+    ("bad.NeverAborts", "source_offsets_are_taken_back", "source offsets of an aborted transaction are visible, wit*"),
+    ("bad.NeverAborts", "group_are_taken_back", "a group's offsets of an aborted transaction count: *the abort comm*"),
+]
+"""Which part, the test that finds it, the first line that it says."""
 CASES = [
     # (contract, which part, what is put there, the test that finds it, what is said)
     (CONNECTOR, "source", "bad.Undeclared", "it_says_that_it_is_exactly_once", "unless it says so*refuses it"),
@@ -78,6 +126,50 @@ CASES = [
         "an_earlier_holder_cannot_commit",
         "what a zombie still sends reaches no *",
     ),
+    (STORE, "store", "bad.ValuesAlone", "other_partitions_have_other_keys", NOT_APART.format("their keys")),
+    (STORE, "store", "bad.TextsAlone", "other_partitions_have_other_keys", NOT_APART.format("the types of their *")),
+    (
+        STORE,
+        "store",
+        "bad.FirstBatch",
+        "offsets_are_read_from_every_batch",
+        "Error: offsets of a later batch were not read",
+    ),
+    (
+        STORE,
+        "store",
+        "bad.FirstWins",
+        "offsets_are_read_from_every_batch",
+        "Error: the offset of an earlier batch was kept, though",
+    ),
+    (
+        FENCER,
+        "fencer",
+        "bad.EightIds.connect(backend, {}, None)",
+        "many_ids_are_fenced_in_one",
+        "Error: of 12 ids in one call these, by number, were not fenced, though it said so: [[]9, 10, 11, 12]",
+    ),
+    (
+        FENCER,
+        "fencer",
+        "bad.OnceForAll.connect(backend, {}, None)",
+        "an_id_is_fenced_as_often_as",
+        "Error: an id was fenced 1 times, then its next holder was not",
+    ),
+    (
+        READER,
+        "reader",
+        "bad.StopsShort",
+        "a_read_that_an_open_transaction_holds_up_is_never",
+        "Error: a read ended, without a word, at an open transaction: it must raise",
+    ),
+    (
+        READER,
+        "reader",
+        "bad.GapsInTheWay",
+        "a_read_that_an_open_transaction_holds_up_is_never",
+        "Error: offsets of an open transaction are called a gap",
+    ),
     (READER, "reader", "broken.ShowsAll", "aborted_records_are_shown_to_nobody", "*an aborted record is shown*"),
     (READER, "reader", "bad.FarSighted", "an_open_transaction_ends_what_is", "*beyond the last stable offset*"),
     (
@@ -97,17 +189,22 @@ CASES = [
     ),
     (BACKEND, "backend", "bad.OtherPartitioner", "keyed_records_lie_where_javas", "*equal keys meet in equal partit*"),
     (BACKEND, "backend", "bad.Impostors", "a_successor_shuts_its_predecessor", "*what comes late reaches no reader*"),
+    *((BACKEND, "backend", what, test, f"Error: {said}") for what, test, said in OFFSETS),
     (BACKEND, "backend", "bad.Nobody", "whoever_holds_a_partition_back", "*so that an operator knows whom to fence*"),
 ]
 
 
 def run(pytester, contract, test, **parts):
+    if "backend" in parts.get("fencer", ""):
+        parts["fencer_needs"] = "backend"
     pytester.makepyfile(TEST.format(contract=contract, **{**SOUND, **parts}))
     first, *more = test.split("*")
     return pytester.runpytest_inprocess("-pno:cacheprovider", "-k", " and ".join([first, *more]))
 
 
-@pytest.mark.parametrize(("contract", "part", "what", "test", "said"), CASES, ids=[case[2] for case in CASES])
+@pytest.mark.parametrize(
+    ("contract", "part", "what", "test", "said"), CASES, ids=[f"{case[2]}-{case[3]}" for case in CASES]
+)
 def test_a_broken_promise_is_found_out_and_named(pytester, contract, part, what, test, said):
     """A contract is worth what it refuses; the section `broken promise` says what for."""
     result = run(pytester, contract, test, **{part: what})
@@ -115,6 +212,9 @@ def test_a_broken_promise_is_found_out_and_named(pytester, contract, part, what,
     assert result.parseoutcomes().get("failed", 0) >= 1
     result.stdout.fnmatch_lines(["*- broken promise -*"])
     result.stdout.fnmatch_lines([f"*{said}*"])
+    if said.startswith("Error: "):  # what is said first is the cause
+        first = next(line for line in result.outlines if line.startswith("E "))
+        assert fnmatchcase(first, f"E *{said}*"), first
 
 
 @pytest.mark.parametrize(("contract", "test"), sorted({(case[0], case[3]) for case in CASES if case[0] != FENCER}))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.pytest_eos.broken import IdleFencer, OffsetsOutside
+from tests.pytest_eos.broken import IdleFencer
+from tests.pytest_eos.broken_offsets import OffsetsAtOnce
 from tests.pytest_eos.counter import CounterConnector
 
 from pytest_eos import assert_exactly_once, assert_no_duplicates
@@ -53,7 +54,7 @@ def test_duplicates_are_explained_from_spark(eos, eos_spark):
 @pytest.mark.eos_zombie(at="commit")
 def test_missing_records_are_explained_from_spark(eos, eos_spark):
     """A part that is broken on purpose: offsets outside the transaction; each loss has its source offset."""
-    eos.use(wrap_backend=OffsetsOutside)
+    eos.use(wrap_backend=OffsetsAtOnce)
     run = eos.run(CounterConnector, {"streams": 2})
 
     said = complaint(run.dataframe(eos_spark), run.source_records(), judge=eos.assert_exactly_once)

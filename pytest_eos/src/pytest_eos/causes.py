@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from eosfw.observe import History
+from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
 from pytest_eos.provenance import Author
+
+if TYPE_CHECKING:
+    from pytest_eos.run import Run
 
 SUCCESSOR = (
     "a successor wrote again what was committed before it started: `start` must go on behind `context.offset(...)`"
@@ -16,6 +21,22 @@ ZOMBIE = "a zombie committed after its successor had read the offsets: it was no
 SHARED = "two tasks read one source partition: `task_configs` must give each to one task"
 TWICE = "one task gave a record twice: `poll` must move on behind what it returned"
 AHEAD = "offsets lead behind records that were not written: each must lead right behind its own record"
+OUTSIDE = "source offsets are visible without their records: they were not written in the transaction of those"
+BACK = "source offsets went back: a zombie wrote some without its records, not in the transaction of those"
+_SHOWN = 3
+
+
+def of_offsets(run: Run, sources: Sequence[SourceRecord], *, missing: bool) -> Iterator[str]:
+    """What may be behind records that are missing, or that the committed offsets do not reach."""
+    from pytest_eos.stated_offsets import gone_back, without_records
+
+    told: Sequence[object] = ()
+    if run.properties.get("eosfw.identity") == "headers":  # others cannot be held against offsets
+        told = without_records(run, sources) if missing else gone_back(run, sources)
+    if told:
+        yield f"{OUTSIDE if missing else BACK} ({', '.join(map(str, told[:_SHOWN]))})"
+    elif missing:
+        yield AHEAD
 
 
 def of_duplicate(authors: Sequence[Author], history: History) -> Iterator[str]:

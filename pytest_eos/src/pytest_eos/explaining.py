@@ -133,12 +133,13 @@ def _likely(examples: Sequence[Odd], aborted: Sequence[str], found: Findings) ->
     """Where to look first; nothing where no connector is to blame."""
     if found.lab is None or aborted:
         return
-    for one in examples:
-        if one.seen > one.due > 0:
-            authors = [author for place in one.places if (author := _author(place, found.lab)) is not None]
-            yield from causes.of_duplicate(authors, found.lab.history)
-    if found.sources and any(one.seen < one.due for one in examples):
-        yield causes.AHEAD
+    duplicates = [one for one in examples if one.seen > one.due > 0]
+    for one in duplicates:
+        authors = [author for place in one.places if (author := _author(place, found.lab)) is not None]
+        yield from causes.of_duplicate(authors, found.lab.history)
+    missing = any(one.seen < one.due for one in examples)
+    if found.sources and found.lab.last_run is not None and (missing or not duplicates):
+        yield from causes.of_offsets(found.lab.last_run, found.sources, missing=missing)
 
 
 def _changed(changed: Difference) -> Iterator[str]:

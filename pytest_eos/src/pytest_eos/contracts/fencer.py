@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.errors import EosfwError, ProducerFencedError
-from eosfw.protocols import Fencer
+from eosfw.errors import AbortableError, EosfwError, ProducerFencedError
+from eosfw.protocols import Fencer, TransactionalProducer
 from pytest_eos.contracts.laboratory import WAIT, Lab, record
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
+
+_MANY = 12
+"""Ids in one call: more than a pool of workers has by habit."""
 
 
 class FencerContract(OnBackendUnderTest):
@@ -74,17 +77,43 @@ class FencerContract(OnBackendUnderTest):
 
         assert lab.values(topic) == [b"new"]
 
+    def test_an_id_is_fenced_as_often_as_that_is_asked_for(self, lab: Lab, fencer: Fencer) -> None:
+        """ADM-01: each generation of tasks holds the ids of the one before."""
+        topic, name = lab.topic(), lab.name()
+        for number in range(3):
+            holder = lab.producer(name)
+
+            fencer.fence([name], WAIT)
+
+            assert not _commits(holder, topic), f"an id was fenced {number} times, then its next holder was not"
+        assert lab.values(topic) == []
+
     def test_many_ids_are_fenced_in_one_call(self, lab: Lab, fencer: Fencer) -> None:
         """ADM-02: each has an outcome of its own, none is forgotten."""
         topic = lab.topic()
-        zombies = [lab.open_transaction(topic, b"half") for _ in range(5)]
-        names = [str(zombie.transactional_id) for zombie in zombies]
+        holders = [lab.producer() for _ in range(_MANY)]
+        names = [str(holder.transactional_id) for holder in holders]
 
         assert fencer.fence(names, WAIT) == dict.fromkeys(names)
-        assert lab.values(topic) == []
+
+        left = [number for number, holder in enumerate(holders, 1) if _commits(holder, topic)]
+        assert left == [], f"of {_MANY} ids in one call these, by number, were not fenced, though it said so: {left}"
 
     @pytest.mark.parametrize("ids", [[], [""]], ids=["none", "an empty one"])
     def test_nothing_to_fence_is_a_mistake_of_the_caller(self, fencer: Fencer, ids: list[str]) -> None:
         """Fencer: an empty collection, or an empty id, is a ValueError."""
         with pytest.raises(ValueError, match=r"."):
             fencer.fence(ids, WAIT)
+
+
+def _commits(holder: TransactionalProducer, topic: str) -> bool:
+    """Whether a holder can still write: it was not fenced."""
+    try:
+        holder.begin_transaction()
+        holder.send(record(topic, b"late"))
+        holder.commit_transaction(WAIT)
+    except (ProducerFencedError, AbortableError):
+        return False
+    finally:
+        holder.close()
+    return True

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from eosfw.errors import ReadStalledError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Gap, IsolationReader
-from eosfw.records import LogBatch
+from eosfw.records import LogBatch, OffsetRange
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.laboratory import WAIT, Lab
 from pytest_eos.contracts.on_backend import OnBackend
+
+_STALL = 0.5
+"""Seconds without progress after which a read has to raise."""
 
 
 class IsolationReaderContract(OnBackend):
@@ -69,6 +73,25 @@ class IsolationReaderContract(OnBackend):
         expected = [b"before"] if committed_only else [b"before", b"open", b"behind"]
         assert _values(reader, topic) == expected, "it shows too much, beyond the last stable offset, or too little"
 
+    def test_a_read_that_an_open_transaction_holds_up_is_never_short(
+        self, lab: Lab, reader: IsolationReader, *, committed_only: bool
+    ) -> None:
+        """CON-01: nobody knows yet what lies there, so that it is neither the end of a read nor a gap."""
+        topic = lab.topic()
+        lab.write(topic, b"before")
+        lab.open_transaction(topic, b"open")
+        lab.write(topic, b"behind")
+        one = TopicPartition(topic, 0)
+
+        offsets, stalled = _until_stalled(reader.read({one: OffsetRange(0, 3)}, _STALL))
+
+        if not committed_only:
+            assert offsets == [0, 1, 2], "a reader that shows what is open leaves some of it out"
+            return
+        assert 1 not in offsets, "offsets of an open transaction are called a gap, or shown: they may still commit"
+        assert stalled is not None, "a read ended, without a word, at an open transaction: it must raise"
+        assert topic in str(stalled), "the error does not name the topic that is held up"
+
     def test_every_offset_is_shown_or_accounted_for(self, lab: Lab, reader: IsolationReader) -> None:
         """ISO: records and gaps together are the whole range, without overlap."""
         topic = lab.topic()
@@ -117,6 +140,17 @@ def _transaction(lab: Lab, topic: str, value: bytes, *, commit: bool) -> None:
 def _values(reader: IsolationReader, topic: str) -> list[bytes | None]:
     found = reader.read(reader.bounds([topic]), WAIT)
     return [value for batch in found if isinstance(batch, LogBatch) for value in batch.values]
+
+
+def _until_stalled(found: Iterator[LogBatch | Gap]) -> tuple[list[int], ReadStalledError | None]:
+    """What a read gives, and how it ended, if not by itself."""
+    offsets: list[int] = []
+    try:
+        for one in found:
+            offsets += _offsets(one)
+    except ReadStalledError as why:
+        return offsets, why
+    return offsets, None
 
 
 def _offsets(found: LogBatch | Gap) -> list[int]:

@@ -48,6 +48,12 @@ class Lab:
         self.admin.create_topics([NewTopic(name, partitions, config=config or {})])
         return name
 
+    def offsets_topic(self) -> str:
+        """A new, empty topic, named and compacted as a worker group's offsets topic is."""
+        name = f"{self.name()}-offsets"
+        self.admin.create_topics([NewTopic(name, config={"cleanup.policy": "compact"})])
+        return name
+
     def producer(self, transactional_id: str | None = None, *, timeout: float = 60.0) -> TransactionalProducer:
         """A producer that is ready to begin."""
         producer = self.backend.producer(transactional_id or self.name(), transaction_timeout=timeout)

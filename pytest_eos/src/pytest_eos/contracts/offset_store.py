@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -19,6 +20,14 @@ _PARTITIONS: Sequence[SourcePartition] = (
     {"file": "ä\u2028\U0001f680.txt", "number": 3},
     {"nothing": None, "yes": True, "share": 0.25},
 )
+_ALIKE: Sequence[tuple[SourcePartition, SourcePartition, str]] = (
+    ({"table": "a"}, {"file": "a"}, "their keys"),
+    ({"number": 1}, {"number": "1"}, "the types of their values"),
+    ({"flag": True}, {"flag": "true"}, "the types of their values"),
+    ({"none": None}, {"none": "null"}, "the types of their values"),
+    ({"a": "b,c"}, {"a": "b", "c": ""}, "where a value ends"),
+)
+"""Source partitions that are not equal, though a careless store may think so."""
 _OFFSETS: Sequence[SourceOffset] = (
     {"next": 1},
     {"next": 2**62, "id": "x"},
@@ -63,6 +72,16 @@ class OffsetStoreContract(OnBackend):
         ((_, offset),) = store.decode("c", _read(records)).values()
 
         assert offset == {"o": 2}
+
+    def test_offsets_are_read_from_every_batch(self, store: OffsetStore) -> None:
+        """OFF-02: a topic is read in many; what a later one says replaces, or adds to, what an earlier one said."""
+        said = (({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 1}), ({"p": 1}, {"o": 2}), ({"p": 3}, {"o": 1}))
+        batches = [batch for each in said for batch in _read(_one(store, *each))]
+
+        found = {json.dumps(partition): offset for partition, offset in store.decode("c", iter(batches)).values()}
+
+        assert set(found) == {'{"p": 1}', '{"p": 2}', '{"p": 3}'}, "offsets of a later batch were not read"
+        assert found['{"p": 1}'] == {"o": 2}, "the offset of an earlier batch was kept, though a later one replaces it"
 
     def test_one_partition_has_one_key_so_that_compaction_keeps_the_last(self, store: OffsetStore) -> None:
         """OFF-01: also when an offset is forgotten."""
@@ -124,8 +143,22 @@ class OffsetStoreContract(OnBackend):
 
     def test_equal_partitions_have_equal_keys(self, store: OffsetStore) -> None:
         """`partition_key` does not depend on the order of a mapping."""
-        assert store.partition_key({"a": 1, "b": 2}) == store.partition_key({"b": 2, "a": 1})
-        assert store.partition_key({"a": 1}) != store.partition_key({"a": 2})
+        assert store.partition_key({"a": 1, "b": 2}) == store.partition_key({"b": 2, "a": 1}), (
+            "`partition_key` hangs on the order of a source partition's keys: equal ones get two"
+        )
+
+    @pytest.mark.parametrize(("first", "second", "what"), _ALIKE, ids=str)
+    def test_other_partitions_have_other_keys(
+        self, store: OffsetStore, first: SourcePartition, second: SourcePartition, what: str
+    ) -> None:
+        """OFF-01: where two share a key, one goes on from the other's offset, which loses or repeats records."""
+        assert store.partition_key(first) != store.partition_key(second), (
+            f"`partition_key` tells source partitions not apart by {what}: {first} and {second} share one"
+        )
+        (one,), (other,) = _one(store, first, {"o": 1}), _one(store, second, {"o": 2})
+        assert one.key != other.key, (
+            f"the record key tells source partitions not apart by {what}: compaction keeps one of {first} and {second}"
+        )
 
 
 def _one(

@@ -1,0 +1,144 @@
+"""State what a backend must do so that offsets commit with the records they belong to (KIP-98, KIP-618)."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import EosfwError, ProducerFencedError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
+from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, Lab, record
+from pytest_eos.contracts.on_backend import OnBackendUnderTest
+from pytest_eos.contracts.transactions import needs_transactions
+
+_SHORT = {"default.api.timeout.ms": "500"}
+
+
+class OffsetsContract(OnBackendUnderTest):
+    """Part of BackendContract: for backends that declare `transactions`."""
+
+    # --- offsets of sources: records of a topic like others (KIP-618)
+
+    @needs_transactions
+    def test_source_offsets_commit_in_the_transaction_of_their_records(self, lab: Lab) -> None:
+        """TXN-02: in the log as soon as they are flushed, visible with the commit, not before it nor behind it."""
+        topic, offsets = lab.topic(), lab.offsets_topic()
+        producer = lab.producer()
+        producer.begin_transaction()
+
+        _send_both(producer, topic, offsets)
+        producer.flush(WAIT)
+
+        assert lab.visible(offsets) == [], "source offsets were written outside the transaction: at once"
+        assert lab.end(offsets, UNCOMMITTED) == 1, (
+            "source offsets were flushed, yet are not in the log: they were kept, to be written outside the transaction"
+        )
+        producer.commit_transaction(WAIT)
+        assert (lab.values(topic), lab.values(offsets)) == ([b"v"], [b"o"])
+
+    @needs_transactions
+    def test_source_offsets_are_taken_back_with_their_records(self, lab: Lab) -> None:
+        """TXN-02: else their records are lost, for whoever resumes goes on behind them."""
+        topic, offsets = lab.topic(), lab.offsets_topic()
+        producer = lab.producer()
+        producer.begin_transaction()
+        _send_both(producer, topic, offsets)
+
+        producer.abort_transaction(WAIT)
+
+        assert lab.values(offsets) == [], "source offsets of an aborted transaction are visible, without their records"
+        assert lab.values(topic) == [], "an aborted record is visible: the abort committed"
+
+    @needs_transactions
+    def test_source_offsets_of_a_zombie_are_visible_to_nobody(self, lab: Lab) -> None:
+        """COR-03: they would take its successor's place back."""
+        topic, offsets, own = lab.topic(), lab.offsets_topic(), lab.name()
+        zombie = lab.producer(own)
+        zombie.begin_transaction()
+        _send_both(zombie, topic, offsets)
+        lab.producer(own)
+
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
+
+        assert lab.values(offsets) == [], "source offsets of a zombie are visible: written outside its transaction"
+
+    # --- offsets of a consumer group (KIP-447)
+
+    @needs_transactions
+    def test_offsets_of_a_group_commit_with_their_transaction(self, lab: Lab) -> None:
+        """PRD-05: whoever copies from topic to topic reads on behind what it wrote."""
+        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
+        producer = lab.producer()
+        producer.begin_transaction()
+        producer.send(record(one.topic, b"v"))
+        producer.send_offsets({one: 5}, group, WAIT)
+
+        producer.commit_transaction(WAIT)
+
+        committed = lab.admin.group_offsets(group.group_id, [one])
+        assert committed == {one: 5}, "a group's offsets were not committed with their transaction: it has others, none"
+
+    @needs_transactions
+    def test_offsets_of_a_group_are_taken_back_with_their_transaction(self, lab: Lab) -> None:
+        """PRD-05: the group goes on where it was, since the records it made are gone."""
+        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
+        producer = lab.producer()
+        producer.begin_transaction()
+        producer.send_offsets({one: 9}, group, WAIT)
+
+        producer.abort_transaction(WAIT)
+
+        assert lab.admin.group_offsets(group.group_id, [one]) == {}, (
+            "a group's offsets of an aborted transaction count: written outside the transaction, or the abort committed"
+        )
+
+    @needs_transactions
+    def test_offsets_of_a_group_that_a_zombie_sent_count_for_nobody(self, lab: Lab) -> None:
+        """COR-03, KIP-447: nor those that it keeps until its commit."""
+        one, group, own = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name()), lab.name()
+        zombie = lab.producer(own)
+        zombie.begin_transaction()
+        zombie.send(record(one.topic, b"v"))
+        zombie.send_offsets({one: 9}, group, WAIT)
+        lab.producer(own)
+
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
+
+        assert lab.admin.group_offsets(group.group_id, [one]) == {}, (
+            "a group's offsets that a zombie sent count: written outside its transaction"
+        )
+
+    @needs_transactions
+    def test_offsets_of_a_group_that_a_transaction_may_change_are_told_to_nobody(self, lab: Lab) -> None:
+        """GRP-03: from `send_offsets` on; whoever read on from the old ones would read twice."""
+        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
+        producer = lab.producer()
+        producer.begin_transaction()
+        producer.send(record(one.topic, b"v"))
+        producer.send_offsets({one: 5}, group, WAIT)
+
+        told = _told_at_once(lab, group.group_id, one)
+
+        assert told is None, (
+            "a group's offsets are told while their transaction is open: `send_offsets` did not make them part of it"
+        )
+        producer.commit_transaction(WAIT)
+        assert lab.admin.group_offsets(group.group_id, [one]) == {one: 5}
+
+
+def _send_both(producer: TransactionalProducer, topic: str, offsets: str) -> None:
+    producer.send(record(topic, b"v"))
+    producer.send(record(offsets, b"o", key=b"k"))
+
+
+def _told_at_once(lab: Lab, group: str, one: TopicPartition) -> object:
+    """What a client hears of a group's offsets that does not wait; None where it hears of a delay."""
+    hasty = lab.backend.admin(_SHORT)
+    try:
+        return hasty.group_offsets(group, [one])
+    except EosfwError:
+        return None
+    finally:
+        hasty.close()

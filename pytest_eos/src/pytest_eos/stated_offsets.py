@@ -1,0 +1,81 @@
+"""Hold every source offset that was committed against the record it was committed for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from eosfw.identity import identity_headers, identity_of
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel, LogReader
+from eosfw.records import LogBatch, OffsetRange, SourceOffset, SourcePartition, SourceRecord
+from pytest_eos.run import Run
+from pytest_eos.verdict import expected_identity, seen_identity
+
+_KIND = "headers"
+
+
+class Stated(NamedTuple):
+    """A source offset that readers of the offsets topic see, with its place there."""
+
+    partition: SourcePartition
+    offset: SourceOffset
+    place: str
+
+    def __str__(self) -> str:
+        partition, offset = (json.dumps(dict(one), separators=(",", ":")) for one in (self.partition, self.offset))
+        return f"{offset} of {partition} at {self.place}"
+
+
+def without_records(run: Run, sources: Sequence[SourceRecord]) -> list[Stated]:
+    """Offsets that are committed although the very record they stand for is visible to nobody.
+
+    `sources` is a replay up to the committed offsets. What is not in it stands for no record that could be missing.
+    """
+    missing = _due(run, sources) - _seen(run)
+    return [one for one in stated(run) if _identity(run, one) in missing]
+
+
+def gone_back(run: Run, sources: Sequence[SourceRecord]) -> list[Stated]:
+    """Offsets that lead further than the last one that was committed, with their records there to see."""
+    beyond = _seen(run) - _due(run, sources)
+    return [one for one in stated(run) if _identity(run, one) in beyond]
+
+
+def stated(run: Run) -> Iterator[Stated]:
+    """Each committed offset of a run's connector that the offsets topic still holds, by partition, in order."""
+    local, store = run.group.local, run.lab.plugins.offset_store()
+    topic = local.config["offset.storage.topic"]
+    with closing(run.lab.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
+        for one in _single(reader, run, topic):
+            for partition, offset in store.decode(run.name, [one]).values():
+                yield Stated(partition, offset, f"{topic}-{one.partition}@{one.offsets[0]}")
+
+
+def _single(reader: LogReader, run: Run, topic: str) -> Iterator[LogBatch]:
+    """The topic's records, each as a batch of its own: a store folds what it gets together."""
+    for batch in reader.read(_whole(run, topic), run.lab.place.patience):
+        columns = zip(batch.offsets, batch.keys, batch.values, batch.timestamps, strict=True)
+        for offset, key, value, timestamp in columns:
+            yield LogBatch(topic, batch.partition, [offset], [key], [value], [timestamp])
+
+
+def _whole(run: Run, topic: str) -> dict[TopicPartition, OffsetRange]:
+    with closing(run.lab.backend.admin()) as admin:
+        ones = [TopicPartition(topic, number) for number in range(admin.partitions([topic]).get(topic, 0))]
+        starts, ends = admin.log_start_offsets(ones), admin.end_offsets(ones, IsolationLevel.READ_COMMITTED)
+    return {one: OffsetRange(starts[one], ends[one]) for one in ones if starts[one] < ends[one]}
+
+
+def _due(run: Run, sources: Sequence[SourceRecord]) -> set[bytes]:
+    return {expected_identity(one, _KIND, run.name) for one in sources}
+
+
+def _seen(run: Run) -> set[bytes]:
+    return {seen_identity(record, _KIND) for record in run.records()}
+
+
+def _identity(run: Run, one: Stated) -> bytes:
+    return identity_of(None, identity_headers(run.name, one.partition, one.offset), _KIND)
