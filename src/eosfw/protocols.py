@@ -274,7 +274,12 @@ class OffsetStore(Protocol):
         self, connector: str, topic: str, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]
     ) -> Sequence[ProducerRecord]:
         """Records for `topic` that state these offsets; None forgets a partition. ConfigError-free: an offset that
-        cannot be stated raises TaskFailedError naming it, before anything is written."""
+        cannot be stated raises TaskFailedError naming it, before anything is written.
+
+        Equal partitions get one record key, whatever the order of their names: compaction must find the older offset.
+        A partition that `decode` returned comes back as the same object, such as a `StoredPartition` that carries the
+        key it has in the topic.
+        """
 
     def decode(
         self, connector: str, committed: Iterable[LogBatch]

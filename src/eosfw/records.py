@@ -17,6 +17,23 @@ SourcePartition: TypeAlias = Mapping[str, Primitive]
 SourceOffset: TypeAlias = Mapping[str, Primitive]
 
 
+class StoredPartition(dict[str, Primitive]):
+    """A source partition as an offset store read it from a topic, with the record keys under which it lies there.
+
+    It equals the partition that a task spells in another order. A store that gets it back writes under the same keys,
+    so that compaction finds what is there, whoever wrote it.
+    """
+
+    __slots__ = ("connector", "record_keys")
+
+    def __init__(self, partition: SourcePartition, connector: str, record_keys: Sequence[bytes]) -> None:
+        super().__init__(partition)
+        self.connector = connector
+        """Whose partition it is: the keys name it."""
+        self.record_keys = tuple(record_keys)
+        """The key that holds its offset; then others that hold older ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceRecord:
     """One record of a source, with the offset from which its task resumes behind it (KIP-618)."""

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw.records import ProducerRecord
+from eosfw.records import LogBatch, ProducerRecord
 from eosfw.state.steps import TaskStep
 
-from .group import Group
+from .group import PLUGINS, RUNTIME, Group
 
 KEY = b'["c",{"stream":"s0"}]'
 
 
-def write_offset(group: Group, value: bytes | None, *, transactional_id: str | None = None):
+def write_offset(group: Group, value: bytes | None, *, key: bytes = KEY, transactional_id: str | None = None):
     """Write an offset of the counting connector beside its tasks; return a producer whose transaction is open."""
     producer = group.backend.producer(transactional_id)
     if transactional_id is not None:
         producer.init_transactions(30.0)
         producer.begin_transaction()
-    producer.send(ProducerRecord(f"{group.name}-offsets", value, KEY))
+    producer.send(ProducerRecord(f"{group.name}-offsets", value, key))
     producer.flush(30.0)
     return producer
 
@@ -35,6 +37,20 @@ def test_a_start_waits_for_offsets_in_an_open_transaction(cluster):
         group.until_drained()
 
         assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
+
+
+def test_a_task_goes_on_under_the_very_key_that_the_topic_has(cluster):
+    """OFF-01: byte for byte what another worker group wrote, so that compaction finds its older offset."""
+    foreign = b'["c", {"stream": "s0"}]'
+    with Group(cluster.bootstrap_servers, offset_storage_partitions="1") as group:
+        write_offset(group, b'{"next":7}', key=foreign).close()
+        group.put(streams="1", until="10")
+        group.until_drained()
+
+        assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
+        with closing(PLUGINS.isolation_reader().over(group.backend, RUNTIME)) as reader:
+            read = reader.read(reader.bounds([f"{group.name}-offsets"]), 30.0)
+            assert {key for batch in read if isinstance(batch, LogBatch) for key in batch.keys} == {foreign}
 
 
 def test_an_aborted_offset_never_was_and_a_plain_one_counts(cluster):

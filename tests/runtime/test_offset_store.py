@@ -15,9 +15,20 @@ from eosfw.records import LogBatch
 STORE = KafkaOffsetStore()
 
 
-def committed(*records: tuple[bytes | None, bytes | None], partition: int = 0) -> LogBatch:
+PRIMITIVES = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.none(),
+)
+MAPS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), PRIMITIVES, max_size=4)
+
+
+def committed(*records: tuple[bytes | None, bytes | None], partition: int = 0, timestamp: int = 0) -> LogBatch:
     offsets = list(range(7, 7 + len(records)))
-    return LogBatch("offs", partition, offsets, [k for k, _ in records], [v for _, v in records], [0] * len(offsets))
+    keys, values = [key for key, _ in records], [value for _, value in records]
+    return LogBatch("offs", partition, offsets, keys, values, [timestamp] * len(offsets))
 
 
 def encoded(partition, offset):
@@ -53,9 +64,23 @@ def test_offsets_have_the_bytes_of_connects_json_converter(value, text):
     assert encoded({"file": "/a"}, {"at": value}) == (b'["c",{"file":"/a"}]', f'{{"at":{text}}}'.encode())
 
 
-def test_keys_stay_in_the_order_they_were_given():
-    """Ruling 6: insertion order."""
-    assert encoded({"b": 1, "a": "x"}, None) == (b'["c",{"b":1,"a":"x"}]', None)
+def test_an_offset_stays_in_the_order_it_was_given():
+    """OFF-01: JsonConverter keeps a map's own order, and nobody compares values."""
+    assert encoded({"p": 1}, {"b": 1, "a": "x"}) == (b'["c",{"p":1}]', b'{"b":1,"a":"x"}')
+
+
+@given(st.data())
+def test_equal_source_partitions_have_one_record_key_in_any_order(data):
+    """OFF-01: compaction would keep both offsets otherwise, and a restart take either."""
+    items = sorted(data.draw(MAPS).items())
+    shuffled = dict(data.draw(st.permutations(items)))
+
+    assert encoded(shuffled, None) == encoded(dict(items), None)
+
+
+def test_a_new_source_partition_is_written_in_the_order_of_its_names():
+    """OFF-01: the bytes of JsonConverter for a map in that order."""
+    assert encoded({"b": 1, "a": "x"}, None) == (b'["c",{"a":"x","b":1}]', None)
 
 
 @pytest.mark.parametrize(
@@ -79,16 +104,6 @@ def test_what_connect_could_not_read_back_is_refused_by_name(partition, offset, 
         STORE.encode("c", "offs", [(partition, offset)])
 
 
-PRIMITIVES = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
-    st.integers(-(2**63), 2**63 - 1),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.booleans(),
-    st.none(),
-)
-MAPS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), PRIMITIVES, max_size=4)
-
-
 @given(MAPS, MAPS)
 def test_what_was_written_is_read_back(partition, offset):
     """OFF-01."""
@@ -103,12 +118,59 @@ def test_a_later_record_wins_and_null_forgets():
     assert list(found.values()) == [({"p": "a"}, {"o": 2})]
 
 
+# Two keys that Kafka Connect writes for one source partition, with spaces as another tool might.
+YX, XY = b'["c", {"y": 1, "x": 2}]', b'["c",{"x":2,"y":1}]'
+
+
+def restated(batches, offset):
+    """What is written when the one source partition of these batches moves on."""
+    ((partition, _),) = STORE.decode("c", batches).values()
+    return [(record.key, record.value) for record in STORE.encode("c", "offs", [(partition, offset)])]
+
+
 def test_another_spelling_of_a_partition_is_the_same_partition():
     """OFF-04: order of keys, spaces between them."""
-    found = STORE.decode(
-        "c", [committed((b'["c", {"y": 1, "x": 2}]', b'{"o": 1}'), (b'["c",{"x":2,"y":1}]', b'{"o":2}'))]
-    )
+    found = STORE.decode("c", [committed((YX, b'{"o": 1}'), (XY, b'{"o":2}'))])
     assert [offset for _, offset in found.values()] == [{"o": 2}]
+
+
+@pytest.mark.parametrize("key", [YX, XY])
+def test_a_key_that_the_topic_already_has_is_written_again_byte_for_byte(key):
+    """OFF-01: only so does compaction remove what a Java worker group wrote."""
+    assert restated([committed((key, b'{"o":1}'))], {"o": 2}) == [(key, b'{"o":2}')]
+    assert restated([committed((key, b'{"o":1}'))], None) == [(key, None)]
+
+
+@pytest.mark.parametrize("late_first", [False, True])
+def test_of_two_keys_for_one_partition_the_later_statement_counts(late_first, caplog):
+    """OFF-04: they lie in different partitions of the topic, which may be read in any order."""
+    early = committed((YX, b'{"o":1}'), partition=1, timestamp=1_000)
+    late = committed((XY, b'{"o":2}'), partition=2, timestamp=2_000)
+
+    found = STORE.decode("c", [late, early] if late_first else [early, late])
+
+    assert [offset for _, offset in found.values()] == [{"o": 2}]
+    assert "two record keys" in caplog.text
+    assert "partition 1, offset 7" in caplog.text
+
+
+def test_the_next_commit_leaves_one_of_two_keys():
+    """OFF-01: the other is forgotten in the same transaction."""
+    early = committed((YX, b'{"o":1}'), partition=1, timestamp=1_000)
+    late = committed((XY, b'{"o":2}'), partition=2, timestamp=2_000)
+
+    assert restated([late, early], {"o": 3}) == [(XY, b'{"o":3}'), (YX, None)]
+    assert restated([late, early], None) == [(XY, None), (YX, None)]
+
+
+@pytest.mark.parametrize("null_first", [False, True])
+def test_null_forgets_what_its_own_key_stated(null_first):
+    """OFF-04: read in any order, as Kafka Connect holds it; a partition that came back under another key stays."""
+    gone, back = committed((YX, b'{"o":1}'), (YX, None), partition=1), committed((XY, b'{"o":5}'), partition=2)
+
+    found = STORE.decode("c", [gone, back] if null_first else [back, gone])
+
+    assert [offset for _, offset in found.values()] == [{"o": 5}]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.errors import TaskFailedError
+from eosfw.records import StoredPartition
 from eosfw.state.offsets import OffsetLedger
 
 KEY = KafkaOffsetStore().partition_key
@@ -22,15 +23,16 @@ def test_the_last_offset_of_each_source_partition_wins():
     assert ledger.pending() == []
 
 
-def test_a_source_partition_keeps_the_spelling_it_was_stored_with():
-    """Ruling 6: another order of keys would be another record of the compacted topic, beside the old one."""
-    stored = {"table": "t", "shard": 1}
+def test_a_stored_source_partition_is_handed_back_as_the_store_read_it():
+    """OFF-01: another order of names would be another record of the compacted topic, beside the old one."""
+    stored = StoredPartition({"table": "t", "shard": 1}, "c", [b"its key"])
     ledger = OffsetLedger(KEY, {KEY(stored): (stored, {"o": 0})})
 
     ledger.note({"shard": 1, "table": "t"}, {"o": 5})
 
-    (partition, offset), *_ = ledger.pending()
-    assert (list(partition), offset) == (["table", "shard"], {"o": 5})
+    ((partition, offset),) = ledger.pending()
+    assert partition is stored
+    assert offset == {"o": 5}
 
 
 def test_a_mapping_that_a_task_uses_again_is_not_taken_for_another_partition():

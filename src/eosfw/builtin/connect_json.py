@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from eosfw.records import Primitive
@@ -24,19 +24,28 @@ class NotPrimitiveError(ValueError):
 
 
 def pair(first: str, second: Mapping[str, Primitive]) -> bytes:
-    """A two-element array, the shape of an offset's key."""
-    return f"[{text(first)},{_object(second)}]".encode()
+    """A two-element array, the shape of an offset's key: equal mappings have equal bytes, in the order of their names.
+
+    Connect takes a map's own order, so that equal maps of Java can have different keys, of which compaction keeps all.
+    """
+    members = sorted(_members(second))
+    return f"[{text(first)},{_object(members)}]".encode()
 
 
 def flat_object(values: Mapping[str, Primitive]) -> bytes:
-    """An object of primitives, the shape of an offset."""
-    return _object(values).encode()
+    """An object of primitives in the order given, the shape of an offset."""
+    return _object(_members(values)).encode()
 
 
-def _object(values: Mapping[str, Primitive]) -> str:
+def _members(values: Mapping[str, Primitive]) -> list[tuple[str, str]]:
+    """Names with the text of each member."""
     if not isinstance(values, Mapping):
         raise NotPrimitiveError(f"{values!r} is no mapping")
-    return "{" + ",".join(f"{_key(key)}:{_primitive(key, value)}" for key, value in values.items()) + "}"
+    return [(key, f"{_key(key)}:{_primitive(key, value)}") for key, value in values.items()]
+
+
+def _object(members: Iterable[tuple[str, str]]) -> str:
+    return "{" + ",".join(member for _, member in members) + "}"
 
 
 def _key(key: object) -> str:

@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 from eosfw.builtin import connect_json
 from eosfw.builtin.connect_json import NotPrimitiveError
 from eosfw.errors import DamagedDataError, TaskFailedError
-from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition
+from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition, StoredPartition
 
 logger = logging.getLogger(__name__)
 
-Offsets = Mapping[str, tuple[SourcePartition, SourceOffset]]
+
+class _Statement(NamedTuple):
+    """What one record key says of a source partition."""
+
+    key: bytes
+    partition: SourcePartition
+    offset: SourceOffset
+    place: str
+    timestamp: int
 
 
 class KafkaOffsetStore:
-    """Key `["connector", {source partition}]`, value `{source offset}` or null, in JsonConverter's bytes (OFF-01)."""
+    """Key `["connector", {source partition}]`, value `{source offset}` or null, in JsonConverter's bytes (OFF-01).
+
+    Each source partition has one key: the one that the topic has already, byte for byte, else its names in order.
+    """
 
     name: ClassVar[str] = "kafka"
 
     def encode(
         self, connector: str, topic: str, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]
     ) -> Sequence[ProducerRecord]:
-        return [self._record(connector, topic, partition, offset) for partition, offset in offsets]
+        return [record for one in offsets for record in self._records(connector, topic, *one)]
 
-    def _record(
+    def _records(
         self, connector: str, topic: str, partition: SourcePartition, offset: SourceOffset | None
-    ) -> ProducerRecord:
-        try:
-            key = connect_json.pair(connector, partition)
-        except NotPrimitiveError as why:
-            raise TaskFailedError(
-                f"source partition {partition!r} of connector {connector} cannot be stored: {why}"
-            ) from None
+    ) -> Iterator[ProducerRecord]:
+        key, *outdated = _record_keys(connector, partition)
         try:
             value = None if offset is None else connect_json.flat_object(offset)
         except NotPrimitiveError as why:
@@ -43,27 +49,66 @@ class KafkaOffsetStore:
                 f"source offset {offset!r} of connector {connector}, source partition {partition!r}, "
                 f"cannot be stored: {why}"
             ) from None
-        return ProducerRecord(topic, value=value, key=key)
+        yield ProducerRecord(topic, value=value, key=key)
+        for other in outdated:
+            yield ProducerRecord(topic, value=None, key=other)
 
     def decode(
         self, connector: str, committed: Iterable[LogBatch]
     ) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
-        offsets: dict[str, tuple[SourcePartition, SourceOffset]] = {}
+        stated: dict[bytes, _Statement] = {}
         for batch in committed:
-            for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
+            for offset, key, value, timestamp in zip(
+                batch.offsets, batch.keys, batch.values, batch.timestamps, strict=True
+            ):
                 place = f"topic {batch.topic}, partition {batch.partition}, offset {offset}"
                 partition = _own_partition(connector, key, place)
-                if partition is None:
+                if partition is None or key is None:
                     continue
                 position = _position(value, connector, place)
-                if position is None:
-                    offsets.pop(self.partition_key(partition), None)
-                else:
-                    offsets[self.partition_key(partition)] = (partition, position)
-        return offsets
+                stated.pop(key, None)  # null forgets its own key alone: of others, nobody knows which was read first
+                if position is not None:
+                    stated[key] = _Statement(key, partition, position, place, timestamp)
+        return self._by_partition(connector, stated.values())
+
+    def _by_partition(
+        self, connector: str, stated: Iterable[_Statement]
+    ) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
+        found: dict[str, list[_Statement]] = {}
+        for one in stated:
+            found.setdefault(self.partition_key(one.partition), []).append(one)
+        return {name: _newest(connector, each) for name, each in found.items()}
 
     def partition_key(self, partition: SourcePartition) -> str:
         return json.dumps(partition, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _record_keys(connector: str, partition: SourcePartition) -> Sequence[bytes]:
+    """The key to write under; behind it those to forget."""
+    if isinstance(partition, StoredPartition) and partition.connector == connector:
+        return partition.record_keys
+    try:
+        return [connect_json.pair(connector, partition)]
+    except NotPrimitiveError as why:
+        raise TaskFailedError(
+            f"source partition {partition!r} of connector {connector} cannot be stored: {why}"
+        ) from None
+
+
+def _newest(connector: str, stated: Sequence[_Statement]) -> tuple[SourcePartition, SourceOffset]:
+    """Of several keys, as Kafka Connect may write them for one partition, the one that was written last counts."""
+    *older, last = sorted(stated, key=lambda one: one.timestamp)
+    if older:
+        logger.warning(
+            "source partition %s of connector %s has %s record keys, at %s; the last of them by its time counts, the "
+            "next commit forgets the others",
+            dict(last.partition),
+            connector,
+            "two" if len(older) == 1 else len(older) + 1,
+            "; ".join(one.place for one in (*older, last)),
+        )
+    keys = (last.key, *(one.key for one in older))
+    return StoredPartition(last.partition, connector, keys), last.offset
 
 
 def _own_partition(connector: str, key: bytes | None, place: str) -> SourcePartition | None:

@@ -13,8 +13,8 @@ Offset = tuple[SourcePartition, SourceOffset | None]
 class OffsetLedger:
     """The last offset of each source partition since the last commit; the last note wins.
 
-    A source partition is always spelt as it was spelt first, since the bytes of its key decide where an offset lies:
-    the same mapping in another order would be another key of the compacted topic, next to the old one.
+    What was read from the topic is handed back as the offset store read it (`StoredPartition`), whatever order a task
+    uses, since a store may keep there under which key of the compacted topic the partition lies.
     """
 
     def __init__(
