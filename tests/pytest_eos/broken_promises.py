@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 from tests.pytest_eos.broken import Through
 from tests.pytest_eos.counter import CounterConnector, CounterTask
@@ -125,6 +126,15 @@ class TextsAlone(KafkaOffsetStore):
 
     def partition_key(self, partition):
         return json.dumps({name: str(value) for name, value in partition.items()}, sort_keys=True)
+
+
+class KeysAsTheyCome(KafkaOffsetStore):
+    """Writes the keys of a source partition in the order in which the connector happened to name them."""
+
+    def encode(self, connector, topic, offsets):
+        records = super().encode(connector, topic, offsets)
+        keys = [json.dumps([connector, partition], separators=(",", ":")).encode() for partition, _ in offsets]
+        return [replace(record, key=key) for record, key in zip(records, keys, strict=True)]
 
 
 class FirstBatch(KafkaOffsetStore):

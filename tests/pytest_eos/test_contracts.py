@@ -131,6 +131,13 @@ CASES = [
     (
         STORE,
         "store",
+        "bad.KeysAsTheyCome",
+        "equal_partitions_have_one_record_key",
+        "Error: the record key hangs on the order of a source partition's keys",
+    ),
+    (
+        STORE,
+        "store",
         "bad.FirstBatch",
         "offsets_are_read_from_every_batch",
         "Error: offsets of a later batch were not read",

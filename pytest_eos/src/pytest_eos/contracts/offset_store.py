@@ -147,6 +147,16 @@ class OffsetStoreContract(OnBackend):
             "`partition_key` hangs on the order of a source partition's keys: equal ones get two"
         )
 
+    def test_equal_partitions_have_one_record_key(self, store: OffsetStore) -> None:
+        """OFF-01: compaction keeps a record for each key, so that of two the older offset could come back."""
+        keys = {
+            record.key
+            for partition in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+            for record in _one(store, partition, {"o": 1})
+        }
+
+        assert len(keys) == 1, "the record key hangs on the order of a source partition's keys: equal ones get two"
+
     @pytest.mark.parametrize(("first", "second", "what"), _ALIKE, ids=str)
     def test_other_partitions_have_other_keys(
         self, store: OffsetStore, first: SourcePartition, second: SourcePartition, what: str
