@@ -9,11 +9,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from eosfw.errors import ExitCode
+from eosfw.protocols import NewTopic
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
 from ports import free_port
 
 Doctor = Callable[..., tuple[int, dict[str, list[dict[str, str]]]]]
@@ -225,6 +229,24 @@ def test_a_cluster_that_answers_is_fine(start, doctor, tmp_path, backend) -> Non
 
     assert (code, seen["cluster"][0]["health"]) == (0, "ok")
     assert f"{address} answers" in seen["cluster"][0]["found"]
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+def test_topics_that_would_lose_offsets_are_told_before_a_run(embedded, doctor, tmp_path, backend) -> None:
+    """OFF-05, LOG-01: what a run would refuse."""
+    (tmp_path / "lines.txt").write_text("1\n")
+    group = f"doctor-{backend}"
+    with closing(MemoryBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime()).admin()) as admin:
+        admin.create_topics([NewTopic(f"{group}-configs", 3), NewTopic(f"{group}-offsets", 3)])
+    cluster = (
+        f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{embedded}"\n[worker]\n"group.id" = "{group}"\n'
+    )
+
+    code, seen = doctor(write(tmp_path, cluster + CONNECTOR.format(file="lines.txt")))
+
+    assert code == ExitCode.CONFIGURATION
+    assert "has 3 partitions" in seen["config.storage.topic"][0]["found"]
+    assert "has cleanup.policy=delete" in seen["offset.storage.topic"][0]["found"]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ class FakeCluster:
     calls: list[str] = field(default_factory=list)
     fail: dict[str, list[Exception | Callable[[], None]]] = field(default_factory=dict)
     """What the next calls of a name meet: an exception to raise, or something to do first."""
+    topic_configs: dict[str, Mapping[str, str]] = field(default_factory=dict)
     before: Callable[[str, str | None], None] = lambda *_: None
     capabilities: Capabilities = CAPABILITIES
     readers: list[IsolationLevel] = field(default_factory=list)
@@ -190,6 +191,10 @@ class FakeAdmin:
                 raise TopicExistsError(topic.name)
             for number in range(topic.partitions):
                 self.cluster.logs[TopicPartition(topic.name, number)] = []
+
+    def topic_config(self, topic: str) -> Mapping[str, str]:
+        self.cluster.called(f"topic_config {topic}", "connect-cluster-")
+        return self.cluster.topic_configs.get(topic, {"cleanup.policy": "compact"})
 
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return dict.fromkeys(partitions, 0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.errors import ConfigError
+from eosfw.errors import ConfigError, TopicAuthorizationError
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.fencing import ROUND_TIMEOUT, FencingRefusedError
 from eosfw.state.steps import TaskStep
 
+from .fake import FakeCluster
 from .stage import Stage
 
 
@@ -85,3 +86,21 @@ def test_a_worker_whose_own_clients_cannot_be_made_does_not_start():
     with pytest.raises(ConfigError, match=r"worker: admin\.unheard\.of: the fake backend"):
         stage.worker.start()
     assert stage.cluster.logs == {}
+
+
+def test_a_topic_whose_properties_nobody_may_see_is_used_with_a_warning(caplog):
+    """LOG-01: Kafka Connect goes on as well; reading and writing is what a principal needs."""
+    cluster = FakeCluster()
+    with Stage(cluster=cluster):
+        """Creates its topics."""
+    cluster.before = refuse_to_describe
+    with Stage(cluster=cluster) as stage:
+        stage.put("c", streams="1", until="3")
+        stage.until_drained()
+
+    assert "nobody looked whether topic g-offsets is compacted: not for you" in caplog.text
+
+
+def refuse_to_describe(call: str, _: object) -> None:
+    if call.startswith("topic_config"):
+        raise TopicAuthorizationError("not for you")

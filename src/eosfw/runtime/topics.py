@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eosfw.errors import ConfigError, Problem, TopicExistsError
+from eosfw.errors import TopicExistsError
 from eosfw.protocols import Admin, NewTopic
 
 COMPACTED: Mapping[str, str] = {"cleanup.policy": "compact"}
@@ -20,19 +20,6 @@ def ensure_topic(admin: Admin, topic: NewTopic) -> int:
     except TopicExistsError:
         return admin.partitions([topic.name]).get(topic.name, topic.partitions)
     return topic.partitions
-
-
-def ensure_config_topic(admin: Admin, name: str, replication_factor: int) -> None:
-    """Create the config topic, or make sure that it is one log (LOG-01)."""
-    partitions = ensure_topic(admin, NewTopic(name, 1, replication_factor, COMPACTED))
-    if partitions != 1:
-        raise ConfigError(
-            Problem(
-                "config.storage.topic",
-                f"topic {name!r} has {partitions} partitions; a config topic must have exactly one, "
-                f"because its order is what workers agree on. Name another topic, or recreate this one",
-            )
-        )
 
 
 def ensure_offsets_topic(admin: Admin, name: str, partitions: int, replication_factor: int) -> None:

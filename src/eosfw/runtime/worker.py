@@ -18,13 +18,13 @@ from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
 from eosfw.runtime.crew import Crew
 from eosfw.runtime.fencing import ROUND_TIMEOUT
+from eosfw.runtime.internal_topics import ensure_internal_topics
 from eosfw.runtime.leader import Leader, LeaderTies
 from eosfw.runtime.membership import SoleMember
 from eosfw.runtime.plan import Announce, Surroundings
-from eosfw.runtime.planning import ClusterFacts, Planned, Planner, offsets_topic, warn
+from eosfw.runtime.planning import ClusterFacts, Planned, Planner, warn
 from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
-from eosfw.runtime.topics import ensure_config_topic, ensure_offsets_topic
 from eosfw.waiting import Runtime
 
 
@@ -59,13 +59,12 @@ class Worker:
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config log; ConfigError if properties cannot work."""
-        config, offsets = self._config, offsets_topic(self._config)
+        config = self._config
         if problems := worker_problems(config, self._facts.problems):
             raise ConfigError(*problems)
         admin = self._backend.admin()
         try:
-            ensure_config_topic(admin, config["config.storage.topic"], config["config.storage.replication.factor"])
-            ensure_offsets_topic(admin, offsets.name, offsets.partitions, offsets.replication_factor)
+            ensure_internal_topics(admin, config)
             self._facts = replace(self._facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
             admin.close()

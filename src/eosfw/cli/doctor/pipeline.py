@@ -10,10 +10,11 @@ from pathlib import Path
 from eosfw.errors import ConfigError, EosfwError, ExitCode
 from eosfw.health import Finding, Health
 from eosfw.pipeline import Pipeline
-from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems
+from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems, worker_config
 from eosfw.pipeline.reaching import require_reachable
 from eosfw.pipeline.sections import read
 from eosfw.registry import Plugins
+from eosfw.runtime.internal_topics import internal_topic_problems
 from eosfw.waiting import Runtime
 
 _API_TIMEOUT = "default.api.timeout.ms"
@@ -64,7 +65,8 @@ def _asked(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[F
     with closing(backend), closing(backend.admin()) as admin:
         topics = admin.partitions()
         problems = topic_problems(pipeline, admin)
-    for problem in problems:
+        internal = internal_topic_problems(admin, worker_config(pipeline)) if pipeline.connectors else []
+    for problem in [*problems, *internal]:
         yield _broken(problem.where, problem.what)
     answer = f"{properties['bootstrap.servers']} answers; it has {_counted(topics, 'topic')}"
     yield Finding("cluster", Health.FINE, answer)

@@ -1,0 +1,53 @@
+"""Topics that would lose what a group keeps in them are refused at its start, as Kafka Connect refuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from eosfw.errors import ConfigError, ExitCode
+from eosfw.protocols import NewTopic
+
+from .group import Group
+
+
+@pytest.fixture(params=["memory", "confluent", "kafka-python"])
+def group(cluster, request) -> Iterator[Group]:
+    """A group that was not started, on each cluster through each client."""
+    made = Group(cluster.bootstrap_servers, backend=request.param)
+    yield made
+    made.worker.stop()
+    made.backend.close()
+
+
+def create(group: Group, *topics: NewTopic) -> None:
+    with closing(group.backend.admin()) as admin:
+        admin.create_topics(topics)
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact,delete"])
+@pytest.mark.parametrize(("kind", "key"), [("configs", "config.storage.topic"), ("offsets", "offset.storage.topic")])
+def test_a_topic_that_is_not_compacted_alone_is_refused_by_name(group, kind, key, policy):
+    """OFF-05, LOG-01: after its retention a finished source would be sent again."""
+    create(group, NewTopic(f"{group.name}-{kind}", 1, 1, {"cleanup.policy": policy}))
+
+    with pytest.raises(ConfigError) as told:
+        group.worker.start()
+
+    assert f"{key}: topic '{group.name}-{kind}' has cleanup.policy={policy}" in str(told.value)
+    assert told.value.exit_code is ExitCode.CONFIGURATION
+    assert group.events == []  # nobody was fenced for it
+
+
+def test_all_that_is_wrong_with_them_is_told_at_once(group):
+    """LOG-01: one partition is what makes an order."""
+    create(group, NewTopic(f"{group.name}-configs", 2, 1), NewTopic(f"{group.name}-offsets", 2, 1))
+
+    with pytest.raises(ConfigError) as told:
+        group.worker.start()
+
+    assert [problem.where for problem in told.value.problems].count("config.storage.topic") == 2
+    assert "-configs' has 2 partitions; a config topic must have exactly one" in str(told.value)
+    assert "-offsets' has cleanup.policy=delete" in str(told.value)
