@@ -206,7 +206,7 @@ def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster
     file = pipeline(kind, cluster=external(cluster), group=name, topic=name, more=more)
     older = start("run", file)
     older.until(lambda: "a connector that prints" in older.err())
-    newer = start("run", "--json", file)
+    newer = start("run", "--json", "--verify", file)
 
     assert older.end() == ExitCode.FENCED
     release.touch()
@@ -227,7 +227,7 @@ def test_the_run_after_an_interrupted_one_continues_without_loss_or_repeat(start
         first.send(number)
     first.end()
 
-    second = start("run", "--json", file)
+    second = start("run", "--json", "--verify", file)
     assert second.end() == 0, second.err()
     assert verdict(second) == (0, 0)
     assert 0 < json.loads(second.out())["records"] < 120

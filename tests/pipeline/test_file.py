@@ -186,3 +186,19 @@ def test_what_is_badly_written_is_kept_beside_what_could_be_read(tmp_path: Path)
     assert "step 's'" in str(pipeline.problems[1])
     assert pipeline.connectors == {"a": {"topic": "t"}}
     assert pipeline.steps == ()
+
+
+@pytest.mark.parametrize("text", ["required", "try", "off"])
+def test_a_file_says_whether_it_is_verified(loaded: Load, text: str) -> None:
+    pipeline = loaded(f'verify = "{text}"\n[worker]\n')
+
+    assert pipeline.verify is not None
+    assert pipeline.verify.value == text
+    assert loaded("[worker]\n").verify is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [('"requird"', "unknown 'requird'; did you mean 'required'?"), ("true", "must be a text")]
+)
+def test_an_unknown_verification_is_refused(loaded: Load, text: str, why: str) -> None:
+    assert why in refused(loaded, f"verify = {text}\n[worker]\n")

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from eosfw.errors import ReadStalledError, TaskFailedError
+from eosfw.errors import ConfigError, ReadStalledError, TaskFailedError
 from eosfw.ids import TopicPartition
-from eosfw.pipeline import Control, LocalRun, Options, Pipeline, Silent, Summary, run
+from eosfw.pipeline import ClusterChoice, Control, LocalRun, Options, Pipeline, Silent, Summary, Verification, run
 from eosfw.pipeline.counting import Spool, count
 from eosfw.pipeline.visible import committed_ranges
 from eosfw.protocols import NewTopic, Verdict
@@ -20,8 +20,8 @@ from eosfw.waiting import ThreadRuntime
 Make = Callable[..., Pipeline]
 
 
-def done(pipeline: Pipeline, plugins: Plugins) -> Summary:
-    return run(pipeline, plugins, Control(ThreadRuntime()), Silent(), Options())
+def done(pipeline: Pipeline, plugins: Plugins, verify: Verification | None = Verification.TRY) -> Summary:
+    return run(pipeline, plugins, Control(ThreadRuntime()), Silent(), Options(verify=verify))
 
 
 def write(pipeline: Pipeline, plugins: Plugins, value: bytes) -> None:
@@ -66,7 +66,8 @@ def test_a_run_that_names_no_identity_is_not_verified(
     summary = done(pipeline(backend=backend, **identity), plugins)
 
     assert (summary.duplicates, summary.missing) == (None, None)
-    assert summary.unverified == ['name an identity, "eosfw.identity", to have records counted']
+    why = 'connector c: its records cannot be verified: name an identity, "eosfw.identity", to have them counted'
+    assert summary.unverified == [why]
 
 
 def test_batches_that_cannot_tell_their_records_apart_run_unverified_with_the_remedy(
@@ -118,6 +119,53 @@ def test_a_source_that_changed_cannot_be_verified(pipeline: Make, plugins: Plugi
     summary = done(pipeline(eosfw_identity="value", records="4"), plugins)
     assert (summary.duplicates, summary.missing) == (None, None)
     assert "could not be replayed" in summary.unverified[0]
+
+
+@pytest.mark.parametrize(("verify", "code"), [(Verification.REQUIRED, 1), (Verification.TRY, 0)])
+def test_a_required_verification_that_cannot_be_made_fails_the_run(
+    pipeline: Make, plugins: Plugins, verify: Verification, code: int
+) -> None:
+    """A source that has died after 140 of 600 records tells nothing of the others."""
+    done(pipeline(eosfw_identity="value", records="600"), plugins, Verification.OFF)
+
+    summary = done(pipeline(eosfw_identity="value", records="140"), plugins, verify)
+
+    assert (summary.duplicates, summary.missing, int(summary.exit_code)) == (None, None, code)
+    assert summary.as_json()["passed"] is (code == 0)
+    assert ("not verified, though that was required; " in summary.as_text()) is (code == 1)
+    assert "could not be replayed" in summary.as_text()
+
+
+def test_a_named_cluster_is_verified_only_when_that_is_asked_for(pipeline: Make, plugins: Plugins) -> None:
+    flow = pipeline(eosfw_identity="value")
+    unasked = done(flow, plugins, None)
+    asked = done(replace(flow, verify=Verification.REQUIRED), plugins, None)
+    overruled = done(replace(flow, verify=Verification.REQUIRED), plugins, Verification.OFF)
+
+    assert (unasked.duplicates, list(unasked.unverified)) == (None, ["--verify asks for it"])
+    assert (asked.duplicates, asked.missing, asked.verify) == (0, 0, "required")
+    assert (overruled.duplicates, list(overruled.unverified)) == (None, ['verify = "off"'])
+
+
+def test_a_cluster_of_the_runs_own_is_verified_unless_that_is_off(pipeline: Make, plugins: Plugins) -> None:
+    flow = replace(pipeline(backend="memory"), cluster=ClusterChoice("memory", {}))
+
+    assert done(flow, plugins, None).duplicates == 0
+    assert done(replace(flow, verify=Verification.OFF), plugins, None).duplicates is None
+
+
+@pytest.mark.parametrize(
+    ("properties", "why"),
+    [
+        ({}, 'name an identity, "eosfw.identity"'),
+        ({"eosfw_identity": "value", "transaction_boundary": "connector", "bounds": "yes"}, "it may discard records"),
+    ],
+)
+def test_a_required_verification_that_no_run_could_make_starts_nothing(
+    pipeline: Make, plugins: Plugins, properties: dict[str, str], why: str
+) -> None:
+    with pytest.raises(ConfigError, match=why):
+        done(pipeline(**properties), plugins, Verification.REQUIRED)
 
 
 def test_records_are_counted_both_ways() -> None:

@@ -11,6 +11,7 @@ import typer.main
 from eosfw.cli import broker, doctor, new, plugins, run, txn
 from eosfw.cli.doors import PluginGroup
 from eosfw.cli.entry import DEBUG
+from eosfw.cli.verify_option import VerifyCommand
 
 _HELP = """Exactly-once source connectors and transactional messaging for Python.
 
@@ -24,7 +25,7 @@ def command() -> Any:
     # Plain help: formatting it with rich takes longer than everything else that `eosfw --help` does.
     app = typer.Typer(cls=PluginGroup, help=_HELP, rich_markup_mode=None)
     app.callback()(_root)
-    app.command("run", short_help="Run a pipeline file: connectors, steps, summary.")(run.command)
+    app.command("run", cls=VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(run.command)
     app.command("broker", short_help="Serve an embedded broker for any Kafka client.")(broker.command)
     app.command("plugins", short_help="List what is installed, what fails to load.")(plugins.command)
     app.command("doctor", short_help="Tell what is broken here, and its remedy.")(doctor.command)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosfw.cli.verify_option import HELP, METAVAR, OPTION, chosen
+
 if TYPE_CHECKING:
     from eosfw.cli.progress import Progress
     from eosfw.pipeline import Control, Options, Pipeline, Summary
@@ -26,17 +28,19 @@ def command(
         float, typer.Option(min=0, help="Seconds without records after which a source that knows no end is drained.")
     ] = 5.0,
     steps_only: Annotated[bool, typer.Option("--steps-only", help="Run the steps alone, no connectors.")] = False,
-    verify: Annotated[
-        bool, typer.Option(help="Replay the sources to count duplicates and missing records (needs an identity).")
-    ] = True,
+    verify: Annotated[str | None, typer.Option(OPTION, metavar=METAVAR, help=HELP, show_default=False)] = None,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="The same as --verify=off.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only warnings.")] = False,
 ) -> None:
     """Run a pipeline file: its connectors until drained, its steps over what they committed, then a summary."""
     from eosfw.cli.stdout import reserved
-    from eosfw.pipeline import Options
+    from eosfw.pipeline import Options, Verification
     from eosfw.pipeline.sections import read
 
-    options = Options(idle=idle, steps_only=steps_only, verify=verify)
+    wanted = chosen(verify, no_verify=no_verify)
+    if steps_only and wanted not in (None, Verification.OFF):
+        raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
+    options = Options(idle=idle, steps_only=steps_only, verify=wanted)
     with reserved() as write:
         pipeline = read(file)
         _enter_folder(pipeline)

@@ -7,6 +7,7 @@ from eosfw.pipeline.reporting import Reporter, Silent
 from eosfw.pipeline.running import Options, check, run
 from eosfw.pipeline.sections import load
 from eosfw.pipeline.summary import StepResult, Summary
+from eosfw.pipeline.verification import Verification
 
 __all__ = [
     "ClusterChoice",
@@ -18,6 +19,7 @@ __all__ = [
     "Silent",
     "StepResult",
     "Summary",
+    "Verification",
     "check",
     "load",
     "run",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosfw.errors import Problem
+from eosfw.pipeline.verification import Verification
 from eosfw.protocols import Step
 
 
@@ -38,6 +39,8 @@ class Pipeline:
     """What runs the steps; None takes the only engine installed."""
     broker: Mapping[str, str] = field(default_factory=dict)
     """Properties of the cluster this machine serves; `name` chooses among those installed."""
+    verify: Verification | None = None
+    """Whether records are counted against a replay of the sources; None leaves it to the cluster's kind."""
     problems: Sequence[Problem] = ()
     """What is wrong with how the file is written; what it concerns is left out or guessed."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from eosfw.config.clients import task_producer
 from eosfw.errors import ConfigError, EosfwError
-from eosfw.identity import NONE
 from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems
 from eosfw.pipeline.control import Control
 from eosfw.pipeline.draining import drain
@@ -17,7 +16,8 @@ from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.reaching import require_reachable
 from eosfw.pipeline.reporting import Reporter
 from eosfw.pipeline.summary import StepResult, Summary
-from eosfw.pipeline.verdict import UNVERIFIED, Ranges, identity, judge
+from eosfw.pipeline.verdict import UNVERIFIED, Ranges, judge, unverifiable
+from eosfw.pipeline.verification import ASK, Verification, chosen
 from eosfw.pipeline.visible import committed_ranges
 from eosfw.protocols import StepEngine, Verdict
 from eosfw.registry import Plugins
@@ -34,12 +34,22 @@ class Options:
     idle: float = 5.0
     """Seconds without records after which a source that cannot tell its end counts as drained."""
     steps_only: bool = False
-    verify: bool = True
+    verify: Verification | None = None
+    """None leaves it to the pipeline file."""
 
-    @property
-    def unverified(self) -> str | None:
-        """Why nobody wants a verdict, in the words of the command line."""
-        return "--steps-only" if self.steps_only else None if self.verify else "--no-verify"
+    def verification(self, pipeline: Pipeline) -> Verification:
+        """Whether a run of this pipeline is to be verified; steps alone write nothing that could be."""
+        if self.steps_only:
+            return Verification.OFF
+        return chosen(option=self.verify, file=pipeline.verify, external=pipeline.cluster.external)
+
+    def unwanted(self, pipeline: Pipeline) -> str | None:
+        """Why nobody wants a verdict, in words for whoever started the run; None if somebody does."""
+        if self.steps_only:
+            return "--steps-only"
+        if self.verification(pipeline) is not Verification.OFF:
+            return None
+        return 'verify = "off"' if self.verify or pipeline.verify else ASK
 
 
 def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Options | None = None) -> None:
@@ -48,11 +58,13 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
     problems = pipeline_problems(pipeline, plugins, runtime, steps_only=options.steps_only)
     if problems:
         raise ConfigError(*problems)
+    if options.verification(pipeline) is Verification.REQUIRED:
+        problems = unverifiable(pipeline, plugins, backend_of(pipeline, plugins).capabilities)
     if pipeline.cluster.external and pipeline.steps:
         require_reachable(pipeline.cluster.properties, runtime)
         backend = backend_of(pipeline, plugins).connect(pipeline.cluster.properties, runtime)
         with closing(backend), closing(backend.admin()) as admin:
-            problems = topic_problems(pipeline, admin)
+            problems += topic_problems(pipeline, admin)
     if problems:
         raise ConfigError(*problems)
 
@@ -70,8 +82,17 @@ def run(pipeline: Pipeline, plugins: Plugins, control: Control, reporter: Report
             reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")
             drain(local, control, reporter, options.idle)
         after = _After(local, control, reporter)
-        steps, verdict, unverified = after.work(options.unverified)
-        return _summary(local, steps, verdict, unverified, runtime.now() - begun)
+        done = after.work(options.unwanted(pipeline))
+        return _summary(local, done, options.verification(pipeline), runtime.now() - begun)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What was made of the committed records."""
+
+    steps: dict[str, StepResult]
+    verdict: Verdict
+    unverified: Sequence[str]
 
 
 class _After:
@@ -81,17 +102,15 @@ class _After:
         self._local, self._control, self._reporter = local, control, reporter
         self._patience = _patience(local)
 
-    def work(self, unverified: str | None) -> tuple[dict[str, StepResult], Verdict, list[str]]:
+    def work(self, unwanted: str | None) -> _Done:
         steps = self._local.pipeline.steps
-        if all(identity(self._local, name) == NONE for name in self._local.pipeline.connectors):
-            unverified = unverified or 'name an identity, "eosfw.identity", to have records counted'
         if not steps:
-            return {}, *self._verdict(None, unverified)
+            return _Done({}, *self._verdict(None, unwanted))
         topics = sorted({one.topic for step in steps for one in step.inputs})
         ranges = self._ranges(topics)
         with self._engine() as engine:
             done = {step.name: self._step(engine, number, ranges) for number, step in enumerate(steps)}
-            return done, *self._verdict(engine, unverified)
+            return _Done(done, *self._verdict(engine, unwanted))
 
     @contextmanager
     def _engine(self) -> Iterator[StepEngine]:
@@ -119,12 +138,16 @@ class _After:
         own = {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
         return StepResult(engine.run(step, own), str(self._local.pipeline.folder / step.output))
 
-    def _verdict(self, engine: StepEngine | None, unverified: str | None) -> tuple[Verdict, list[str]]:
-        if unverified is not None:
-            return UNVERIFIED, [unverified]
+    def _verdict(self, engine: StepEngine | None, unwanted: str | None) -> tuple[Verdict, Sequence[str]]:
+        if unwanted is not None:
+            return UNVERIFIED, [unwanted]
         self._control.check()
         self._reporter.phase("replaying the sources to count duplicates and missing records")
-        return judge(self._local, self._ranges, engine)
+        try:
+            return judge(self._local, self._ranges, engine)
+        except EosfwError as error:  # what was committed stays so, and is worth a summary
+            self._control.check()
+            return UNVERIFIED, [str(error)]
 
     def _ranges(self, topics: Collection[str]) -> Ranges:
         return committed_ranges(self._local, topics, self._control, self._patience)
@@ -146,21 +169,20 @@ def _where(local: LocalRun) -> str:
     return f"{who} at {local.client_properties['bootstrap.servers']}"
 
 
-def _summary(
-    local: LocalRun, steps: dict[str, StepResult], verdict: Verdict, unverified: Sequence[str], seconds: float
-) -> Summary:
+def _summary(local: LocalRun, done: _Done, verification: Verification, seconds: float) -> Summary:
     notices = [f"{notice.text} ({notice.count:,})" for notice in local.worker.status().notices]
     return Summary(
         records=local.history.records,
         transactions=local.history.transactions,
         zombies_fenced=local.history.zombies_fenced,
-        rows_out=sum(step.rows for step in steps.values()),
-        duplicates=verdict.duplicates,
-        missing=verdict.missing,
+        rows_out=sum(step.rows for step in done.steps.values()),
+        duplicates=done.verdict.duplicates,
+        missing=done.verdict.missing,
         seconds=seconds,
-        steps=steps,
+        steps=done.steps,
         notices=notices,
-        unverified=unverified,
-        examples=tuple(verdict.examples),
+        verify=verification.value,
+        unverified=done.unverified,
+        examples=tuple(done.verdict.examples),
         kept=local.cluster is None,
     )

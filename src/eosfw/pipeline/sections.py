@@ -13,9 +13,10 @@ from eosfw.config.worker import ALIAS, SUPPORT
 from eosfw.errors import ConfigError, Problem
 from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.pipeline.reading import read_toml, texts
+from eosfw.pipeline.verification import Verification, named
 from eosfw.protocols import Step, StepInput
 
-SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps")
+SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps", "verify")
 _STEP = ("name", "inputs", "sql", "function", "output")
 _INPUT = ("topic", "format", "schema")
 _OUTPUT = ("path", "format")
@@ -52,6 +53,7 @@ def parse(document: Mapping[str, Any], path: Path) -> Pipeline:
         connectors=_connectors(file, document),
         steps=_steps(file, document),
         engine=file.text(document, "engine"),
+        verify=_verification(file, document),
     )
     return replace(pipeline, problems=tuple(file.problems))
 
@@ -98,6 +100,15 @@ class _Section:
         if value is None or (isinstance(value, str) and value.strip()):
             return value
         self.problem(f"{name!r} must be a text that is not empty")
+        return None
+
+
+def _verification(file: _Section, document: Mapping[str, Any]) -> Verification | None:
+    text = file.text(document, "verify")
+    try:
+        return None if text is None else named(text)
+    except ValueError as why:
+        file.at("verify").problem(str(why))
         return None
 
 

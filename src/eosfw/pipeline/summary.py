@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from eosfw.errors import ExitCode
+from eosfw.pipeline.verification import Verification
 from eosfw.wording import many
 
 
@@ -34,6 +35,8 @@ class Summary:
     seconds: float
     steps: Mapping[str, StepResult] = field(default_factory=dict)
     notices: Sequence[str] = ()
+    verify: str = Verification.TRY.value
+    """What was asked for: `required`, `try` or `off`."""
     unverified: Sequence[str] = ()
     """Why it was not verified."""
     examples: Sequence[str] = ()
@@ -42,9 +45,15 @@ class Summary:
     """Whether the cluster, with its topics, outlives the run."""
 
     @property
+    def verified(self) -> bool:
+        """Whether records were counted."""
+        return self.duplicates is not None and self.missing is not None
+
+    @property
     def passed(self) -> bool:
-        """No duplicate and nothing missing, as far as anybody looked."""
-        return not self.duplicates and not self.missing
+        """No duplicate and nothing missing, as far as anybody looked; somebody did if that was required."""
+        required = self.verify == Verification.REQUIRED.value
+        return not self.duplicates and not self.missing and (self.verified or not required)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -68,6 +77,7 @@ class Summary:
 
     def _verdict(self) -> list[str]:
         if self.duplicates is None or self.missing is None:
-            return ["not verified" + "".join(f"; {why}" for why in self.unverified)]
+            required = ", though that was required" if self.verify == Verification.REQUIRED.value else ""
+            return [f"not verified{required}" + "".join(f"; {why}" for why in self.unverified)]
         verdict = f"verified: {many(self.duplicates, 'duplicate')}, {self.missing:,} missing"
         return [verdict, *(f"  {example}" for example in self.examples)]

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 
+from eosfw.capabilities import Capabilities
+from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY, IDENTITY
-from eosfw.errors import DamagedDataError
+from eosfw.errors import DamagedDataError, Problem
 from eosfw.identity import NONE, IdentityHeaders, Strangers, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.counting import Spool, count
 from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.replay import replayed
 from eosfw.protocols import StepEngine, Verdict
 from eosfw.records import LogBatch, OffsetRange
+from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_config
 
 Ranges = Mapping[TopicPartition, OffsetRange]
@@ -28,9 +32,11 @@ def judge(run: LocalRun, bounds: Bounds, engine: StepEngine | None) -> tuple[Ver
 
     Also tells, in words, what could not be verified; then the numbers are None.
     """
-    kinds, unverified = _kinds(run)
+    unverified = [str(problem) for problem in unverifiable(run.pipeline, run.plugins, run.backend.capabilities)]
+    if unverified:
+        return UNVERIFIED, unverified
     verdicts = []
-    for kind, names in kinds.items():
+    for kind, names in _kinds(run).items():
         try:
             verdicts.append(_judge_kind(run, kind, names, bounds, engine))
         except DamagedDataError as error:
@@ -40,26 +46,30 @@ def judge(run: LocalRun, bounds: Bounds, engine: StepEngine | None) -> tuple[Ver
     return _sum(verdicts), []
 
 
-def identity(run: LocalRun, name: str) -> str:
-    """What identifies a connector's records in this run."""
-    properties = run.pipeline.connectors[name]
-    config = connector_config(run.plugins.connector(properties["connector.class"]), name, properties)
-    return kind_in_force(config[IDENTITY], run.backend.capabilities)
+def unverifiable(pipeline: Pipeline, plugins: Plugins, capabilities: Capabilities) -> list[Problem]:
+    """The connectors whose records cannot be counted, as far as their properties tell."""
+    found = []
+    for name, properties in pipeline.connectors.items():
+        config = connector_config(plugins.connector(properties["connector.class"]), name, properties)
+        if (why := _uncountable(config, capabilities)) is not None:
+            found.append(Problem(f"connector {name}", f"its records cannot be verified: {why}"))
+    return found
 
 
-def _kinds(run: LocalRun) -> tuple[dict[str, list[str]], list[str]]:
+def _uncountable(config: Config, capabilities: Capabilities) -> str | None:
+    if kind_in_force(config[IDENTITY], capabilities) == NONE:
+        return f'name an identity, "{IDENTITY}", to have them counted'
+    if config[BOUNDARY] == "connector":
+        return f"it may discard records by {BOUNDARY}=connector"
+    return None
+
+
+def _kinds(run: LocalRun) -> dict[str, list[str]]:
     kinds: dict[str, list[str]] = {}
-    unverified = []
     for name, properties in run.pipeline.connectors.items():
         config = connector_config(run.plugins.connector(properties["connector.class"]), name, properties)
-        kind = identity(run, name)
-        if kind == NONE:
-            unverified.append(f'connector {name}: set "eosfw.identity" to have its records counted')
-        elif config[BOUNDARY] == "connector":
-            unverified.append(f"connector {name}: it may discard records by {BOUNDARY}=connector")
-        else:
-            kinds.setdefault(kind, []).append(name)
-    return kinds, unverified
+        kinds.setdefault(kind_in_force(config[IDENTITY], run.backend.capabilities), []).append(name)
+    return kinds
 
 
 def _judge_kind(run: LocalRun, kind: str, names: Sequence[str], bounds: Bounds, engine: StepEngine | None) -> Verdict:

@@ -1,0 +1,35 @@
+"""Decide whether a run's records are verified: counted against a replay of their sources."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from eosfw.config.definition import nearest
+
+ASK: Final = "--verify asks for it"
+
+
+class Verification(Enum):
+    """What a run does about verification, which reads sources and topics once more."""
+
+    REQUIRED = "required"
+    """Verify; a run that cannot be verified has failed."""
+    TRY = "try"
+    """Verify as far as that is possible; what cannot be verified is said."""
+    OFF = "off"
+    """Do not verify."""
+
+
+def chosen(*, option: Verification | None, file: Verification | None, external: bool) -> Verification:
+    """The command line's word, else the file's; else only what an embedded cluster holds is verified: it is small."""
+    return option or file or (Verification.OFF if external else Verification.TRY)
+
+
+def named(text: str) -> Verification:
+    """The verification of this name; ValueError tells the names there are."""
+    names = [each.value for each in Verification]
+    if text not in names:
+        near = nearest(text, names)
+        raise ValueError(f"unknown {text!r}; {f'did you mean {near!r}?' if near else 'write ' + ', '.join(names)}")
+    return Verification(text)

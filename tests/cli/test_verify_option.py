@@ -1,0 +1,66 @@
+"""`eosfw run --verify`: alone, with a value, beside what contradicts it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eosfw.cli.verify_option import completed
+from eosfw.errors import ExitCode
+
+FLOW = "flow.toml"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["--verify", FLOW], ["--verify=required", FLOW]),
+        ([FLOW, "--verify"], [FLOW, "--verify=required"]),
+        (["--verify", "try", FLOW], ["--verify=try", FLOW]),
+        (["--verify=off", FLOW], ["--verify=off", FLOW]),
+        (["--verify", "--json", FLOW], ["--verify=required", "--json", FLOW]),
+        (["--no-verify", FLOW, "try"], ["--no-verify", FLOW, "try"]),
+        (["--verify", "--verify"], ["--verify=required", "--verify=required"]),
+    ],
+)
+def test_the_option_alone_means_required(given, meant) -> None:
+    assert list(completed(given)) == meant
+
+
+def test_a_required_verification_that_fails_ends_with_one_yet_with_a_summary(start, pipeline, embedded) -> None:
+    """A source that lost records since: today's exit code would say that all is well."""
+    file = pipeline(
+        cluster=f'"bootstrap.servers" = "{embedded}"', group="shrinks", topic="shrinks", more=identified(600)
+    )
+    assert start("run", "--quiet", file).end() == 0
+    file = pipeline(
+        cluster=f'"bootstrap.servers" = "{embedded}"', group="shrinks", topic="shrinks", more=identified(140)
+    )
+
+    required, tried = start("run", "--json", "--verify", file), start("run", "--quiet", "--verify=try", file)
+    assert required.end() == ExitCode.VERDICT_FAILED
+    assert tried.end() == 0
+    summary = json.loads(required.out())
+    assert (summary["verify"], summary["passed"], summary["duplicates"]) == ("required", False, None)
+    assert "could not be replayed" in summary["unverified"][0]
+    assert "not verified; " in tried.out()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--verify=tri"], "unknown 'tri'; did you mean 'try'?"),
+        (["--verify", "--no-verify"], "--verify=required beside --no-verify"),
+        (["--verify", "--steps-only"], "leave one out"),
+    ],
+)
+def test_what_contradicts_itself_is_misuse(start, pipeline, options, told) -> None:
+    run = start("run", *options, pipeline())
+
+    assert run.end() == ExitCode.USAGE
+    assert told in run.err()
+
+
+def identified(records: int) -> str:
+    return f'records = {records}\n"eosfw.identity" = "field:n"'
