@@ -34,7 +34,11 @@ class ConnectorTransactionBoundaries(Enum):
 
 
 class TransactionContext(Protocol):
-    """Lets a task end its transactions itself, with `transaction.boundary=connector`; every request counts once."""
+    """Lets a task end its transactions itself, with `transaction.boundary=connector`; every request counts once.
+
+    A record is known by identity: name the very object that poll is about to return, now or later. The task fails when
+    it asks to commit and to abort at one place, or behind a record that no poll returns.
+    """
 
     def commit(self) -> None:
         """Commit behind the last record of the batch that poll is about to return."""

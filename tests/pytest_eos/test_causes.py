@@ -8,6 +8,7 @@ import pytest
 from tests.pytest_eos import broken, broken_offsets
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
+from eosfw.errors import DamagedDataError
 from eosfw.records import SourceRecord
 from pytest_eos import causes
 
@@ -101,7 +102,13 @@ def test_a_task_that_gives_a_record_twice_is_named(eos):
 
 
 def test_tasks_that_share_a_source_partition_are_named(eos):
-    assert likely(eos, Sharing) == [causes.SHARED]
+    """KIP-618: by the replay, and by whoever expects values of his own."""
+    run = eos.run(Sharing, {"until": 24})
+
+    with pytest.raises(DamagedDataError, match=r"^tasks sharing-0 and sharing-1 both give records of source partition"):
+        run.source_records()
+    with pytest.raises(AssertionError, match=f"likely: {causes.SHARED}"):
+        eos.assert_exactly_once(run, [b"s0:%d" % number for number in range(24)])
 
 
 @pytest.mark.eos_zombie(at="commit")

@@ -21,7 +21,8 @@ def test_a_connector_ends_transactions_where_it_says():
 
     assert stage.cluster.committed("t") == [b"0", b"1"]
     assert stage.cluster.committed("g-offsets") == [b'{"o":2}']
-    assert stage.cluster.calls == ["init", "begin", "send t", "send t", OFFSETS, "commit", "begin", "send t", "close"]
+    whole = ["begin", "send t", "send t", OFFSETS, "commit"]
+    assert stage.cluster.calls == ["init", *whole, "begin", "send t", "abort", "close"]
 
 
 def test_what_a_connector_aborts_is_passed_not_read_again():
@@ -85,3 +86,29 @@ def test_only_tasks_in_connector_mode_get_a_transaction_context():
     task = scripted(lambda context: seen.append(context.transaction))
     run(task)
     assert seen == [None]
+
+
+def test_a_request_for_a_record_that_is_never_returned_fails_the_task():
+    """BND-01: its transaction would stay open until it times out, without a word."""
+
+    def ask(context: Any) -> list[SourceRecord]:
+        context.transaction.commit_record(record(5))
+        return [record(0)]
+
+    stage = run(scripted(ask), transaction_boundary="connector")
+
+    assert "task c-0: the task asked to commit behind a record (topic t," in failure(stage)
+    assert "source offset {'o': 6}), but no poll returned it" in failure(stage)
+    assert stage.cluster.committed("t") == []
+
+
+def test_a_request_for_a_copy_fails_the_task_at_once():
+    """BND-02: the very object counts."""
+
+    def ask(context: Any) -> list[SourceRecord]:
+        context.transaction.abort_record(record(0))
+        return [record(0)]
+
+    stage = run(scripted(ask), transaction_boundary="connector")
+
+    assert "poll returned a copy of it: name the very object that poll returns" in failure(stage)

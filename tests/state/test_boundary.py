@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.records import SourceRecord
-from eosfw.state.boundary import BoundaryConflictError, End, IntervalBoundary, PollBoundary, RequestedBoundary
+from eosfw.state.boundary import (
+    BoundaryConflictError,
+    End,
+    IntervalBoundary,
+    PollBoundary,
+    RecordNotReturnedError,
+    RequestedBoundary,
+    split,
+)
 
 
 def record(number: int = 0) -> SourceRecord:
@@ -100,3 +108,51 @@ def test_at_its_stop_a_connector_that_ends_transactions_commits_only_if_it_asked
     assert boundary.at_stop() is End.KEEP
     boundary.commit()
     assert boundary.at_stop() is End.COMMIT
+
+
+def polls(boundary: RequestedBoundary, *batches: list[SourceRecord]) -> list[End]:
+    """How transactions end behind each piece of what polls return."""
+    return [end for batch in batches for _, end in split(batch, boundary, lambda: 0.0)]
+
+
+def test_a_record_may_be_named_long_before_a_poll_returns_it():
+    """BND-02: tasks fetch ahead, and hand out in pieces."""
+    boundary, records = RequestedBoundary(), [record(number) for number in range(4)]
+    boundary.commit_record(records[3])
+
+    assert polls(boundary, records[:2], [], [], records[2:]) == [End.KEEP] * 6 + [End.COMMIT]
+
+
+@pytest.mark.parametrize("what", ["commit", "abort"])
+def test_naming_a_copy_of_what_is_returned_is_an_error(what):
+    """BND-02: records are told apart by identity, so the transaction would never end."""
+    boundary, returned, copy = RequestedBoundary(), record(1), record(1)
+    getattr(boundary, f"{what}_record")(copy)
+
+    with pytest.raises(RecordNotReturnedError, match=rf"asked to {what} behind a record .topic t, .* a copy of it"):
+        polls(boundary, [record(0), returned])
+
+
+def test_naming_a_record_that_was_returned_before_is_an_error():
+    """BND-01: its transaction has gone on."""
+    boundary, one = RequestedBoundary(), record(1)
+    polls(boundary, [record(0), one], [])
+    boundary.commit_record(one)
+
+    with pytest.raises(RecordNotReturnedError, match="an earlier poll had returned it"):
+        polls(boundary, [record(2)])
+
+
+def test_naming_a_record_that_never_comes_is_an_error():
+    """BND-01: found out by the source's end, by polls without records, by polls with many others."""
+    other = [record(7)]
+    for ending in (
+        lambda boundary: boundary.at_end(),
+        lambda b: polls(b, *[[]] * 10),
+        lambda b: polls(b, *[other] * 10_000),
+    ):
+        boundary = RequestedBoundary()
+        boundary.abort_record(record(1))
+        with pytest.raises(RecordNotReturnedError, match=r"asked to abort behind a record .* returned"):
+            ending(boundary)
+    RequestedBoundary().at_end()

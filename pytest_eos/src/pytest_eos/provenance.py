@@ -56,6 +56,10 @@ class Authors:
         wanted = _author(event, event.task)
         return [place for place, author in self._of.items() if author == wanted]
 
+    def places(self) -> Mapping[tuple[str, int, int], Author]:
+        """Topic, partition, offset of each signed record, in the order of delivery, with its author."""
+        return dict(self._of)
+
     def signed(self, topic: str, then: DeliveryCallback | None) -> DeliveryCallback | None:
         """A callback that signs the record of the task that acts here, then does what was asked for."""
         event = _acting.get()
@@ -76,6 +80,11 @@ class Authors:
             self._of[metadata.topic, metadata.partition, metadata.offset] = author
         if then is not None:
             then(metadata, error)
+
+
+def author_of(event: StepEvent) -> Author | None:
+    """The author that an event speaks of, if it speaks of a task."""
+    return None if event.task is None else _author(event, event.task)
 
 
 def _author(event: StepEvent, task: ConnectorTaskId) -> Author:

@@ -13,6 +13,7 @@ from eosfw.pipeline.replay import replayed
 from eosfw.protocols import Admin, IsolationLevel
 from eosfw.records import Headers, LogBatch, OffsetRange, SourceRecord
 from pytest_eos.clocks import needs_real
+from pytest_eos.committed_transactions import cut
 from pytest_eos.group import WorkerGroup
 
 if TYPE_CHECKING:
@@ -125,6 +126,14 @@ class Run(Topic):
     def source_records(self) -> list[SourceRecord]:
         """What should have been written: fresh tasks replay the source up to the committed offsets."""
         return [record for chunk in replayed(self.group.local, self.name) for record in chunk]
+
+    def transactions(self) -> list[list[Record]]:
+        """The records of each committed transaction: transactions as they were committed, records as they were sent.
+
+        Transactions without a record that can be seen are left out. ValueError when records do not tell who wrote them:
+        they need `"eosfw.identity" = "headers"`, the default in tests.
+        """
+        return cut(self)
 
     def timeline(self) -> str:
         """The run's transactions in lines of characters."""

@@ -1,4 +1,7 @@
-"""Replay a source by fresh tasks up to its committed offsets, to know what should have been written (ruling 7)."""
+"""Replay a source by fresh tasks up to its committed offsets, to know what should have been written (ruling 7).
+
+Where tasks end their transactions themselves, what they aborted is left out, as it is in the topics.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 
 from eosfw.config import Config
+from eosfw.config.connector import BOUNDARY
 from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
-from eosfw.errors import DamagedDataError, RetriableError
+from eosfw.errors import DamagedDataError, RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.local import LocalRun
 from eosfw.protocols import IsolationLevel, OffsetStore
@@ -16,6 +20,7 @@ from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceReco
 from eosfw.runtime.offsets import read_offsets
 from eosfw.runtime.polled import Batches, Records, read_polled, records_of, tells_apart, whole
 from eosfw.runtime.preflight import connector_config
+from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
 from eosfw.waiting import Runtime
 
 Committed = Mapping[str, tuple[SourcePartition, SourceOffset]]
@@ -28,16 +33,18 @@ _BEYOND = 100_000
 def replayed(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Sequence[SourceRecord]]:
     """Every record of a connector's source up to its committed offsets, in chunks.
 
-    DamagedDataError when a committed offset is not met again: the source changed, so nothing can be expected of it.
-    Also, with `apart`, when a batch holds no offset for each record, so that offsets cannot tell records apart.
+    DamagedDataError when a committed offset is not met again: the source changed, so nothing can be expected of it;
+    when two tasks give records of one source partition; and, with `apart`, when a batch holds no offset for each
+    record, so that offsets cannot tell records apart.
     """
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
     config = connector_config(connector, name, run.pipeline.connectors[name])
     store = run.plugins.offset_store()
     goal = _Goal(store, dict(_committed(run, name, store)))
+    boundary = RequestedBoundary if config[BOUNDARY] == "connector" else PollBoundary
     with ExitStack() as opened:
         tasks = [
-            opened.enter_context(_started(connector, ConnectorTaskId(name, number), share, apart=apart))
+            opened.enter_context(_started(connector, ConnectorTaskId(name, number), share, boundary(), apart=apart))
             for number, share in enumerate(connector.task_configs(config, config["tasks.max"]))
         ]
         yield from _polled(tasks, goal, run.runtime)
@@ -66,11 +73,17 @@ class _Goal:
 
     store: OffsetStore
     left: dict[str, tuple[SourcePartition, SourceOffset]]
-    _keys: dict[int, str] = field(default_factory=dict)
+    _owners: dict[str, ConnectorTaskId] = field(default_factory=dict)
 
-    def upto(self, partition: SourcePartition, offset: SourceOffset) -> bool:
+    def upto(self, partition: SourcePartition, offset: SourceOffset, task: ConnectorTaskId) -> bool:
         """Whether what lies before this offset was committed; forgets the partition behind the last one that was."""
         key = self.store.partition_key(partition)
+        owner = self._owners.setdefault(key, task)
+        if owner != task:
+            raise DamagedDataError(
+                f"tasks {owner} and {task} both give records of source partition {dict(partition)}, so each of them is "
+                f"written twice: `task_configs` must give a source partition to one task alone"
+            )
         wanted = self.left.get(key)
         if wanted is None:
             return False
@@ -96,12 +109,13 @@ class _Context:
 
 @contextmanager
 def _started(
-    connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], *, apart: bool
+    connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], boundary: Boundary, *, apart: bool
 ) -> Iterator[_Replay]:
     task = connector.task()
+    transaction = boundary if isinstance(boundary, RequestedBoundary) else None
     try:
-        task.start(_task_config(task, share), _Context(task_id))
-        yield _Replay(task, task_id, apart=apart)
+        task.start(_task_config(task, share), _Context(task_id, transaction))
+        yield _Replay(task, task_id, boundary, apart=apart)
     finally:
         task.stop()
 
@@ -112,18 +126,25 @@ def _task_config(task: SourceTask, share: Mapping[str, str]) -> Config:
 
 def _polled(tasks: Sequence[_Replay], goal: _Goal, runtime: Runtime) -> Iterator[Sequence[SourceRecord]]:
     """Poll all tasks in turn: one that counts for ever must not keep the others from their last committed offset."""
-    while goal.left and (tasks := [task for task in tasks if not task.over(runtime.now())]):
-        found = [task.poll(goal, runtime.now()) for task in tasks]
+    left = list(tasks)
+    while (goal.left or any(task.open for task in left)) and (
+        left := [one for one in left if not one.over(runtime.now())]
+    ):
+        found = [task.poll(goal, runtime.now()) for task in left]
         yield from filter(None, found)
-        if not any(task.busy for task in tasks):
+        if not any(task.busy for task in left):
             runtime.sleep(0.01)
+    # Its task ended this transaction when it was run: the committed offsets lie behind it.
+    yield from filter(None, (task.open for task in tasks))
 
 
 class _Replay:
     """A fresh task that is polled once more."""
 
-    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, *, apart: bool) -> None:
-        self._task, self._id, self._apart = task, task_id, apart
+    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, boundary: Boundary, *, apart: bool) -> None:
+        self._task, self._id, self._boundary, self._apart = task, task_id, boundary, apart
+        self.open: list[SourceRecord] = []
+        """Committed records of the transaction that its task has not ended yet."""
         self.busy = True
         """Whether the last poll gave anything."""
         self._idle_since: float | None = None
@@ -141,9 +162,21 @@ class _Replay:
         polled = self._poll()
         self.busy = any(len(one) if isinstance(one, SourceBatch) else True for one in polled)
         self._idle_since = None if self.busy else now if self._idle_since is None else self._idle_since
-        committed = [record for one in polled for record in self._committed(one, goal)]
-        self._beyond = 0 if committed or not self.busy else self._beyond + 1
-        return committed
+        known, ended = len(self.open), []
+        for piece, end in self._pieces(polled, now):
+            self.open += [record for one in piece for record in self._committed(one, goal)]
+            if end is End.COMMIT:
+                ended += self.open
+            if end is not End.KEEP:
+                self.open = []
+        self._beyond = 0 if ended or len(self.open) > known or not self.busy else self._beyond + 1
+        return ended
+
+    def _pieces(self, polled: Batches | Records, now: float) -> Iterator[tuple[Batches | Records, End]]:
+        try:
+            yield from split(polled, self._boundary, lambda: now)  # type: ignore[misc]
+        except BoundaryError as error:
+            raise TaskFailedError(f"task {self._id}: {error}") from None
 
     def _poll(self) -> Batches | Records:
         try:
@@ -153,13 +186,13 @@ class _Replay:
 
     def _committed(self, polled: SourceBatch | SourceRecord, goal: _Goal) -> Iterable[SourceRecord]:
         if isinstance(polled, SourceRecord):
-            return (polled,) if goal.upto(polled.source_partition, polled.source_offset) else ()
+            return (polled,) if goal.upto(polled.source_partition, polled.source_offset, self._id) else ()
         partition = polled.source_partition
         if polled.source_offsets is None:
             self._check_apart(polled)
-            return whole(polled) if goal.upto(partition, polled.source_offset) else ()
-        records = [one for one in records_of(polled, self._id) if goal.upto(partition, one.source_offset)]
-        goal.upto(partition, polled.source_offset)  # it may lie behind the last record, or there may be none
+            return whole(polled) if goal.upto(partition, polled.source_offset, self._id) else ()
+        records = [one for one in records_of(polled, self._id) if goal.upto(partition, one.source_offset, self._id)]
+        goal.upto(partition, polled.source_offset, self._id)  # it may lie behind the last record, or there may be none
         return records
 
     def _check_apart(self, batch: SourceBatch) -> None:

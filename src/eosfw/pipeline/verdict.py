@@ -7,7 +7,7 @@ from contextlib import closing
 
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config
-from eosfw.config.connector import BOUNDARY, IDENTITY
+from eosfw.config.connector import IDENTITY
 from eosfw.errors import DamagedDataError, Problem
 from eosfw.identity import NONE, IdentityHeaders, Strangers, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
@@ -59,8 +59,6 @@ def unverifiable(pipeline: Pipeline, plugins: Plugins, capabilities: Capabilitie
 def _uncountable(config: Config, capabilities: Capabilities) -> str | None:
     if kind_in_force(config[IDENTITY], capabilities) == NONE:
         return f'name an identity, "{IDENTITY}", to have them counted'
-    if config[BOUNDARY] == "connector":
-        return f"it may discard records by {BOUNDARY}=connector"
     return None
 
 

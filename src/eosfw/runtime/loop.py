@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from eosfw.connectors import SourceTask, TransactionContext
@@ -13,7 +14,7 @@ from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.plan import TaskPlan
 from eosfw.runtime.polled import Batches, Records, any_records, read_polled
 from eosfw.runtime.transaction import Transaction
-from eosfw.state.boundary import Boundary, BoundaryConflictError, End, RequestedBoundary
+from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
 from eosfw.state.standstill import POLLS, Standstill
 from eosfw.state.steps import TaskStep
 from eosfw.waiting import Event, Runtime
@@ -82,10 +83,18 @@ class Loop:
                 self._board.active()
                 self._watch(polled[-1])
             else:
-                self._board.at_end = self._source.at_end()
+                self._board.at_end = self._at_end()
                 self._rest(polled, stop)
         with self._board.working():
             self._end(self._boundary.at_stop())
+            self._transaction.abort()  # what a connector left open would keep readers waiting until it times out
+
+    def _at_end(self) -> bool | None:
+        at_end = self._source.at_end()
+        if at_end:
+            with self._own_faults():
+                self._boundary.at_end()
+        return at_end
 
     def _rest(self, polled: Batches | Records, stop: Event) -> None:
         """Pause after a poll without records, unless its source says by an empty batch that it got on."""
@@ -111,32 +120,24 @@ class Loop:
             return ()
 
     def _send(self, polled: Batches | Records) -> None:
-        asked = End.KEEP
-        try:
-            if self._boundary.per_record:
-                asked = self._send_by_record(polled)
-            elif polled and isinstance(polled[0], SourceRecord):
-                self._transaction.send_records(polled)  # type: ignore[arg-type]
-            else:
-                for batch in polled:
-                    self._transaction.send_batch(batch)  # type: ignore[arg-type]
-            behind = self._boundary.after_batch(self._runtime.now())
-        except BoundaryConflictError as error:
-            raise TaskFailedError(f"task {self._plan.id}: {error}") from None
-        # What was asked for the last record is done already, and beats the opposite for its batch (BND-06).
-        if asked is End.KEEP:
-            self._end(behind)
+        with self._own_faults():
+            for piece, end in split(polled, self._boundary, self._runtime.now):
+                self._put(piece)
+                self._end(end)
 
-    def _send_by_record(self, polled: Batches | Records) -> End:
-        asked = End.KEEP
-        for item in polled:
-            if isinstance(item, SourceBatch):  # a column has no records to name
-                self._transaction.send_batch(item)
-                continue
-            self._transaction.send_records([item])
-            asked = self._boundary.after_record(item)
-            self._end(asked)
-        return asked
+    def _put(self, piece: Sequence[SourceRecord | SourceBatch]) -> None:
+        if piece and isinstance(piece[0], SourceRecord):
+            self._transaction.send_records(piece)  # type: ignore[arg-type]
+            return
+        for batch in piece:
+            self._transaction.send_batch(batch)  # type: ignore[arg-type]
+
+    @contextmanager
+    def _own_faults(self) -> Iterator[None]:
+        try:
+            yield
+        except BoundaryError as error:
+            raise TaskFailedError(f"task {self._plan.id}: {error}") from None
 
     def _end(self, how: End) -> None:
         if how is End.COMMIT:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from eosfw.records import SourceRecord
+from eosfw.records import SourceBatch, SourceRecord
+
+_EMPTY_POLLS = 10
+"""Polls in a row without a record after which a record that was named is not to be expected any more."""
+_POLLS = 10_000
+"""The same for polls that give other records: a task may name a record long before it returns it."""
 
 
 class End(Enum):
@@ -17,8 +23,16 @@ class End(Enum):
     ABORT = "abort"
 
 
-class BoundaryConflictError(ValueError):
+class BoundaryError(ValueError):
+    """A connector asked for an end of a transaction that cannot be."""
+
+
+class BoundaryConflictError(BoundaryError):
     """A connector asked to commit and to abort at one place."""
+
+
+class RecordNotReturnedError(BoundaryError):
+    """A connector asked to end a transaction behind a record that its polls do not return."""
 
 
 class Boundary(Protocol):
@@ -35,8 +49,32 @@ class Boundary(Protocol):
     def after_batch(self, now: float) -> End:
         """What to do behind what a poll returned, nothing included."""
 
+    def at_end(self) -> None:
+        """Hear that the source says it has no more to give; BoundaryError if it still owes a record."""
+
     def at_stop(self) -> End:
         """What to do at a clean stop (TXN-11)."""
+
+
+def split(
+    polled: Sequence[SourceRecord | SourceBatch], boundary: Boundary, now: Callable[[], float]
+) -> Iterator[tuple[Sequence[SourceRecord | SourceBatch], End]]:
+    """Cut what a poll returned where the boundary says: what to send next, then how to end the transaction behind it.
+
+    Take one piece at a time: the boundary is asked what comes behind it once it was sent.
+    """
+    asked = End.KEEP
+    if boundary.per_record:
+        for item in polled:
+            # A column has no records to name.
+            asked = boundary.after_record(item) if isinstance(item, SourceRecord) else End.KEEP
+            yield (item,), asked
+    elif polled:
+        yield polled, End.KEEP
+    behind = boundary.after_batch(now())
+    # What was asked for the last record is done already, and beats the opposite for its batch (BND-06).
+    if asked is End.KEEP:
+        yield (), behind
 
 
 class PollBoundary:
@@ -54,6 +92,9 @@ class PollBoundary:
     def after_batch(self, now: float) -> End:
         """Always."""
         return End.COMMIT
+
+    def at_end(self) -> None:
+        """Nothing to note."""
 
     def at_stop(self) -> End:
         """Commit what was sent."""
@@ -84,6 +125,9 @@ class IntervalBoundary:
         self._last = now
         return End.COMMIT
 
+    def at_end(self) -> None:
+        """Nothing to note."""
+
     def at_stop(self) -> End:
         """Commit what was sent."""
         return End.COMMIT
@@ -102,18 +146,34 @@ class _Request:
         return End.COMMIT if commit else End.ABORT if abort else End.KEEP
 
 
+@dataclass(slots=True)
+class _Named:
+    """A record that a task named, how its transaction is to end, the number of the poll before."""
+
+    record: SourceRecord
+    poll: int
+    request: _Request = field(default_factory=_Request)
+
+
 class RequestedBoundary:
     """Where the task itself says; it is the `TransactionContext` that a task gets (BND-01..06).
 
-    Every request counts once. A conflict surfaces where the worker asks, not in the task that might swallow it.
-    Requests on different records may come from several threads: each is one assignment.
+    Every request counts once. What is wrong surfaces where the worker asks, not in the task that might swallow it.
+    Requests on different records may come from several threads (each is one assignment), and long before their records
+    are returned.
     """
 
     per_record = True
 
     def __init__(self) -> None:
         self._batch = _Request()
-        self._records: dict[int, tuple[SourceRecord, _Request]] = {}
+        self._named: dict[int, _Named] = {}
+        self._newest: _Named | None = None
+        self._polls = self._empty_polls = 0
+        self._returned: list[SourceRecord] = []
+        """Records of this poll."""
+        self._before: list[SourceRecord] = []
+        """Those of the last poll that gave any."""
 
     # what the task calls
 
@@ -136,7 +196,8 @@ class RequestedBoundary:
     def _of(self, record: SourceRecord) -> _Request:
         if not isinstance(record, SourceRecord):
             raise TypeError(f"a transaction ends behind a SourceRecord, not behind {type(record).__name__}")
-        return self._records.setdefault(id(record), (record, _Request()))[1]
+        self._newest = self._named.setdefault(id(record), _Named(record, self._polls))
+        return self._newest.request
 
     # what the worker asks
 
@@ -145,13 +206,46 @@ class RequestedBoundary:
 
     def after_record(self, record: SourceRecord) -> End:
         """What was asked for this very record."""
-        kept = self._records.pop(id(record), None)
-        return End.KEEP if kept is None else kept[1].take("behind one record")
+        self._returned.append(record)
+        named = self._named.pop(id(record), None)
+        return End.KEEP if named is None else named.request.take("behind one record")
 
     def after_batch(self, now: float) -> End:
-        """What was asked for the batch."""
+        """What was asked for the batch; RecordNotReturnedError once a named record cannot be meant any more."""
+        self._polls += 1
+        returned, self._returned = self._returned, []
+        self._empty_polls = 0 if returned or not self._named else self._empty_polls + 1
+        if self._named:
+            self._check(returned)
+        self._before = returned or self._before
         return self._batch.take("behind one batch")
+
+    def at_end(self) -> None:
+        """Refuse what was asked for records that will never come."""
+        for named in list(self._named.values()):
+            raise _not_returned(named, "no poll returned it, and the source says that it is at its end")
 
     def at_stop(self) -> End:
         """Commit only if the task asked."""
         return self._batch.take("at its stop")
+
+    def _check(self, returned: Sequence[SourceRecord]) -> None:
+        newest = self._newest
+        if newest is not None and id(newest.record) in self._named:
+            if any(one == newest.record for one in returned):
+                raise _not_returned(newest, "poll returned a copy of it: name the very object that poll returns")
+            if any(one is newest.record for one in self._before):
+                raise _not_returned(newest, "an earlier poll had returned it: name a record before poll returns it")
+        oldest = min(list(self._named.values()), key=lambda named: named.poll)
+        if self._empty_polls >= _EMPTY_POLLS:
+            raise _not_returned(oldest, f"no poll returned it, and the last {self._empty_polls} returned nothing")
+        if self._polls - oldest.poll >= _POLLS:
+            raise _not_returned(oldest, f"none of {_POLLS:,} polls returned it")
+
+
+def _not_returned(named: _Named, why: str) -> RecordNotReturnedError:
+    what, record = "commit" if named.request.commit else "abort", named.record
+    return RecordNotReturnedError(
+        f"the task asked to {what} behind a record (topic {record.topic}, source partition "
+        f"{dict(record.source_partition)}, source offset {dict(record.source_offset)}), but {why}"
+    )

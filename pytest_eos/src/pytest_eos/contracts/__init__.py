@@ -1,6 +1,7 @@
 """Inherit one of these, write one fixture, and have your connector, store, fencer, reader or backend tested."""
 
 from pytest_eos.contracts.backend import BackendContract
+from pytest_eos.contracts.boundaries import TransactionBoundariesContract
 from pytest_eos.contracts.connector import Source, SourceConnectorContract
 from pytest_eos.contracts.deadlines import DeadlineContract
 from pytest_eos.contracts.fencer import FencerContract
@@ -15,4 +16,5 @@ __all__ = [
     "OffsetStoreContract",
     "Source",
     "SourceConnectorContract",
+    "TransactionBoundariesContract",
 ]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import pytest
 
-from eosfw.config.connector import SOURCE_CONNECTOR
-from eosfw.connectors import ExactlyOnceSupport, SourceConnector
+from eosfw.config.connector import BOUNDARY, SOURCE_CONNECTOR
+from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.records import SourceRecord
 from eosfw.runtime.preflight import connector_config
+from eosfw.state.boundary import End
 from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver, Offsets, key_of
@@ -27,23 +29,45 @@ _RESUMES = 12
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A connector with properties under which it has something to give; `most` bounds an endless source."""
+    """A connector with properties under which it has something to give; `most` bounds an endless source.
+
+    A connector that says it ends transactions itself does so here (`transaction.boundary=connector`), unless the
+    properties say otherwise; `transaction_ends` then tells whether a transaction must end right behind a record.
+    """
 
     connector: type[SourceConnector]
     properties: Mapping[str, object] = field(default_factory=dict)
     most: int = 200
+    transaction_ends: Callable[[SourceRecord], bool] | None = None
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The properties, and whose the transaction boundaries are."""
+        given = dict(self.properties)
+        if BOUNDARY not in given and self._boundaries() is ConnectorTransactionBoundaries.SUPPORTED:
+            given[BOUNDARY] = "connector"
+        return given
 
     @property
     def texts(self) -> dict[str, str]:
         """The properties as Kafka writes them."""
-        given = {"connector.class": self.connector.name, **as_texts(self.properties)}
+        return self._named(self.given)
+
+    def _named(self, properties: Mapping[str, object]) -> dict[str, str]:
+        given = {"connector.class": self.connector.name, **as_texts(properties)}
         if "topic" in self.connector.config.keys:
             given.setdefault("topic", "contract")
         return given
 
+    def _boundaries(self) -> ConnectorTransactionBoundaries | None:
+        connector = self.connector()
+        return connector.transaction_boundaries(connector_config(connector, "contract", self._named(self.properties)))
+
 
 class SourceConnectorContract:
     """Inherit it, define the fixture `source`."""
+
+    asks_for_ends: ClassVar[bool] = False
 
     @pytest.fixture
     def source(self) -> Source:
@@ -53,7 +77,13 @@ class SourceConnectorContract:
     @pytest.fixture
     def driver(self, source: Source) -> Driver:
         """Tasks without a worker."""
-        return Driver(source.connector(), source.texts, runtime())
+        driver = Driver(source.connector(), source.texts, runtime())
+        if driver.ends_transactions and not self.asks_for_ends:
+            raise pytest.UsageError(
+                f"connector {source.connector.name!r} ends its transactions itself: have {type(self).__name__} inherit "
+                f"TransactionBoundariesContract, which has every test of this contract and those for its ends"
+            )
+        return driver
 
     # --- what it says of itself
 
@@ -132,9 +162,11 @@ class SourceConnectorContract:
     def test_a_task_resumes_right_behind_any_committed_offset(self, driver: Driver, source: Source) -> None:
         """OFF-02: an offset ahead of its record loses it, one behind repeats it; so offsets never go back either."""
         everything = _by_partition(driver, source)
+        ends = committable(driver, source) if driver.ends_transactions else None
         for partition, records in everything.items():
-            for at in _sample(len(records)):
-                resumed = _by_partition(driver, source, _committed(records[at])).get(partition, [])
+            places = [at for at, one in enumerate(records) if ends is None or _place(one) in ends]
+            for at in (places[number] for number in sample(len(places))):
+                resumed = _by_partition(driver, source, committed(records[at])).get(partition, [])
                 rest = records[at + 1 :]
                 assert resumed[: len(rest)] == rest, f"resumed behind {dict(records[at].source_offset)} of {partition}"
 
@@ -142,14 +174,14 @@ class SourceConnectorContract:
 
     def test_a_run_writes_every_record_once(self, eos: Eos, source: Source) -> None:
         """TXN-04: the worker's transactions around it."""
-        run = eos.run(source.connector, source.properties, until=source.most)
+        run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(run, run.source_records())
 
     def test_a_run_goes_on_where_the_one_before_stopped(self, eos: Eos, source: Source) -> None:
         """OFF-02: stopped on the way, started again."""
-        eos.run(source.connector, source.properties, until=max(1, source.most // 3))
-        run = eos.run(source.connector, source.properties, until=source.most)
+        eos.run(source.connector, source.given, until=max(1, source.most // 3))
+        run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(eos.topic(run.topics[0]), run.source_records(), key="headers")
 
@@ -158,7 +190,7 @@ class SourceConnectorContract:
         self, eos: Eos, source: Source, step: TaskStep
     ) -> None:
         """F2: another worker finds what was committed, and nothing else."""
-        first = eos.starting(source.connector, source.properties)
+        first = eos.starting(source.connector, source.given)
         nth = 2 if step is TaskStep.POLL else 1  # then something is committed behind it, however short the source
         victim = eos.zombies.task(step, task=0, nth=nth, worker=first.group)
         first.group.put(first.name, first.properties)
@@ -173,9 +205,24 @@ class SourceConnectorContract:
     @pytest.mark.eos_zombie(at="all", nth=1)
     def test_a_zombie_adds_nothing_and_takes_nothing(self, eos: Eos, source: Source) -> None:
         """KIP-618: frozen at any step, replaced, woken."""
-        run = eos.run(source.connector, source.properties, until=source.most)
+        run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(run, run.source_records())
+
+
+def committable(driver: Driver, source: Source) -> set[tuple[str, str]]:
+    """Where the offsets of each source partition may be committed."""
+    ended = [
+        one.records
+        for share in driver.shares(1)
+        for one in driver.transactions(share, {}, source.most)
+        if one.end is not End.KEEP
+    ]
+    return {(partition, key_of(offset)) for records in ended for partition, (_, offset) in committed(*records).items()}
+
+
+def _place(record: SourceRecord) -> tuple[str, str]:
+    return key_of(record.source_partition), key_of(record.source_offset)
 
 
 def _by_partition(driver: Driver, source: Source, offsets: Offsets | None = None) -> dict[str, list[SourceRecord]]:
@@ -190,10 +237,11 @@ def _partitions(records: Iterable[SourceRecord]) -> set[str]:
     return {key_of(record.source_partition) for record in records}
 
 
-def _committed(record: SourceRecord) -> Offsets:
-    return {key_of(record.source_partition): (record.source_partition, record.source_offset)}
+def committed(*records: SourceRecord) -> Offsets:
+    """The source offsets behind some records, if they were committed."""
+    return {key_of(one.source_partition): (one.source_partition, one.source_offset) for one in records}
 
 
-def _sample(count: int) -> list[int]:
+def sample(count: int) -> list[int]:
     """Some places of a list: the first, the last, others in between."""
     return sorted({round(number * (count - 1) / (_RESUMES - 1)) for number in range(_RESUMES)}) if count else []

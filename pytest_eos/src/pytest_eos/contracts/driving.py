@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from eosfw.config import Config
+from eosfw.config.connector import BOUNDARY
 from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
-from eosfw.errors import RetriableError
+from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime.polled import read_polled, records_of
 from eosfw.runtime.preflight import connector_config
+from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
 from eosfw.waiting import Runtime
 from pytest_eos.installed import installed
 
 PATIENCE = 5.0
 """Seconds without a record after which a source that does not tell its end counts as exhausted."""
+_TASK = ConnectorTaskId("contract", 0)
 Offsets = Mapping[str, tuple[SourcePartition, SourceOffset]]
 
 
@@ -43,6 +48,13 @@ class _Context:
         self.notices.append(f"{kind}: {text} ({count})")
 
 
+class Transaction(NamedTuple):
+    """Records that a task returned between two ends of its transactions; what it left open has End.KEEP."""
+
+    records: list[SourceRecord]
+    end: End
+
+
 class Driver:
     """One connector with one set of properties."""
 
@@ -50,47 +62,86 @@ class Driver:
         self.connector, self._runtime = connector, runtime
         self._config = connector_config(connector, "contract", properties)
 
+    @property
+    def ends_transactions(self) -> bool:
+        """Whether tasks end their transactions themselves."""
+        return bool(self._config[BOUNDARY] == "connector")
+
     def shares(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """How the work splits into tasks."""
         return self.connector.task_configs(self._config, max_tasks)
 
     def records(self, share: Mapping[str, str], offsets: Offsets, most: int) -> list[SourceRecord]:
-        """What a fresh task gives from these offsets on, at most so many."""
+        """What a fresh task gives from these offsets on, at most so many, without what it aborts."""
+        kept = [one.records for one in self.transactions(share, offsets, most) if one.end is not End.ABORT]
+        return [record for records in kept for record in records][:most]
+
+    def transactions(self, share: Mapping[str, str], offsets: Offsets, most: int) -> list[Transaction]:
+        """The same as the task cuts it into transactions: by itself, or else behind each poll."""
+        boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
+        found: list[Transaction] = []
+        current: list[SourceRecord] = []
+        count = 0
+        with self._started(share, offsets, boundary) as task:
+            for polled in self._polled(task, boundary):
+                for piece, end in self._split(polled, boundary):
+                    current += piece
+                    if end is not End.KEEP:
+                        found.append(Transaction(current, end))
+                        current = []
+                count += len(polled)
+                if count >= most:
+                    break
+        return [*found, Transaction(current, End.KEEP)]
+
+    @contextmanager
+    def _started(self, share: Mapping[str, str], offsets: Offsets, boundary: Boundary) -> Iterator[SourceTask]:
         task = self.connector.task()
-        task_id = ConnectorTaskId("contract", 0)
+        requested = boundary if isinstance(boundary, RequestedBoundary) else None
         try:
             task.start(
                 Config(share, share) if task.config is None else task.config.parse(share, "contract"),
-                _Context(task_id, offsets),
+                _Context(_TASK, offsets, requested),
             )
-            found: list[SourceRecord] = []
-            for polled in self._polled(task, task_id):
-                found += polled
-                if len(found) >= most:
-                    break
-            return found[:most]
+            yield task
         finally:
             task.stop()
 
-    def _polled(self, task: SourceTask, task_id: ConnectorTaskId) -> Iterator[list[SourceRecord]]:
+    def _polled(self, task: SourceTask, boundary: Boundary) -> Iterator[list[SourceRecord]]:
         idle_since = self._runtime.now()
         while True:
-            records = _poll(task, task_id)
+            records = _poll(task)
+            at_end = None if records else task.at_end()
             if records:
                 idle_since = self._runtime.now()
-                yield records
-            elif task.at_end() or self._runtime.now() - idle_since > PATIENCE:
+            yield records
+            if at_end or self._runtime.now() - idle_since > PATIENCE:
+                with _own_faults():
+                    boundary.at_end()
                 return
-            else:
+            if not records:
                 self._runtime.sleep(0.01)
 
+    def _split(self, records: list[SourceRecord], boundary: Boundary) -> Iterator[tuple[list[SourceRecord], End]]:
+        with _own_faults():
+            for piece, end in split(records, boundary, self._runtime.now):
+                yield [one for one in piece if isinstance(one, SourceRecord)], end
 
-def _poll(task: SourceTask, task_id: ConnectorTaskId) -> list[SourceRecord]:
+
+@contextmanager
+def _own_faults() -> Iterator[None]:
     try:
-        polled = read_polled(task.poll(), task_id)
+        yield
+    except BoundaryError as error:
+        raise TaskFailedError(f"task {_TASK}: {error}") from None
+
+
+def _poll(task: SourceTask) -> list[SourceRecord]:
+    try:
+        polled = read_polled(task.poll(), _TASK)
     except RetriableError:
         return []
     records: list[SourceRecord] = []
     for one in polled:
-        records += [one] if isinstance(one, SourceRecord) else records_of(one, task_id)
+        records += [one] if isinstance(one, SourceRecord) else records_of(one, _TASK)
     return records

@@ -1,0 +1,39 @@
+"""Group the records that a run made visible by the transactions that committed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from eosfw.state.steps import StepEvent, TaskStep
+from pytest_eos.provenance import Author, author_of
+
+if TYPE_CHECKING:
+    from pytest_eos.run import Record, Run
+
+
+def cut(run: Run) -> list[list[Record]]:
+    """The records of each committed transaction of a run's connector, in the order of commits."""
+    visible = {(record.topic, record.partition, record.offset): record for record in run.records()}
+    written: dict[Author, list[Record]] = {}
+    for place, author in run.lab.authors.places().items():
+        if author.task.connector == run.name and place in visible:
+            written.setdefault(author, []).append(visible.pop(place))
+    if visible:
+        strange = next(iter(visible.values()))
+        raise ValueError(
+            f'nobody knows which transaction wrote {strange.place}: give the connector "eosfw.identity" = "headers", '
+            f"and write to its topic by no other way"
+        )
+    return list(_committed(run.group.history.events(), {who: iter(some) for who, some in written.items()}))
+
+
+def _committed(events: Iterable[StepEvent], written: Mapping[Author, Iterator[Record]]) -> Iterator[list[Record]]:
+    for event in events:
+        author = author_of(event)
+        if author is None or author not in written or event.step is not TaskStep.COMMITTED:
+            continue
+        # A task that started anew counts from 1 again: each commit says how many of the records are its own.
+        if records := list(islice(written[author], int(str(event.detail["records"])))):
+            yield records
