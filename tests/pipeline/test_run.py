@@ -158,7 +158,6 @@ def test_a_cluster_of_the_runs_own_is_verified_unless_that_is_off(pipeline: Make
     ("properties", "why"),
     [
         ({}, 'name an identity, "eosfw.identity"'),
-        ({"eosfw_identity": "value", "transaction_boundary": "connector", "bounds": "yes"}, "it may discard records"),
     ],
 )
 def test_a_required_verification_that_no_run_could_make_starts_nothing(
