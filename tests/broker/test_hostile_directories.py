@@ -88,7 +88,7 @@ def test_an_index_that_lies_about_sizes_gives_nobody_other_bytes_nor_more_memory
 )
 def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
     """Row 28: file and remedy, nothing changed, nothing made outside."""
-    House(tmp_path, **SMALL).crash()
+    House(tmp_path, **SMALL).stop()
     path = tmp_path / TOPICS
     text = path.read_text()
     assert old in text

@@ -57,6 +57,7 @@ def _made(end: Callable[[House], None]) -> Directory:
         house.log.delete_before(1)
         house.log.cleaned(2)
         next(house.storage.producer_ids)
+        house.topics.alter(house.topics.by_name(TOPIC), {**SMALL, "retention.ms": "-1"})
         end(house)
         found = [path for path in sorted(root.rglob("*")) if path.is_file() and path.name != ".lock"]
         return {str(path.relative_to(root)): path.read_bytes() for path in found}
@@ -155,5 +156,5 @@ def _parts(data: bytes, at: int) -> Iterator[bytes]:
 
 SEGMENTS: Final = Start(killed, (".log",))
 BESIDE: Final = Start(stopped, (".index", ".snapshot"))
-PAPERS: Final = Start(stopped, (".properties", ".json", ""))
+PAPERS: Final = Start(killed, (".properties", ".json", ".journal", ""))
 """The small files at the top."""

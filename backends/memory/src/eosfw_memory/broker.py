@@ -9,7 +9,7 @@ the wire's event loop.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -34,7 +34,7 @@ from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.markers import Marker
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage, Place, Storage
-from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, Topic, Topics
+from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Topic, Topics
 from eosfw_memory.transaction_log import TopicTransactionLog
 
 _LOG = logging.getLogger(__name__)
@@ -260,12 +260,11 @@ class Broker:
 
     # --- topics
 
-    def topic_for_client(self, name: str, *, may_create: bool) -> Topic | None:
-        """Look a topic up, creating it as Kafka does for clients that ask about one."""
-        topic = self.topics.by_name(name)
-        if topic is None and may_create and self.settings.auto_create_topics and name not in INTERNAL:
-            topic = self.topics.create(name, self.settings.num_partitions, {})
-        return topic
+    def wanted_by_client(self, names: Iterable[str]) -> Iterator[NewTopic]:
+        """Those topics that Kafka creates for clients that ask about them."""
+        if self.settings.auto_create_topics:
+            missing = (name for name in names if name not in INTERNAL and self.topics.by_name(name) is None)
+            yield from (NewTopic(name, self.settings.num_partitions) for name in missing)
 
     def delete_topic(self, topic: Topic) -> None:
         """Delete a topic, then whatever groups committed for it."""

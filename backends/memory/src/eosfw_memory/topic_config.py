@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, Key, List, Long, nearest
 from eosfw.errors import ConfigError
@@ -84,6 +85,8 @@ _SMALLEST_SEGMENT = 1 << 20
 MAX_PARTITIONS = 10_000
 """More in one topic would only be a mistake on one machine."""
 
+_REMEMBERED = 256
+"""Most topics have the properties of another one."""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _POLICIES = frozenset({"delete", "compact"})
 
@@ -110,6 +113,12 @@ def check_shape(partitions: int, config: Mapping[str, str]) -> None:
 
 def check_config(config: Mapping[str, str]) -> None:
     """Raise InvalidConfig naming what is wrong with a topic's properties."""
+    _check_config(tuple(config.items()))
+
+
+@lru_cache(_REMEMBERED)
+def _check_config(items: tuple[tuple[str, str], ...]) -> None:
+    config = dict(items)
     for name in config:
         if name not in _ALL.keys:
             near = nearest(name, TOPIC.keys)
@@ -167,7 +176,12 @@ def in_force(config: Mapping[str, str]) -> dict[str, str]:
 
 def log_config(config: Mapping[str, str]) -> LogConfig:
     """Those properties that decide what a topic's partitions accept."""
-    values = in_force(config)
+    return _log_config(tuple(config.items()))
+
+
+@lru_cache(_REMEMBERED)
+def _log_config(items: tuple[tuple[str, str], ...]) -> LogConfig:
+    values = in_force(dict(items))
     stamped = values["message.timestamp.type"].strip().lower() == "logappendtime"
     policies, segment_ms = _policies(values), int(values["segment.ms"])
     max_lag_ms = int(values["max.compaction.lag.ms"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
@@ -57,6 +57,15 @@ class Topic:
         return self.name in INTERNAL
 
 
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to be created."""
+
+    name: str
+    partitions: int
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
 class Topics:
     """Every topic, by name or id."""
 
@@ -64,6 +73,7 @@ class Topics:
         self._storage = MemoryStorage() if storage is None else storage
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
+        self._by_folded: dict[str, str] = {}
         for stored in self._storage.topics():
             self._add(stored)
 
@@ -84,19 +94,41 @@ class Topics:
     def check(self, name: str, partitions: int, config: Mapping[str, str]) -> None:
         """Raise what Kafka answers when such a topic cannot be created."""
         check_name(name)
-        if name in self._by_name:
+        twin = self._by_folded.get(_folded(name))
+        if twin == name:
             raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        twin = next((other for other in self._by_name if _folded(other) == _folded(name)), None)
         if twin is not None:
             raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {twin}")
         check_shape(partitions, config)
 
     def create(self, name: str, partitions: int, config: Mapping[str, str]) -> Topic:
         """Add a topic; raise what Kafka answers when that is not possible."""
-        self.check(name, partitions, config)
-        stored = StoredTopic(name, uuid4(), partitions, dict(config))
-        self._storage.create(stored)
-        return self._add(stored)
+        [made] = self.create_each([NewTopic(name, partitions, config)])
+        if isinstance(made, KafkaError):
+            raise made
+        return made
+
+    def create_each(self, wanted: Sequence[NewTopic]) -> list[Topic | KafkaError]:
+        """Add topics in one go; give each of them, or what Kafka answers when that one is not possible."""
+        checked = [self._reserved(each) for each in wanted]
+        stored = [each for each in checked if isinstance(each, StoredTopic)]
+        try:
+            if stored:
+                self._storage.create(*stored)
+        except KafkaError as why:
+            for each in stored:
+                del self._by_folded[_folded(each.name)]
+            return [why if isinstance(each, StoredTopic) else each for each in checked]
+        return [self._add(each) if isinstance(each, StoredTopic) else each for each in checked]
+
+    def _reserved(self, wanted: NewTopic) -> StoredTopic | KafkaError:
+        """What to keep of a topic, whose name is taken from now on."""
+        try:
+            self.check(wanted.name, wanted.partitions, wanted.config)
+        except KafkaError as refused:
+            return refused
+        self._by_folded[_folded(wanted.name)] = wanted.name
+        return StoredTopic(wanted.name, uuid4(), wanted.partitions, dict(wanted.config))
 
     def alter(self, topic: Topic, config: Mapping[str, str]) -> None:
         """Give a topic other properties, which count at once; raise InvalidConfig, or that they cannot be kept."""
@@ -120,6 +152,7 @@ class Topics:
         self._storage.delete(StoredTopic(topic.name, topic.topic_id, len(topic.partitions), topic.config))
         del self._by_name[topic.name]
         del self._by_id[topic.topic_id]
+        del self._by_folded[_folded(topic.name)]
         for partition in topic.partitions:
             partition.log.forget()
             partition.changed()
@@ -141,6 +174,7 @@ class Topics:
     def _know(self, topic: Topic) -> Topic:
         self._by_name[topic.name] = topic
         self._by_id[topic.topic_id] = topic
+        self._by_folded[_folded(topic.name)] = topic.name
         return topic
 
 

@@ -26,15 +26,13 @@ from eosfw_memory.storage.incarnation import Incarnation
 from eosfw_memory.storage.papers import (
     TOPICS,
     Checkpoint,
-    TopicList,
     cluster_id,
     producer_ids,
-    read_topics,
-    write_topics,
 )
 from eosfw_memory.storage.recovery import Found, Search
 from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.stored import Place, StoredTopic
+from eosfw_memory.storage.topic_journal import TopicJournal
 
 _LOG = logging.getLogger(__name__)
 _RUNNING: Final = ".running"
@@ -49,9 +47,8 @@ class DataDirectory:
         self.disk = disk
         self._lock = lock
         self.cluster_id = cluster_id(disk, node_id)
-        listed = read_topics(disk.root)
-        self._topics = {topic.name: topic for topic in listed.topics}
-        self._deleting = list(listed.deleting)
+        self._journal = TopicJournal(disk)
+        self._topics: Mapping[str, StoredTopic] = self._journal.topics
         self._incarnation = Incarnation(disk)
         self.producer_ids: Iterator[int] = producer_ids(disk)
         self._starts = Checkpoint(disk, "log-start-offset-checkpoint")
@@ -88,37 +85,39 @@ class DataDirectory:
     def topics(self) -> Sequence[StoredTopic]:
         return list(self._topics.values())
 
-    def create(self, topic: StoredTopic) -> None:
-        self._list(replace(topic, born=self._incarnation.number), 0)
+    def create(self, *topics: StoredTopic) -> None:
+        self._keep([replace(topic, born=self._incarnation.number) for topic in topics])
 
     def change(self, topic: StoredTopic) -> None:
-        before = self._topics[topic.name]
-        self._list(replace(topic, born=before.born), before.partitions)
+        self._keep([replace(topic, born=self._topics[topic.name].born)])
 
-    def _list(self, topic: StoredTopic, there: int) -> None:
-        """Make the directories of all but the first partitions, then list the topic."""
+    def _keep(self, topics: Sequence[StoredTopic]) -> None:
+        """Make the directories of all partitions that are new, then list the topics."""
         made: list[Path] = []
         try:
-            for partition in range(there, topic.partitions):
-                directory = self._directory(topic, partition)
-                if not _is_empty(directory):  # a creation that was cut short leaves empty ones
-                    directory.mkdir()
-                made.append(directory)
-            listed = {**self._topics, topic.name: topic}
-            write_topics(self.disk, TopicList(list(listed.values()), self._deleting))
+            for topic in topics:
+                made += self._made(topic)
+            if made:
+                self.disk.sync_directory(self.disk.root)
+            self._journal.put(topics)
         except (OSError, KafkaStorageError) as why:
             for directory in made:
                 directory.rmdir()
             if isinstance(why, KafkaStorageError):
                 raise
-            raise KafkaStorageError(f"topic {topic.name}: {why.filename}: {why.strerror}") from why
-        self._topics[topic.name] = topic
+            raise KafkaStorageError(f"topic {topics[0].name}: {why.filename}: {why.strerror}") from why
+
+    def _made(self, topic: StoredTopic) -> Iterator[Path]:
+        """The directories of those partitions of a topic that are not listed."""
+        before = self._topics.get(topic.name)
+        for partition in range(0 if before is None else before.partitions, topic.partitions):
+            directory = self._directory(topic, partition)
+            if not _is_empty(directory):  # a creation that was cut short leaves empty ones
+                directory.mkdir()
+            yield directory
 
     def delete(self, topic: StoredTopic) -> None:
-        left = [each for each in self._topics.values() if each.name != topic.name]
-        write_topics(self.disk, TopicList(left, [*self._deleting, topic]))
-        del self._topics[topic.name]
-        self._deleting.append(topic)
+        self._journal.delete(topic)
         self._finish_deleting()
 
     def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
@@ -145,11 +144,13 @@ class DataDirectory:
             for log in logs.values():
                 log.close()
             if self.disk.failed is None:
+                self._journal.snapshot()
                 (self.disk.root / _RUNNING).unlink(missing_ok=True)
         finally:
             self.release()
 
     def release(self) -> None:
+        self._journal.close()
         os.close(self._lock)
 
     # --- the start
@@ -169,6 +170,7 @@ class DataDirectory:
         if damage:
             raise DamagedDataError("\n".join(damage))
         self._finish_deleting()
+        self._journal.snapshot()
         for where, found in self._found.items():
             self._apply(where, found)
         self.disk.replace(running, boot, durable=False)
@@ -207,7 +209,7 @@ class DataDirectory:
         """Directories with records that belong to no topic: nobody but their owner can say what they are."""
         known = {
             self._directory(topic, n)
-            for topic in (*self._topics.values(), *self._deleting)
+            for topic in (*self._topics.values(), *self._journal.deleting.values())
             for n in range(topic.partitions)
         }
         strays = [path for path in self.disk.root.iterdir() if path.is_dir() and path not in known]
@@ -245,15 +247,14 @@ class DataDirectory:
         return self.disk.root / f"{topic.name}-{partition}"
 
     def _finish_deleting(self) -> None:
-        if not self._deleting:
+        if not self._journal.deleting:
             return
-        for topic in self._deleting:
+        for topic in self._journal.deleting.values():
             for partition in range(topic.partitions):
                 shutil.rmtree(self._directory(topic, partition), ignore_errors=True)
             for checkpoint in (self._starts, self._cleaned):
                 checkpoint.forget(topic.name)
-        self._deleting.clear()
-        write_topics(self.disk, TopicList(list(self._topics.values())))
+        self._journal.deleted()
 
 
 def _is_empty(directory: Path) -> bool:

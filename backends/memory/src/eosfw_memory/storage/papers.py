@@ -75,7 +75,7 @@ def read_topics(root: Path) -> TopicList:
     path = root / TOPICS
     try:
         found = json.loads(path.read_bytes())
-        return TopicList([_topic(each) for each in found["topics"]], [_topic(each) for each in found["deleting"]])
+        return TopicList([topic_of(each) for each in found["topics"]], [topic_of(each) for each in found["deleting"]])
     except FileNotFoundError:
         return TopicList([])
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, KafkaError) as why:
@@ -84,11 +84,17 @@ def read_topics(root: Path) -> TopicList:
 
 def write_topics(disk: Disk, listed: TopicList) -> None:
     """Replace the list; it is on the disk on return."""
-    content = {"topics": [*map(_plain, listed.topics)], "deleting": [*map(_plain, listed.deleting)]}
-    disk.replace(disk.root / TOPICS, json.dumps(content, indent=1).encode(), durable=True)
+    content = f'{{"topics": {_listed(listed.topics)}, "deleting": {_listed(listed.deleting)}}}\n'
+    disk.replace(disk.root / TOPICS, content.encode(), durable=True)
 
 
-def _topic(found: Mapping[str, Any]) -> StoredTopic:
+def _listed(topics: Sequence[StoredTopic]) -> str:
+    """One topic a line, since with `indent` json is four times as slow."""
+    return "[" + ",".join(f"\n {json.dumps(plain_topic(topic))}" for topic in topics) + "]"
+
+
+def topic_of(found: Mapping[str, Any]) -> StoredTopic:
+    """A topic as it is written; raises whatever nonsense leads to."""
     config = {str(name): str(value) for name, value in found["config"].items()}
     check_name(str(found["name"]))
     check_shape(int(found["partitions"]), config)
@@ -96,7 +102,8 @@ def _topic(found: Mapping[str, Any]) -> StoredTopic:
     return StoredTopic(str(found["name"]), UUID(found["id"]), int(found["partitions"]), config, born)
 
 
-def _plain(topic: StoredTopic) -> dict[str, object]:
+def plain_topic(topic: StoredTopic) -> dict[str, object]:
+    """A topic for JSON."""
     return {
         "name": topic.name,
         "id": str(topic.topic_id),

@@ -59,8 +59,8 @@ class Storage(Protocol):
     def topics(self) -> Sequence[StoredTopic]:
         """Those that were there at the start."""
 
-    def create(self, topic: StoredTopic) -> None:
-        """Keep a topic from now on."""
+    def create(self, *topics: StoredTopic) -> None:
+        """Keep topics from now on, all or none."""
 
     def change(self, topic: StoredTopic) -> None:
         """Keep a topic with other properties, or with more partitions, from now on."""
@@ -101,7 +101,7 @@ class MemoryStorage:
     def topics(self) -> Sequence[StoredTopic]:
         return ()
 
-    def create(self, topic: StoredTopic) -> None:
+    def create(self, *topics: StoredTopic) -> None:
         pass
 
     def change(self, topic: StoredTopic) -> None:

@@ -4,6 +4,7 @@ Behaviour
 - Each topic stands for itself; one refused leaves the others. Partitions -1 means `num.partitions`. One broker holds
   one replica: a replication factor other than -1 or 1 is InvalidReplicationFactor.
 - Unknown or impossible topic properties are InvalidConfig, and named.
+- A request for more than 10,000 partitions in all is PolicyViolation, of which nothing is done.
 
 Version notes: validate_only from 1, defaults (-1) from 4, the topic's configuration in the answer from 5, ids from 7.
 """
@@ -15,30 +16,55 @@ from typing import Any
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.deferred import Answer
+from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.slices import Slices, in_slices
 from eosfw_memory.topic_config import check_wanted, in_force
-from eosfw_memory.topics import Topic
+from eosfw_memory.topic_creation import MAX_PARTITIONS_PER_REQUEST, Created, create_in_slices
+from eosfw_memory.topics import NewTopic, Topic
 
 _DEFAULT = -1
+_TOO_MANY = KafkaError(Code.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 _DYNAMIC_TOPIC_CONFIG, _DEFAULT_CONFIG = 1, 5
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer | Deferred:  # noqa: ARG001
     """Create each topic, answering for each by itself."""
+    return in_slices(_created(broker, request))
+
+
+def _created(broker: Broker, request: Any) -> Slices:
     times = Counter(topic.name for topic in request.topics)
-    return {"topics": [_topic(broker, topic, times[topic.name], request.validate_only) for topic in request.topics]}
+    checked = [_checked(broker, topic, times[topic.name]) for topic in request.topics]
+    wanted = [each for each in checked if isinstance(each, NewTopic)]
+    if sum(each.partitions for each in wanted) > MAX_PARTITIONS_PER_REQUEST:
+        return {"topics": [_refused(topic.name, _TOO_MANY) for topic in request.topics]}
+    created: Created = {}
+    if not request.validate_only:
+        created = yield from create_in_slices(broker.topics, wanted)
+    pairs = zip(request.topics, checked, strict=True)
+    return {"topics": [_answered(topic.name, each, created) for topic, each in pairs]}
 
 
-def _topic(broker: Broker, wanted: Any, times: int, validate_only: bool) -> Answer:  # noqa: FBT001
+def _checked(broker: Broker, wanted: Any, times: int) -> NewTopic | KafkaError:
     try:
         partitions = _partitions(broker, wanted, times)
         config = {config.name: config.value for config in wanted.configs if config.value is not None}
         broker.topics.check(wanted.name, partitions, config)
         check_wanted(config)
-        made = None if validate_only else broker.topics.create(wanted.name, partitions, config)
     except KafkaError as refused:
-        return {"name": wanted.name, "error_code": refused.code, "error_message": refused.message, "topic_id": None}
-    return _created(wanted.name, partitions, config, made)
+        return refused
+    return NewTopic(wanted.name, partitions, config)
+
+
+def _answered(name: str, checked: NewTopic | KafkaError, created: Created) -> Answer:
+    made = created.get(name)
+    if isinstance(checked, KafkaError):
+        return _refused(name, checked)
+    return _refused(name, made) if isinstance(made, KafkaError) else _described(checked, made)
+
+
+def _refused(name: str, why: KafkaError) -> Answer:
+    return {"name": name, "error_code": why.code, "error_message": why.message, "topic_id": None}
 
 
 def _partitions(broker: Broker, wanted: Any, times: int) -> int:
@@ -61,15 +87,15 @@ def _assigned(wanted: Any) -> int:
     return len(indexes)
 
 
-def _created(name: str, partitions: int, config: dict[str, str], made: Topic | None) -> Answer:
+def _described(wanted: NewTopic, made: Topic | None) -> Answer:
     return {
-        "name": name,
+        "name": wanted.name,
         "topic_id": made.topic_id if made else None,
         "error_code": Code.NONE,
         "error_message": None,
-        "num_partitions": partitions,
+        "num_partitions": wanted.partitions,
         "replication_factor": 1,
-        "configs": [_config(key, value, given=key in config) for key, value in in_force(config).items()],
+        "configs": [_config(key, value, given=key in wanted.config) for key, value in in_force(wanted.config).items()],
     }
 
 

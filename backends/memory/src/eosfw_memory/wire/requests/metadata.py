@@ -3,7 +3,8 @@
 Behaviour
 - Topics null (version 0: empty) means all of them. A topic asked for by name that does not exist is created with
   `num.partitions` partitions if the client allows it and `auto.create.topics.enable` is true, and exists at once. What
-  can be no topic's name is InvalidTopic.
+  can be no topic's name is InvalidTopic. One request creates 10,000 partitions at most; of the topics beyond it says
+  UnknownTopicOrPartition, as Kafka does of every topic that it is about to create, and the client asks again.
 - One broker leads everything, after each of its starts in a later leader epoch.
 
 Version notes: allow_auto_topic_creation from 4, leader epochs from 7, topic ids from 10 (asked for by id from 12).
@@ -11,49 +12,61 @@ Version notes: allow_auto_topic_creation from 4, leader epochs from 7, topic ids
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from eosfw_memory.broker import NODE_ID, Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.deferred import Answer
+from eosfw_memory.deferred import Answer, Deferred
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.topic_config import check_name
+from eosfw_memory.slices import Slices, in_slices
+from eosfw_memory.topic_config import legal_name
+from eosfw_memory.topic_creation import Created, create_in_slices, first_of
 from eosfw_memory.topics import Topic
 
 _BY_ID_VERSION = 12
 """Requests have room for ids from 10 on, answers without a name only from here on."""
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:
+def handle(broker: Broker, request: Any, context: Context) -> Answer | Deferred:
     """Answer with what the client asked about."""
-    everything = request.topics is None or (context.version == 0 and not request.topics)
+    if request.topics is None or (context.version == 0 and not request.topics):
+        return _answer(broker, map(_described, broker.topics))
+    return in_slices(_asked(broker, request, context.version))
+
+
+def _asked(broker: Broker, request: Any, version: int) -> Slices:
+    names = {wanted.name: None for wanted in request.topics if wanted.name is not None}
     may_create = getattr(request, "allow_auto_topic_creation", True)
-    topics = (
-        [_described(topic) for topic in broker.topics]
-        if everything
-        else [_asked(broker, wanted, context.version, may_create=may_create) for wanted in request.topics]
-    )
+    missing = broker.wanted_by_client(names) if may_create else ()
+    created = yield from create_in_slices(broker.topics, first_of(missing))
+    return _answer(broker, (_found(broker, wanted, version, created) for wanted in request.topics))
+
+
+def _answer(broker: Broker, topics: Iterable[Answer]) -> Answer:
     return {
         "brokers": [{"node_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port, "rack": None}],
         "cluster_id": broker.cluster_id,
         "controller_id": NODE_ID,
-        "topics": topics,
+        "topics": list(topics),
     }
 
 
-def _asked(broker: Broker, wanted: Any, version: int, *, may_create: bool) -> Answer:
+def _found(broker: Broker, wanted: Any, version: int, created: Created) -> Answer:
     topic_id = getattr(wanted, "topic_id", None)
     if wanted.name is None and version < _BY_ID_VERSION:
         return _refused("", topic_id, Code.INVALID_REQUEST)
     if wanted.name is None:
         found = broker.topics.by_id(topic_id) if topic_id is not None else None
         return _described(found) if found else _refused(None, topic_id, Code.UNKNOWN_TOPIC_ID)
-    try:
-        check_name(wanted.name)
-        topic = broker.topic_for_client(wanted.name, may_create=may_create)
-    except KafkaError as refused:
+    topic = broker.topics.by_name(wanted.name)
+    if topic is not None:
+        return _described(topic)
+    refused = created.get(wanted.name)
+    if isinstance(refused, KafkaError):
         return _refused(wanted.name, None, refused.code)
-    return _described(topic) if topic else _refused(wanted.name, None, Code.UNKNOWN_TOPIC_OR_PARTITION)
+    legal = legal_name(wanted.name)
+    return _refused(wanted.name, None, Code.UNKNOWN_TOPIC_OR_PARTITION if legal else Code.INVALID_TOPIC_EXCEPTION)
 
 
 def _refused(name: str | None, topic_id: object, code: Code) -> Answer:
