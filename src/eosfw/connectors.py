@@ -8,6 +8,7 @@ that, provided it resumes from `context.offset(...)` and no source partition bel
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Protocol
 
@@ -31,6 +32,15 @@ class ConnectorTransactionBoundaries(Enum):
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceProgress:
+    """How much of a share of a source was read: `done` of `total` in a unit, usually bytes."""
+
+    done: int
+    total: int
+    unit: str = "bytes"
 
 
 class TransactionContext(Protocol):
@@ -87,6 +97,13 @@ class SourceTask:
 
     def at_end(self) -> bool | None:
         """Tell whether the source has no more to give: True, False, or None if that cannot be known."""
+        return None
+
+    def progress(self) -> SourceProgress | None:
+        """Tell how much of this task's share was read so far, for whoever watches; None if that cannot be known.
+
+        It is called a few times a second, between polls.
+        """
         return None
 
     def commit(self) -> None:

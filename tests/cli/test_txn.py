@@ -12,6 +12,7 @@ import pytest
 
 from eosfw.errors import ExitCode, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw.records import ProducerRecord
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
@@ -88,10 +89,29 @@ def test_a_table_is_for_people(lab: Lab, txn: Txn) -> None:
     shown = txn("list").stdout.splitlines()
     none = txn("list", "--older-than", "2h")
 
-    assert shown[0].split() == ["TRANSACTIONAL", "ID", "PRODUCER", "ID", "STATE"]
+    assert shown[0].split() == ["TRANSACTIONAL", "ID", "PRODUCER", "ID", "STATE", "OPEN", "SECONDS", "PARTITIONS"]
     assert shown[1].split()[0] == zombie.transactional_id
     assert "start offset 0" in txn("describe", str(zombie.transactional_id)).stdout
     assert (none.stdout, none.stderr, none.returncode) == ("", "eosfw: none\n", 0)
+
+
+def test_a_list_tells_how_long_a_transaction_is_open_and_where(lab: Lab, txn: Txn) -> None:
+    """Ids without an open transaction have neither."""
+    first, second = lab.topic(), lab.topic(6)
+    lab.producer()  # its transaction has not begun
+    zombie = lab.open_transaction(first, b"half")
+    for number in range(6):
+        zombie.send(ProducerRecord(second, b"wide", partition=number))
+    zombie.flush(WAIT)
+
+    found = {row["transactional_id"]: row for row in rows(txn("list", "--json"))}
+    shown = txn("list").stdout
+
+    opened = found.pop(zombie.transactional_id)
+    assert isinstance(opened["open_seconds"], float)
+    assert opened["partitions"] == sorted([f"{first}-0", *(f"{second}-{number}" for number in range(6))])
+    assert {(row["open_seconds"], tuple(row["partitions"])) for row in found.values()} == {(None, ())}
+    assert "... (7 in all)" in shown
 
 
 def test_a_hanging_transaction_is_found_and_aborted(cluster: EmbeddedCluster, lab: Lab, txn: Txn) -> None:

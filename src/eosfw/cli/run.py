@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosfw.cli.failures import Told, failure_as_json, problems_as_json
+from eosfw.cli.timeline_file import Drawing
 from eosfw.cli.verify_option import HELP, METAVAR, OPTION, chosen
 
 if TYPE_CHECKING:
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from eosfw.pipeline import Control, Options, Pipeline, Summary
 
 
-def command(
+def command(  # noqa: PLR0913 (an argument for each option)
     file: Annotated[Path, typer.Argument(help="The pipeline file (TOML); its relative paths start at its folder.")],
     *,
     check: Annotated[bool, typer.Option("--check", help="Report every problem of the file; start nothing.")] = False,
@@ -31,48 +34,64 @@ def command(
     verify: Annotated[str | None, typer.Option(OPTION, metavar=METAVAR, help=HELP, show_default=False)] = None,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="The same as --verify=off.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only warnings.")] = False,
+    timeline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the run's transactions there: FILE.svg, or FILE.txt.")
+    ] = None,
 ) -> None:
     """Run a pipeline file: its connectors until drained, its steps over what they committed, then a summary."""
     from eosfw.cli.stdout import reserved
     from eosfw.pipeline import Options, Verification
-    from eosfw.pipeline.sections import read
 
     wanted = chosen(verify, no_verify=no_verify)
     if steps_only and wanted not in (None, Verification.OFF):
         raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
+    showing = Showing(timeout, quiet, Drawing.of(timeline))
     options = Options(idle=idle, steps_only=steps_only, verify=wanted)
     with reserved() as write:
-        pipeline = read(file)
-        _enter_folder(pipeline)
         if check:
-            _check(pipeline, options)
+            with problems_as_json(write if json_ else None):
+                _check(file, options)
             write(json.dumps({"problems": []}) if json_ else f"{file}: no problems")
             return
-        summary = _run(pipeline, options, timeout, quiet=quiet)
+        with failure_as_json(write if json_ else None) as told:
+            summary = _run(file, options, showing, told)
         write(json.dumps(summary.as_json()) if json_ else summary.as_text())
     raise typer.Exit(summary.exit_code)
 
 
-def _check(pipeline: Pipeline, options: Options) -> None:
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How long a run may take, what it shows."""
+
+    timeout: float | None
+    quiet: bool
+    drawing: Drawing | None
+
+
+def _check(file: Path, options: Options) -> None:
     from eosfw.pipeline import check
     from eosfw.registry import load_plugins
     from eosfw.waiting import ThreadRuntime
 
-    check(pipeline, load_plugins(), ThreadRuntime(), options)
+    check(_opened(file), load_plugins(), ThreadRuntime(), options)
 
 
-def _run(pipeline: Pipeline, options: Options, timeout: float | None, *, quiet: bool) -> Summary:
+def _run(file: Path, options: Options, showing: Showing, told: Told) -> Summary:
     from eosfw.cli.progress import Progress
     from eosfw.cli.supervising import Limits, supervised
     from eosfw.waiting import ThreadRuntime
 
+    pipeline = _opened(file)
     runtime = ThreadRuntime()
-    progress = Progress(runtime.now, quiet=quiet)
-    limits = Limits(timeout, lambda: _stuck(progress), lambda: _clean_end(progress))
-    try:
-        return supervised(lambda control: _work(pipeline, options, control, progress), runtime, limits)
-    finally:
-        progress.close()
+    with Progress(runtime, quiet=showing.quiet) as progress:
+        limits = Limits(showing.timeout, lambda: _stuck(progress), lambda: _clean_end(progress), progress.say)
+        try:
+            return supervised(lambda control: _work(pipeline, options, control, progress), runtime, limits)
+        finally:
+            if progress.run is not None:
+                told.history = progress.run.history
+                if showing.drawing is not None:
+                    showing.drawing.draw(progress.run.history, f"Transactions of {pipeline.path.name}", progress.say)
 
 
 def _work(pipeline: Pipeline, options: Options, control: Control, progress: Progress) -> Summary:
@@ -95,8 +114,12 @@ def _clean_end(progress: Progress) -> float:
     return 10.0 + graceful_ms / 1000
 
 
-def _enter_folder(pipeline: Pipeline) -> None:
+def _opened(file: Path) -> Pipeline:
     import os
 
+    from eosfw.pipeline.sections import read
+
+    pipeline = read(file)
     # Connectors know nothing of the file that names them, so their relative paths start where the process stands.
     os.chdir(pipeline.folder)
+    return pipeline

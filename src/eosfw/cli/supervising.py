@@ -38,6 +38,8 @@ class Limits:
     """Says what was going on when the timeout was over."""
     clean_end: Callable[[], float] = lambda: 15.0
     """Seconds that a clean end may take before everything is closed."""
+    say: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
+    """Tells the user what a signal did."""
 
 
 @dataclass(slots=True)
@@ -66,7 +68,8 @@ def supervised(work: Callable[[Control], T], runtime: Runtime, limits: Limits | 
     with _listening() as signals:
         runtime.spawn("eosfw-run", lambda: _do(work, control, outcome))
         _watch(outcome, control, signals, limits or Limits())
-    control.check()
+    if not isinstance(outcome.error, InterruptedRunError):  # which knows what could not be committed
+        control.check()
     if outcome.error is not None:
         raise outcome.error
     return outcome.value  # type: ignore[return-value]  # set, since there was no error
@@ -88,12 +91,12 @@ def _watch(outcome: _Outcome[T], control: Control, signals: _Signals, limits: Li
         if len(signals.seen) > heard:
             heard = len(signals.seen)
             if control.stopping:
-                return _close(outcome, control, InterruptedRunError(_AT_ONCE))
+                return _close(outcome, control, limits, InterruptedRunError(_AT_ONCE))
             asked = now()
-            print("eosfw: stopping cleanly; once more to stop at once", file=sys.stderr)
+            limits.say("eosfw: stopping cleanly; once more to stop at once")
             control.stop(InterruptedRunError(_CLEANLY))
         elif asked is not None and now() - asked > limits.clean_end():
-            return _close(outcome, control)
+            return _close(outcome, control, limits)
         elif asked is None and limits.timeout is not None and now() - begun > limits.timeout:
             asked = now()
             control.stop(OvertimeError(f"not done within {limits.timeout:g} s\n{limits.stuck()}"))
@@ -102,8 +105,8 @@ def _watch(outcome: _Outcome[T], control: Control, signals: _Signals, limits: Li
     return None
 
 
-def _close(outcome: _Outcome[T], control: Control, reason: EosfwError | None = None) -> None:
-    print("eosfw: closing everything", file=sys.stderr)
+def _close(outcome: _Outcome[T], control: Control, limits: Limits, reason: EosfwError | None = None) -> None:
+    limits.say("eosfw: closing everything")
     control.runtime.spawn("eosfw-close", lambda: control.kill(reason))
     if not outcome.done.wait(_CLOSE):
         _leave(control)

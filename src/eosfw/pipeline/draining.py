@@ -5,11 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from eosfw.errors import EosfwError, RetriableError, SupersededError, TaskFailedError, described
+from eosfw.errors import (
+    EosfwError,
+    InterruptedRunError,
+    RetriableError,
+    SupersededError,
+    TaskFailedError,
+    described,
+)
 from eosfw.pipeline.control import Control
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.reporting import Reporter
-from eosfw.runtime import TaskStatus, Worker
+from eosfw.runtime import TaskState, TaskStatus, Worker
+from eosfw.wording import many
 
 logger = logging.getLogger(__name__)
 
@@ -26,13 +34,22 @@ def drain(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> N
     """
     forget = control.on_kill(run.worker.kill)
     try:
+        _run_connectors(run, control, reporter, idle)
+    except InterruptedRunError as asked:
+        _fail_if_uncommitted(run.worker, asked)
+        raise
+    finally:
+        forget()
+    _fail_if_failed(run.worker)
+
+
+def _run_connectors(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> None:
+    try:
         run.worker.start()
         run.put_connectors()
         _until_drained(run, control, reporter, idle)
     finally:
         run.worker.stop()
-        forget()
-    _fail_if_failed(run.worker)
 
 
 def _until_drained(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> None:
@@ -67,6 +84,17 @@ def _fail_if_failed(worker: Worker) -> None:
         raise SupersededError(_superseded(said or "a newer generation owns its tasks"))
     if status.failures:
         raise _failure(status.failures)
+
+
+def _fail_if_uncommitted(worker: Worker, asked: InterruptedRunError) -> None:
+    """A clean stop commits what was polled; where that failed, nobody may claim it."""
+    left = [task for task in worker.status().tasks if task.open_records or task.state is TaskState.FAILED]
+    if left:
+        records = sum(task.open_records for task in left)
+        said = "".join(f"; {_told(task)}" for task in left if task.error is not None)
+        raise InterruptedRunError(
+            f"interrupted: {many(records, 'polled record')} could not be committed{said}; the next run reads them again"
+        ) from asked
 
 
 def _superseded(said: str) -> str:

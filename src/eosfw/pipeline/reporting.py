@@ -20,6 +20,9 @@ class Reporter(Protocol):
     def working(self, records: int, transactions: int) -> None:
         """What was committed so far; called often."""
 
+    def advanced(self, done: int, total: int, unit: str) -> None:
+        """How far the phase is that began last, if it can tell: so many of so many `unit`; called now and then."""
+
     def warning(self, text: str) -> None:
         """Something the user should know that is no error."""
 
@@ -34,6 +37,9 @@ class Silent:
         """Say nothing."""
 
     def working(self, records: int, transactions: int) -> None:
+        """Say nothing."""
+
+    def advanced(self, done: int, total: int, unit: str) -> None:
         """Say nothing."""
 
     def warning(self, text: str) -> None:

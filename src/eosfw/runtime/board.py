@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from eosfw.connectors import SourceProgress
 from eosfw.errors import described
 from eosfw.runtime.plan import Announce, TaskPlan
 from eosfw.runtime.status import Notice, TaskState, TaskStatus
@@ -27,6 +28,7 @@ class TaskBoard:
         self.records = self.transactions = self.open_records = 0
         self.at_end: bool | None = None
         self.idle_since: float | None = None
+        self.progress: SourceProgress | None = None
 
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
         """Announce a step; whoever hears it may hold this thread up."""
@@ -112,4 +114,5 @@ class TaskBoard:
             self.idle_since,
             self.open_records,
             tuple(self._notices.values()),
+            self.progress,
         )

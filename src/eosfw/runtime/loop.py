@@ -21,6 +21,8 @@ from eosfw.waiting import Event, Runtime
 
 IDLE_PAUSE = 0.1
 """How long a task rests after a poll without records."""
+PROGRESS_INTERVAL = 0.2
+"""Seconds between two questions to a source how far it is."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class Loop:
         self._standstill = Standstill()
         self._passed: list[dict[str, Primitive]] = []
         """The source offsets of the last poll without records."""
+        self._next_progress = 0.0
 
     def start(
         self,
@@ -85,6 +88,7 @@ class Loop:
             else:
                 self._board.at_end = self._at_end()
                 self._rest(polled, stop)
+            self._ask_progress()
         with self._board.working():
             self._end(self._boundary.at_stop())
             self._transaction.abort()  # what a connector left open would keep readers waiting until it times out
@@ -95,6 +99,12 @@ class Loop:
             with self._own_faults():
                 self._boundary.at_end()
         return at_end
+
+    def _ask_progress(self) -> None:
+        now = self._runtime.now()
+        if now >= self._next_progress:
+            self._next_progress = now + PROGRESS_INTERVAL
+            self._board.progress = self._source.progress()
 
     def _rest(self, polled: Batches | Records, stop: Event) -> None:
         """Pause after a poll without records, unless its source says by an empty batch that it got on."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from eosfw.connectors import SourceProgress
 from eosfw.ids import ConnectorTaskId
 from eosfw.state.steps import TaskStep
 
@@ -62,6 +63,8 @@ class TaskStatus:
     open_records: int = 0
     """Records in the open transaction."""
     notices: tuple[Notice, ...] = ()
+    progress: SourceProgress | None = None
+    """How much of its share was read, if the source can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,15 @@ class WorkerStatus:
     def failures(self) -> tuple[TaskStatus, ...]:
         """Tasks of the newest generations that failed."""
         return tuple(task for task in self.tasks if task.state is TaskState.FAILED)
+
+    @property
+    def progress(self) -> SourceProgress | None:
+        """How much of all sources was read, if every task can tell in one unit."""
+        known = [task.progress for task in self.tasks if task.progress is not None]
+        units = {one.unit for one in known}
+        if len(units) != 1 or len(known) < len(self.tasks):
+            return None
+        return SourceProgress(sum(one.done for one in known), sum(one.total for one in known), units.pop())
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -74,6 +74,10 @@ class FileReader:
         """Tell whether everything that the file holds now was taken."""
         return self._ended and not self._values and not self.file.has_grown()
 
+    def progress(self) -> tuple[int, int]:
+        """How many bytes of the file were taken, of how many it has now."""
+        return self._position, max(self._position, self.file.size())
+
     def _gather(self) -> bool:
         try:
             return self._fill()

@@ -124,6 +124,13 @@ class SourceFile:
         """The source offset behind a position that was read."""
         return {"position": position, "id": self.identity(position)}
 
+    def size(self) -> int:
+        """How many bytes the file has now; none if it disappeared, which the next read says."""
+        try:
+            return os.stat(self.path).st_size
+        except OSError:
+            return 0
+
     def has_grown(self) -> bool:
         """Tell whether there is something behind the end that was seen last."""
         try:

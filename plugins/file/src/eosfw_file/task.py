@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from eosfw.connectors import SourceTask
+from eosfw.connectors import SourceProgress, SourceTask
 from eosfw.records import SourceBatch
 from eosfw_file.compressed import source_file
 from eosfw_file.formats import opening
@@ -58,6 +58,10 @@ class FileSourceTask(SourceTask):
             return False
         self._tell_waiting()
         return True
+
+    def progress(self) -> SourceProgress:
+        done, total = zip(*(reader.progress() for reader in self._readers), strict=True) if self._readers else ((), ())
+        return SourceProgress(sum(done), sum(total))
 
     def stop(self) -> None:
         self._readers = []

@@ -19,12 +19,29 @@ Row = Mapping[str, Any]
 
 
 def listed(session: Session, filters: TransactionFilters) -> list[Row]:
-    """One row per transactional id, by name."""
+    """One row per transactional id, by name; how long it is open, and where, for those that are."""
     found = sorted(session.admin.list_transactions(filters), key=lambda one: one.transactional_id)
+    known, _ = _told(session.admin, [one.transactional_id for one in found if one.state.is_open])
+    open_ones = {one.transactional_id: one for one in known}
+    now = session.runtime.wall()
     return [
-        {"transactional_id": one.transactional_id, "producer_id": one.producer_id, "state": one.state.value}
+        {
+            "transactional_id": one.transactional_id,
+            "producer_id": one.producer_id,
+            "state": one.state.value,
+            "open_seconds": _open_seconds(open_ones.get(one.transactional_id), now),
+            "partitions": _partitions(open_ones.get(one.transactional_id)),
+        }
         for one in found
     ]
+
+
+def _open_seconds(one: TransactionDescription | None, now: float) -> float | None:
+    return None if one is None or one.started is None else round(max(0.0, now - one.started / 1000), 3)
+
+
+def _partitions(one: TransactionDescription | None) -> list[str]:
+    return [] if one is None else [str(each) for each in sorted(one.partitions)]
 
 
 def descriptions(admin: Admin, names: Collection[str]) -> list[TransactionDescription]:
@@ -45,7 +62,7 @@ def described(session: Session, names: Sequence[str]) -> tuple[list[Row], list[E
 
 
 def _told(admin: Admin, names: Collection[str]) -> tuple[list[TransactionDescription], list[EosfwError]]:
-    told = admin.describe_transactions(names)
+    told = admin.describe_transactions(names) if names else {}
     failures = {name: one for name, one in told.items() if isinstance(one, EosfwError)}
     lost = [name for name, why in failures.items() if isinstance(why, TransactionalIdNotFoundError)]
     every = [each.transactional_id for each in admin.list_transactions()] if lost else []
@@ -66,7 +83,7 @@ def _rows(session: Session, found: Collection[TransactionDescription]) -> list[R
             "producer_id": one.producer.producer_id,
             "producer_epoch": one.producer.epoch,
             "timeout_seconds": one.timeout,
-            "open_seconds": None if one.started is None else round(max(0.0, now - one.started / 1000), 3),
+            "open_seconds": _open_seconds(one, now),
             "partitions": [
                 {"partition": str(each), "start_offset": since.get((each, one.producer.producer_id))}
                 for each in sorted(one.partitions)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _NONE = "-"
+_FEW = 4
+"""How many parts of a value a line of a table shows."""
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -19,7 +21,7 @@ def as_table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     lines = [[name.replace("_", " ").upper() for name in rows[0]]]
-    lines += [[_text(value) for value in row.values()] for row in rows]
+    lines += [[_brief(value) for value in row.values()] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
@@ -31,6 +33,12 @@ def as_paragraphs(rows: Sequence[Mapping[str, Any]]) -> str:
         "\n".join(f"{name.replace('_', ' '):{width}}  {_text(value)}".rstrip() for name, value in row.items())
         for row in rows
     )
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, list) and len(value) > _FEW:
+        return f"{_text(value[:_FEW])}, ... ({len(value):,} in all)"
+    return _text(value)
 
 
 def _text(value: Any) -> str:

@@ -40,12 +40,18 @@ __all__ = [
     "RETRIABLE",
     "TRANSACTIONS",
     "Fates",
+    "at_servers",
     "fate",
     "indefinite",
     "ours",
 ]
 
 _NAMES = {int(code): code.name for code in Code}
+
+
+def at_servers(servers: str, why: Exception) -> str:
+    """Why servers could not be asked, naming them once."""
+    return str(why) if servers in str(why) else f"{servers}: {why}"
 
 
 def ours(code: int, fates: Fates, what: str, said: str | None = None) -> EosfwError:

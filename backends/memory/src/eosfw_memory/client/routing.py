@@ -11,7 +11,7 @@ from eosfw.ids import TopicPartition
 from eosfw.waiting import Runtime
 from eosfw_memory.client.apis import FIND_COORDINATOR, METADATA, Api, Fields
 from eosfw_memory.client.channel import Address, Channel, HopelessError, Network
-from eosfw_memory.client.errors import ADMIN, RETRIABLE, ours
+from eosfw_memory.client.errors import ADMIN, RETRIABLE, at_servers, ours
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
@@ -48,10 +48,11 @@ class Routes:
             try:
                 return call()
             except HopelessError as why:
-                raise type(why)(f"{self.network.servers}: {why}") from why
+                raise type(why)(at_servers(self.network.servers, why)) from why
             except ClusterUnavailableError as why:
                 if not patience.again():
-                    raise ClusterUnavailableError(f"{self.network.servers}: {why}; is the cluster running?") from why
+                    said = at_servers(self.network.servers, why)
+                    raise ClusterUnavailableError(f"{said}; is the cluster running?") from why
 
     # --- topics
 

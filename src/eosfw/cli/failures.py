@@ -1,0 +1,63 @@
+"""Put a failure on stdout as JSON, for programs that asked for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eosfw.observe import History
+
+Write = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Told:
+    """What is known of a run at its end."""
+
+    history: History | None = None
+
+
+@contextmanager
+def failure_as_json(write: Write | None) -> Iterator[Told]:
+    """Write one object with the error, and what was committed before it, when what is inside fails; raise it on."""
+    told = Told()
+    try:
+        yield told
+    except Exception as error:
+        if write is not None:
+            write(json.dumps({"passed": False, **_counts(told.history), "error": _error(error)}))
+        raise
+
+
+@contextmanager
+def problems_as_json(write: Write | None) -> Iterator[None]:
+    """Write the problems of a configuration as one object when what is inside finds some; raise them on."""
+    from eosfw.errors import ConfigError
+
+    try:
+        yield
+    except ConfigError as error:
+        if write is not None:
+            write(json.dumps({"problems": [{"where": one.where, "what": one.what} for one in error.problems]}))
+        raise
+
+
+def _counts(history: History | None) -> dict[str, Any]:
+    if history is None:
+        return {"records": 0, "transactions": 0, "zombies_fenced": 0}
+    return {
+        "records": history.records,
+        "transactions": history.transactions,
+        "zombies_fenced": history.zombies_fenced,
+    }
+
+
+def _error(error: Exception) -> dict[str, Any]:
+    from eosfw.errors import EosfwError, ExitCode
+
+    code = error.exit_code if isinstance(error, EosfwError) else ExitCode.VERDICT_FAILED
+    return {"type": type(error).__name__, "message": str(error), "exit_code": int(code)}

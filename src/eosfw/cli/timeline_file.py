@@ -1,0 +1,53 @@
+"""Draw a run into a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import typer
+
+if TYPE_CHECKING:
+    from eosfw.observe import History
+
+_COLUMNS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Where a run's timeline goes; its suffix says whether as a picture or as text."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, path: Path | None) -> Self | None:
+        """Check a path before anything runs; a usage error says what is wrong with it."""
+        if path is None:
+            return None
+        path = path.absolute()
+        if path.suffix not in (".svg", ".txt"):
+            raise typer.BadParameter(f"--timeline {path.name}: end its name in .svg (a picture) or .txt (text)")
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise typer.BadParameter(f"--timeline {path}: cannot be written; name a file in a folder that exists")
+        return cls(path)
+
+    def draw(self, history: History, title: str, say: Callable[[str], None]) -> None:
+        """Write the file, also of a run that failed; a disk that is full is said and spoils nothing else."""
+        from eosfw.observe import timeline
+
+        drawn = timeline.svg(history, title=title) if self.path.suffix == ".svg" else self._text(history)
+        try:
+            self.path.write_text(drawn, encoding="utf-8")
+        except OSError as why:
+            say(f"eosfw: the timeline could not be written to {self.path}: {why.strerror}")
+        else:
+            say(f"eosfw: timeline in {self.path}")
+
+    @staticmethod
+    def _text(history: History) -> str:
+        from eosfw.observe import timeline
+
+        return timeline.text(history, columns=_COLUMNS) + "\n"

@@ -1,0 +1,178 @@
+"""What a run shows of itself fits the terminal, says how long it takes, and goes on where there is none."""
+
+from __future__ import annotations
+
+import io
+import logging
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw.cli.progress import Progress
+from eosfw.cli.status_line import Estimate, amount, fitted, lasting
+from eosfw.connectors import SourceProgress
+from eosfw.ids import ConnectorTaskId
+from eosfw.runtime.status import ConnectorStatus, TaskState, TaskStatus, WorkerStatus
+from pytest_eos.virtual import VirtualRuntime
+
+
+class Terminal(io.StringIO):
+    """A terminal that remembers everything that was written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def states(self) -> list[str]:
+        """What stood on the live line, one state after another."""
+        return self.getvalue().split("\r\x1b[2K")
+
+
+@pytest.fixture
+def clock():
+    with VirtualRuntime() as runtime:
+        yield runtime
+
+
+@pytest.fixture
+def width(monkeypatch):
+    """Set how wide terminals are."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    return lambda columns: monkeypatch.setattr(Progress, "_width", lambda _: columns)
+
+
+def a_run(done: int, total: int) -> SimpleNamespace:
+    task = TaskStatus(ConnectorTaskId("c", 0), 0, TaskState.RUNNING, progress=SourceProgress(done, total))
+    status = WorkerStatus("w", {"c": ConnectorStatus("c", 0, (task,))})
+    return SimpleNamespace(worker=SimpleNamespace(status=lambda: status))
+
+
+@given(st.lists(st.text("abc", min_size=1), min_size=1), st.integers(1, 120))
+def test_a_line_is_never_wider_than_its_terminal(parts, columns) -> None:
+    line = fitted(parts, columns)
+
+    assert len(line) <= max(columns, 3)
+    assert line == fitted(parts, None) or fitted(parts, None).startswith(line.removesuffix("..."))
+
+
+@pytest.mark.parametrize("columns", [40, 63, 200])
+def test_the_live_line_is_cut_to_the_width_and_leads_with_the_time_left(clock, width, columns) -> None:
+    width(columns)
+    terminal = Terminal()
+    run = a_run(250_000_000, 1_000_000_000)
+    with Progress(clock, quiet=False, stream=terminal) as progress:
+        progress.phase("running c")
+        progress.started(run)
+        progress.working(0, 0)
+        clock.sleep(0.3)
+        run.worker = a_run(500_000_000, 1_000_000_000).worker
+        progress.working(3_000_000, 1500)
+        clock.sleep(10)
+
+    states = [state for state in terminal.states() if "left" in state]
+
+    assert states
+    assert max(map(len, states)) < columns
+    assert states[-1].startswith("eosfw: 50 %, 20 s left")
+    assert ("3,000,000 records" in states[-1]) == (columns >= 63)
+    assert ("500 MB of 1.0 GB" in states[-1]) == (columns == 200)
+
+
+def test_a_pipe_gets_a_line_every_ten_seconds_whatever_the_run_does(clock) -> None:
+    """A step of Spark holds the run's own thread for as long as it takes."""
+    stream = io.StringIO()
+    with Progress(clock, quiet=False, stream=stream) as progress:
+        progress.phase("running step by-city")
+        clock.sleep(35)
+
+    lines = stream.getvalue().splitlines()
+
+    assert lines[0] == "eosfw: running step by-city (0.0 s)"
+    assert lines[1:] == [f"eosfw: running step by-city, {seconds} s" for seconds in (10, 20, 30)]
+
+
+def test_a_phase_that_can_tell_shows_how_far_it_is(clock) -> None:
+    stream = io.StringIO()
+    with Progress(clock, quiet=False, stream=stream) as progress:
+        progress.phase("replaying the sources")
+        progress.advanced(0, 4000, "records")
+        clock.sleep(10.5)
+        progress.advanced(1000, 4000, "records")
+        clock.sleep(10)
+
+    assert "eosfw: 25 %, 30 s left, replaying the sources, 1,000 of 4,000 records, 20 s" in stream.getvalue()
+
+
+def test_the_next_phase_begins_without_the_numbers_of_the_last(clock) -> None:
+    stream = io.StringIO()
+    with Progress(clock, quiet=False, stream=stream) as progress:
+        progress.working(5, 1)
+        progress.advanced(5, 10, "records")
+        progress.phase("running step a")
+        clock.sleep(11)
+
+    assert stream.getvalue().splitlines()[-1] == "eosfw: running step a, 10 s"
+
+
+def test_who_asked_for_quiet_gets_warnings_alone(clock) -> None:
+    stream = io.StringIO()
+    with Progress(clock, quiet=True, stream=stream) as progress:
+        progress.phase("running c")
+        progress.warning("a warning")
+        clock.sleep(100)
+
+    assert stream.getvalue() == "eosfw: warning: a warning\n"
+
+
+def test_a_log_line_does_not_run_into_the_live_line(clock, width) -> None:
+    width(80)
+    terminal = Terminal()
+    handler = logging.StreamHandler(terminal)
+    logging.getLogger().addHandler(handler)
+    try:
+        with Progress(clock, quiet=False, stream=terminal) as progress:
+            progress.phase("running c")
+            clock.sleep(1)
+            logging.getLogger("eosfw").warning("something happened")
+            clock.sleep(1)
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+    assert "\r\x1b[2Ksomething happened\n" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[2K"), "nothing of the live line is left at the end"
+
+
+def test_sources_that_cannot_all_tell_are_shown_without_a_share() -> None:
+    known = TaskStatus(ConnectorTaskId("c", 0), 0, TaskState.RUNNING, progress=SourceProgress(1, 2))
+    unknown = TaskStatus(ConnectorTaskId("c", 1), 0, TaskState.RUNNING)
+    pages = TaskStatus(ConnectorTaskId("c", 2), 0, TaskState.RUNNING, progress=SourceProgress(3, 4, "pages"))
+
+    def told(*tasks: TaskStatus) -> SourceProgress | None:
+        return WorkerStatus("w", {"c": ConnectorStatus("c", 0, tasks)}).progress
+
+    assert told(known, known) == SourceProgress(2, 4)
+    assert told(known, unknown) is None
+    assert told(known, pages) is None
+    assert told() is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (125, "2 min 5 s"), (11_400, "3 h 10 min")]
+)
+def test_a_duration_is_told_in_two_units(seconds, text) -> None:
+    assert lasting(seconds) == text
+
+
+def test_an_amount_is_told_in_its_unit() -> None:
+    assert amount(SourceProgress(999, 1_500)) == "999 bytes of 1.5 kB"
+    assert amount(SourceProgress(1_000, 20_000, "pages")) == "1,000 of 20,000 pages"
+
+
+def test_a_source_that_was_read_before_is_not_taken_for_fast() -> None:
+    """A resumed file starts at 90 %; what was read in an earlier run says nothing of this one's rate."""
+    estimate = Estimate()
+
+    assert list(estimate.parts(SourceProgress(900, 1000), 5.0)) == ["90 %"]
+    assert list(estimate.parts(SourceProgress(910, 1000), 6.0)) == ["91 %", "9 s left"]

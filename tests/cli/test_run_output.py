@@ -1,0 +1,109 @@
+"""What `eosfw run` leaves for programs: JSON of failures, the timeline's file."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+
+import pytest
+
+from eosfw.errors import ExitCode
+
+
+def failure(run) -> dict:
+    """The one object on stdout."""
+    found = json.loads(run.out())
+    assert found["passed"] is False
+    return found
+
+
+def test_a_run_that_fails_puts_its_error_on_stdout(start, pipeline) -> None:
+    run = start("run", "--json", pipeline("raising", more="records = 3"))
+
+    assert run.end() == ExitCode.VERDICT_FAILED
+    found = failure(run)
+    assert found["error"]["type"] == "TaskFailedError"
+    assert found["error"]["message"].startswith("task c-0 failed: RuntimeError: the source fell over")
+    assert found["error"]["exit_code"] == ExitCode.VERDICT_FAILED
+    assert (found["records"], found["transactions"]) == (3, 3)
+    assert "task c-0 failed" in run.err(), "and the sentence stays on stderr"
+
+
+def test_a_run_that_cannot_start_puts_its_error_on_stdout(start, pipeline) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        file = pipeline(cluster=f'"bootstrap.servers" = "{address}"\n"default.api.timeout.ms" = 3000')
+        run = start("run", "--json", file)
+
+        assert run.end() == ExitCode.UNAVAILABLE
+    assert failure(run)["error"]["exit_code"] == ExitCode.UNAVAILABLE
+    assert failure(run)["records"] == 0
+
+
+def test_an_interrupted_run_says_so_on_stdout(start, pipeline) -> None:
+    run = start("run", "--json", pipeline("endless"))
+    run.until(lambda: "running c against" in run.err())
+
+    run.send(signal.SIGINT)
+
+    assert run.end() == ExitCode.INTERRUPTED
+    assert failure(run)["error"]["exit_code"] == ExitCode.INTERRUPTED
+
+
+@pytest.mark.parametrize("arguments", [["--json"], ["--json", "--check"]], ids=" ".join)
+def test_a_file_with_mistakes_is_told_in_json(start, tmp_path, arguments) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text('[clster]\n[worker]\n"group.id" = "g"\n')
+    run = start("run", *arguments, file)
+
+    assert run.end() == ExitCode.CONFIGURATION
+    found = json.loads(run.out())
+    if "--check" in arguments:
+        places = [one["where"] for one in found["problems"]]
+        assert any("did you mean 'cluster'?" in one["what"] for one in found["problems"]), found
+        assert all(places)
+    else:
+        assert found["error"]["type"] == "ConfigError"
+
+
+def test_every_run_can_draw_its_timeline(start, pipeline, tmp_path) -> None:
+    drawn = start("run", "--quiet", "--timeline", tmp_path / "t.svg", pipeline(more="records = 3"))
+    assert drawn.end() == 0, drawn.err()
+    written = start("run", "--quiet", "--timeline", tmp_path / "t.txt", pipeline("raising", more="records = 3"))
+    assert written.end() == ExitCode.VERDICT_FAILED
+
+    assert "Transactions of pipeline.toml" in (tmp_path / "t.svg").read_text()
+    assert f"timeline in {tmp_path / 't.svg'}" in drawn.err()
+    assert (tmp_path / "t.txt").read_text().startswith("leader"), "a run that failed is drawn, too"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("t.png", "end its name in .svg"), ("nowhere/t.svg", "cannot be written"), ("", "end its name in .svg")],
+)
+def test_a_timeline_that_cannot_be_written_is_refused_before_the_run(start, pipeline, tmp_path, name, said) -> None:
+    run = start("run", "--timeline", tmp_path / name, pipeline())
+
+    assert run.end() == ExitCode.USAGE
+    assert said in run.err()
+    assert "running" not in run.err()
+
+
+def test_an_interrupted_run_does_not_claim_a_commit_that_failed(start, pipeline, tmp_path) -> None:
+    """The cluster is gone: what was polled cannot have been committed."""
+    broker = start("broker", "--listen", "127.0.0.1:0")
+    broker.until(lambda: "listening on" in broker.out())
+    address = broker.out().split()[2]
+    file = pipeline("slow", cluster=f'"bootstrap.servers" = "{address}"', more="records = 100000")
+    file.write_text(file.read_text().replace('backend = "confluent"', 'backend = "memory"'))
+    run = start("run", file)
+    run.until(lambda: run.err().count("a record was polled") > 10)
+    broker.send(signal.SIGKILL)
+    broker.end()
+
+    run.send(signal.SIGINT)
+
+    assert run.end() == ExitCode.INTERRUPTED
+    assert "what was polled is committed" not in run.err()
+    assert "could not be committed" in run.err()
