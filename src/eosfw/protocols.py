@@ -340,7 +340,7 @@ class IsolationReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """A topic as a table: Kafka's columns, and with `format` and `schema` the value's own (ruling 21)."""
+    """A topic as a table: Kafka's columns, and with `format` (json, csv) and `schema` the value's own."""
 
     table: str
     topic: str

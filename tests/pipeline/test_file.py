@@ -126,6 +126,7 @@ STEP = '[[steps]]\nname = "s"\noutput = "o"\n'
         ('inputs = ["a", "b"]', [StepInput("a", "a"), StepInput("b", "b")]),
         ('inputs = { t = "a" }', [StepInput("t", "a")]),
         ('inputs.t = { topic = "a", format = "json", schema = "x INT" }', [StepInput("t", "a", "json", "x INT")]),
+        ('inputs.t = { topic = "a", format = "csv", schema = "x INT" }', [StepInput("t", "a", "csv", "x INT")]),
     ],
 )
 def test_a_steps_inputs_are_written_as_they_are_thought(loaded: Load, inputs: str, expected: list[StepInput]) -> None:

@@ -32,10 +32,11 @@ def problems(folder: str, *steps: Step) -> list[str]:
 
 def test_good_steps_have_no_problem(folder: str) -> None:
     typed = StepInput("t", "topic", "json", "id BIGINT, name STRUCT<a: INT, b: STRING>")
+    rows = StepInput("t", "topic", "csv", "id DECIMAL(3, 1), structure STRING")
+    steps = [Step("a", [INPUT], "a", function="good_steps:total")]
+    steps += [Step("b", [typed], "b", sql="x"), Step("c", [rows], "c", sql="x")]
 
-    assert (
-        problems(folder, Step("a", [INPUT], "a", function="good_steps:total"), Step("b", [typed], "b", sql="x")) == []
-    )
+    assert problems(folder, *steps) == []
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ def test_good_steps_have_no_problem(folder: str) -> None:
         (Step("a", [StepInput("t", "t", "jsn", "a INT")], "out", sql="x"), "format 'jsn'; with a schema"),
         (Step("a", [StepInput("t", "t", "json")], "out", sql="x"), "has a format but no schema"),
         (Step("a", [StepInput("t", "t", None, "a INT")], "out", sql="x"), "has no format; with a schema"),
+        (Step("a", [StepInput("t", "t", "csv", "a INT, b array<INT>")], "out", sql="x"), "a CSV row cannot hold: b"),
         (Step("a", [StepInput("t", "t", "json", "a")], "out", sql="x"), "'a' is not a column; write NAME TYPE"),
         (Step("a", [StepInput("t", "t", "json", "a INT, Key INT, A INT")], "out", sql="x"), "Kafka's: Key, A"),
     ],

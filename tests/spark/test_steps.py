@@ -13,8 +13,10 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from eosfw.errors import ExitCode, StepFailedError
+from eosfw.pipeline import load
 from eosfw.protocols import Step, StepInput
 from eosfw_spark.engine import SparkStepEngine
+from eosfw_spark.tables import parsed
 
 FUNCTIONS = """
 from pyspark.sql import functions as F
@@ -126,14 +128,50 @@ def test_a_function_may_use_modules_beside_it_in_sparks_workers(
     assert sorted(row["half"] for row in rows(folder / "out")) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
-def test_csv_values_become_columns(engine: SparkStepEngine, history: Any, folder: Path) -> None:
+CSV_FLOW = """
+[[steps]]
+name = "csv"
+inputs.lines = { topic = "TOPIC", format = "csv", schema = "id INT, name STRING" }
+sql = "SELECT id, name FROM lines"
+output = "out"
+"""
+
+
+def csv_step(topic: str, folder: Path) -> Step:
+    """As a pipeline file has it."""
+    (folder / "flow.toml").write_text(CSV_FLOW.replace("TOPIC", topic))
+    (step,) = load(folder / "flow.toml").steps
+    return step
+
+
+CSV_ROWS = {
+    b'1,"a, b"': (1, "a, b"),
+    b'2,"she said ""no"""': (2, 'she said "no"'),
+    b'3,"two\nlines"': (3, "two\nlines"),
+    b"4,C:\\new": (4, "C:\\new"),
+    b"5, blanks ": (5, " blanks "),
+    b'6,""': (6, None),
+    b",": (None, None),
+}
+
+
+def test_csv_values_of_a_pipeline_file_become_columns(engine: SparkStepEngine, history: Any, folder: Path) -> None:
+    """RFC 4180, as the connector `file` reads it; what is not there is null."""
     topic = history.topic()
-    history.commit(topic, [b'1,"a, b"', b"2,c"])
-    table = StepInput("lines", topic, "csv", "id INT, name STRING")
+    history.commit(topic, list(CSV_ROWS))
 
-    engine.run(Step("csv", [table], "out", sql="SELECT id, name FROM lines ORDER BY id"), history.bounds(topic))
+    engine.run(csv_step(topic, folder), history.bounds(topic))
 
-    assert rows(folder / "out") == [{"id": 1, "name": "a, b"}, {"id": 2, "name": "c"}]
+    assert {(row["id"], row["name"]) for row in rows(folder / "out")} == set(CSV_ROWS.values())
+
+
+@pytest.mark.parametrize("row", ["id,name", "1", "1,a,b", "", "4294967296,a"], ids=repr)
+def test_a_csv_value_that_does_not_fit_the_schema_fails(spark: SparkSession, row: str) -> None:
+    """A header line, too few or too many columns, a number that is none: never null instead."""
+    frame = parsed(spark.createDataFrame([("1,a",), (row,)], "value STRING"), "csv", "id INT, name STRING")
+
+    with pytest.raises(Exception, match="MALFORMED_RECORD_IN_PARSING"):
+        frame.collect()
 
 
 @pytest.mark.parametrize(

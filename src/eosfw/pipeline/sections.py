@@ -19,6 +19,7 @@ from eosfw.protocols import Step, StepInput
 SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps", "verify")
 _STEP = ("name", "inputs", "sql", "function", "output")
 _INPUT = ("topic", "format", "schema")
+_INPUT_FORMATS = ("json", "csv")
 _OUTPUT = ("path", "format")
 
 
@@ -175,8 +176,8 @@ def _input(place: _Section, table: str, value: Any) -> StepInput:
     topic, kind, schema = (place.text(value, key) for key in _INPUT)
     if topic is None:
         place.problem("has no 'topic'")
-    if kind not in (None, "json"):
-        place.problem(f"format {kind!r} is unknown; there is: json")
+    if kind not in (None, *_INPUT_FORMATS):
+        place.problem(f"format {kind!r} is unknown; there are: {', '.join(_INPUT_FORMATS)}")
     if (kind is None) != (schema is None):
         place.problem("'format' and 'schema' go together")
     return StepInput(table, topic or "", kind, schema)

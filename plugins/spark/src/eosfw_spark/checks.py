@@ -11,7 +11,7 @@ from eosfw.protocols import Step, StepInput
 from eosfw_spark import functions
 from eosfw_spark.java import java_problem
 from eosfw_spark.output import refusal
-from eosfw_spark.schemas import clashes
+from eosfw_spark.schemas import clashes, nested
 
 FORMATS = ("json", "csv")
 
@@ -70,6 +70,8 @@ def _wrong_input(given: StepInput) -> Iterator[str]:
         return
     if both:
         yield f"the schema of input {given.table} repeats a column or one of Kafka's: {', '.join(both)}"
+    if given.format == "csv" and (deep := nested(given.schema)):
+        yield f"the schema of input {given.table} has columns that a CSV row cannot hold: {', '.join(deep)}; take json"
 
 
 def _wrong_output(output: str, folder: str) -> Iterator[str]:

@@ -42,3 +42,8 @@ def clashes(ddl: str) -> list[str]:
             found.append(name)
         seen.add(name.lower())
     return found
+
+
+def nested(ddl: str) -> list[str]:
+    """Columns of a schema that a CSV row has no room for."""
+    return [name for name, kind in columns(ddl) if re.match(r"(array|map|struct)\s*<", kind, re.IGNORECASE)]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+CSV: Final = {"mode": "FAILFAST", "escape": '"'}
+"""A quote within quotes is doubled, as RFC 4180 and the connector `file` have it; Spark would want a backslash."""
 WORTH_SPLITTING: Final = 50_000
 """Offsets below which a second reader costs more than it saves."""
 
@@ -66,7 +68,7 @@ def parsed(frame: DataFrame, written_as: str, ddl: str) -> DataFrame:
     schema = cast("StructType", StructType.fromDDL(ddl))
     text = F.col("value").cast("string")
     if written_as == "csv":
-        found = F.from_csv(text, ddl, {"mode": "FAILFAST"})
+        found = F.from_csv(text, ddl, CSV)
         added = [F.col("__value")[field.name].alias(field.name) for field in schema]
     else:
         found = F.from_json(text, _as_texts(schema), {"mode": "FAILFAST"})
