@@ -74,9 +74,9 @@ class FileReader:
         """Tell whether everything that the file holds now was taken."""
         return self._ended and not self._values and not self.file.has_grown()
 
-    def progress(self) -> tuple[int, int]:
-        """How many bytes of the file were taken, of how many it has now."""
-        return self._position, max(self._position, self.file.size())
+    def progress(self) -> tuple[int, int] | None:
+        """How many bytes of the file were taken, of how many it has now; how much a compressed one holds is unknown."""
+        return None if self.file.sequential else (self._position, max(self._position, self.file.size()))
 
     def _gather(self) -> bool:
         try:

@@ -59,9 +59,11 @@ class FileSourceTask(SourceTask):
         self._tell_waiting()
         return True
 
-    def progress(self) -> SourceProgress:
-        done, total = zip(*(reader.progress() for reader in self._readers), strict=True) if self._readers else ((), ())
-        return SourceProgress(sum(done), sum(total))
+    def progress(self) -> SourceProgress | None:
+        known = [found for reader in self._readers if (found := reader.progress()) is not None]
+        if len(known) < len(self._readers):
+            return None
+        return SourceProgress(sum(done for done, _ in known), sum(total for _, total in known))
 
     def stop(self) -> None:
         self._readers = []
