@@ -13,6 +13,7 @@ from pytest_eos.faults import BrokerFaults
 from pytest_eos.lab import Eos
 from pytest_eos.markers import LINES
 from pytest_eos.options import add_options
+from pytest_eos.pipeline import Output, PipelineRun
 from pytest_eos.run import Run, Topic
 from pytest_eos.zombies import Zombie, Zombies
 
@@ -53,6 +54,8 @@ def page() -> str:
             *_fixtures(),
             *_section("The fixture `eos`", Eos),
             *_section("What `eos.run` returns", Run, Topic),
+            *_section("What `eos.run_pipeline` returns", PipelineRun),
+            *_section("What a step wrote", Output),
             *_section("The fixture `zombies`", Zombies),
             *_section("What `zombies.task` returns", Zombie),
             *_section("The fixture `faults`", BrokerFaults),

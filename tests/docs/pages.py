@@ -24,6 +24,7 @@ NEEDS = {
     "README.md": "spark",
     "docs/tutorial/first-pipeline.md": "spark",
     "docs/how-to/run-a-pipeline.md": "spark",
+    "docs/how-to/test-a-pipeline.md": "spark",
     "docs/how-to/test-with-a-real-kafka.md": "kafka",
     "docs/how-to/use-the-embedded-broker.md": "kafka",
 }

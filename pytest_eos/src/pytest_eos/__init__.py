@@ -6,14 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_eos.lab import Eos
+    from pytest_eos.pipeline import Output, PipelineRun
     from pytest_eos.run import Run, Topic
     from pytest_eos.verdict import assert_exactly_once, assert_no_duplicates
     from pytest_eos.zombies import Zombie, Zombies
 
-__all__ = ["Eos", "Run", "Topic", "Zombie", "Zombies", "assert_exactly_once", "assert_no_duplicates"]
+__all__ = [
+    "Eos",
+    "Output",
+    "PipelineRun",
+    "Run",
+    "Topic",
+    "Zombie",
+    "Zombies",
+    "assert_exactly_once",
+    "assert_no_duplicates",
+]
 
 _HOMES = {
     "Eos": "lab",
+    "Output": "pipeline",
+    "PipelineRun": "pipeline",
     "Run": "run",
     "Topic": "run",
     "Zombie": "zombies",

@@ -31,6 +31,8 @@ class Findings:
     sources: Sequence[SourceRecord] = ()
     changed: Difference | None = None
     """How values differ where identities agree."""
+    name: str = "the DataFrame"
+    """What was judged, in words."""
 
     @property
     def anything(self) -> bool:
@@ -47,17 +49,11 @@ def _headline(found: Findings) -> str:
     what = found.difference
     if not what:
         return (
-            f"{_name(found)}: the source is not replayable: every record has its source partition and offset, but a "
+            f"{found.name}: the source is not replayable: every record has its source partition and offset, but a "
             f"replay by fresh tasks gives other values"
         )
     counts = f"{many(what.duplicates, 'duplicate')}, {what.missing:,} missing, {what.unexpected:,} unexpected"
-    return f"{_name(found)} is not exactly once: {counts} (records told apart by {found.kind})"
-
-
-def _name(found: Findings) -> str:
-    from pytest_eos.run import Topic
-
-    return str(found.seen) if isinstance(found.seen, Topic) else "the DataFrame"
+    return f"{found.name} is not exactly once: {counts} (records told apart by {found.kind})"
 
 
 def _body(found: Findings) -> Iterator[str]:

@@ -6,7 +6,7 @@ import random
 import shlex
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -20,6 +20,7 @@ from eosfw.observe.timeline import svg, text
 from eosfw.pipeline.model import ClusterChoice
 from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
 from eosfw.waiting import Runtime
+from pytest_eos import pipeline as pipelines
 from pytest_eos import verdict
 from pytest_eos.clusters import Cluster
 from pytest_eos.faults import BrokerFaults
@@ -27,6 +28,7 @@ from pytest_eos.group import LOOK, VIRTUAL_LOOK, Waiting, WorkerGroup, as_texts
 from pytest_eos.installed import installed
 from pytest_eos.markers import Haunt
 from pytest_eos.offered import Offered, Wrap
+from pytest_eos.pipeline import PipelineRun
 from pytest_eos.provenance import Authors
 from pytest_eos.run import Run, Topic
 from pytest_eos.tally import Tally
@@ -166,14 +168,8 @@ class Eos:
         Where the test is marked with `eos_zombie`, one of its tasks freezes on the way, is replaced, and wakes.
         """
         run = self.starting(connector, properties, name=name, worker=worker)
-        group, given = run.group, run.properties
-        if self._haunt is None:
-            group.put(run.name, given)
-            _await(group, until)
-        else:
-            self._haunted = True
-            self._run_haunted(run, self._haunt, until)
-        group.stop()
+        self._run_together(run, (), until)
+        run.group.stop()
         return run
 
     def starting(
@@ -197,9 +193,52 @@ class Eos:
         self.last_run = Run(self, group, name, given)
         return self.last_run
 
+    def run_pipeline(
+        self,
+        source: str | Path | Mapping[str, Any],
+        *,
+        zombie: str | None = None,
+        until: Until = "drained",
+        steps: bool = True,
+    ) -> PipelineRun:
+        """Run a pipeline file, or a mapping of the same shape: its connectors until drained, then its steps.
+
+        It runs on the test's cluster, in a worker group of its own; steps write below `tmp_path`, whatever the file
+        says. From here on the test is in the folder of the file, where its relative paths start. Where the test is
+        marked with `eos_zombie`, a task of the connector `zombie` (default: the first) freezes on the way, is
+        replaced, and wakes before the steps run. Steps need the fixture `eos_spark`. `connector(NAME)` of the answer
+        is a Run; `output(STEP)` is what a step wrote, for `assert_exactly_once`.
+
+        ConfigError names what is wrong with the file, StepFailedError a step that failed.
+        """
+        pipeline = pipelines.load(self, source, steps=steps)
+        pipelines.refuse(self, pipeline)
+        self._undo.enter_context(chdir(pipeline.folder))
+        group = self.worker(self.fresh_group(), observers=(), **dict[str, Any](pipeline.worker))
+        # Kafka's default, not that of `run`: a file means what it says.
+        given = {name: {"tasks.max": "1", **properties} for name, properties in pipeline.connectors.items()}
+        kinds = {name: properties["connector.class"] for name, properties in given.items()}
+        runs = {name: self.starting(kinds[name], given[name], name=name, worker=group) for name in given}
+        haunted = runs[pipelines.chosen("connector", zombie or next(iter(runs)), runs)]
+        self._run_together(haunted, [run for run in runs.values() if run is not haunted], until)
+        outputs = pipelines.run_steps(self, pipeline, group.local)
+        group.stop()
+        return PipelineRun(runs, outputs)
+
     def topic(self, name: str) -> Topic:
         """A topic of the cluster, to be read or judged."""
         return Topic(self, (name,))
+
+    def _run_together(self, run: Run, others: Sequence[Run], until: Until) -> None:
+        """Run connectors of one group, the first of them with the zombie that the test's marker asks for."""
+        for other in others:
+            other.group.put(other.name, other.properties)
+        if self._haunt is None:
+            run.group.put(run.name, run.properties)
+            _await(run.group, until)
+        else:
+            self._haunted = True
+            self._run_haunted(run, self._haunt, until)
 
     def _run_haunted(self, run: Run, haunt: Haunt, until: Until) -> None:
         group, given = run.group, run.properties
@@ -234,7 +273,9 @@ class Eos:
         """Why this test shows nothing, if so: zombies it asked for did not rise, faults did not happen."""
         complaints = self.zombies.complaints() + self.faults.complaints()
         if self._haunt is not None and not self._haunted:
-            complaints.append(f"the zombie at {self._haunt} never rose: the test called no `eos.run`.")
+            complaints.append(
+                f"the zombie at {self._haunt} never rose: the test called neither `eos.run` nor `eos.run_pipeline`."
+            )
         return "\n".join(complaints) or None
 
     def timeline(self) -> str:

@@ -14,6 +14,7 @@ from pytest_eos.columns import is_frame, is_kind, usual_key
 from pytest_eos.difference import Difference, compare, repeated
 from pytest_eos.explaining import Findings, explanation
 from pytest_eos.frames import compare_frame, duplicates_in_frame
+from pytest_eos.pipeline import Output, as_rows
 from pytest_eos.run import Record, Run, Topic
 
 if TYPE_CHECKING:
@@ -26,29 +27,37 @@ _Counts = dict[str, Counter[bytes]]
 def assert_exactly_once(seen: Any, expected: Any, *, key: Any = None, lab: Eos | None = None) -> None:
     """Assert that `seen` holds every expected record once and nothing else; explain what is wrong.
 
-    `seen` is a Run, a Topic or a DataFrame. `expected` is a list of SourceRecords (`run.source_records()`), of values,
-    or a DataFrame with the columns of the key. `key` says what identifies a record: "headers" (default where
-    SourceRecords are expected), "value" (default otherwise), "field:NAME" of a JSON value, or columns of a DataFrame.
+    `seen` is a Run, a Topic, a DataFrame or a step's Output. `expected` is a list of SourceRecords
+    (`run.source_records()`), of values, of rows as mappings (of an Output), or a DataFrame with the columns of the key.
+    `key` says what identifies a record: "headers" (default where SourceRecords are expected), "value" (default
+    otherwise), "field:NAME" of a JSON value, or columns of a DataFrame (default where mappings are expected: theirs).
     Rows whose key is null count as one and the same. A DataFrame is counted in Spark; examples alone come here.
 
     AssertionError explains what is wrong. ValueError: the expected data is not unique, or a column does not exist.
     TypeError: the expected values do not fit the key.
     """
     __tracebackhide__ = True
-    found = _judged(seen, expected, key, lab)
-    _raise_if(found)
+    if isinstance(seen, Output):
+        expected, key = as_rows(expected, key)
+    found = _judged(_opened(seen), expected, key, lab)
+    _raise_if(found, seen)
 
 
 def assert_no_duplicates(seen: Any, *, key: Any = None, lab: Eos | None = None) -> None:
     """Assert that no record appears twice in a Run, a Topic or a DataFrame; explain where they come from."""
     __tracebackhide__ = True
+    judged, seen = seen, _opened(seen)
     kind = key or ("headers" if isinstance(seen, Run) else "value")
     if is_frame(seen):
         difference = duplicates_in_frame(seen, kind)
     else:
         counts = _counted(seen, kind)[kind]
         difference = compare(counts, Counter(dict.fromkeys(counts, 1)))
-    _raise_if(Findings(seen, difference, kind, _lab(seen, lab)))
+    _raise_if(Findings(seen, difference, kind, _lab(seen, lab)), judged)
+
+
+def _opened(seen: Any) -> Any:
+    return seen.dataframe() if isinstance(seen, Output) else seen
 
 
 def _judged(seen: Any, expected: Any, key: Any, lab: Eos | None) -> Findings:
@@ -131,8 +140,9 @@ def _lab(seen: Any, lab: Eos | None) -> Eos | None:
     return seen.lab if isinstance(seen, Topic) else lab
 
 
-def _raise_if(found: Findings) -> None:
+def _raise_if(found: Findings, judged: Any) -> None:
     __tracebackhide__ = True
+    found.name = str(judged) if isinstance(judged, Topic | Output) else found.name
     if not found.anything:
         return
     if found.lab is not None:

@@ -1,0 +1,174 @@
+"""Run a pipeline, connectors then steps, on the cluster of a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eosfw.connectors import SourceConnector
+from eosfw.errors import ConfigError
+from eosfw.ids import TopicPartition
+from eosfw.pipeline.control import Control
+from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.model import Pipeline
+from eosfw.pipeline.sections import parse, read
+from eosfw.pipeline.visible import committed_ranges
+from eosfw.protocols import IsolationLevel, Step
+from pytest_eos.clocks import needs_real
+from pytest_eos.columns import is_frame
+from pytest_eos.markers import suggestion
+from pytest_eos.run import Run
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pytest_eos.lab import Eos
+
+_SHARED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
+"""Properties of a worker that a test does not take over: it has a group of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a step wrote: a folder of parquet files."""
+
+    step: str
+    path: Path
+    rows: int
+
+    def dataframe(self, spark: SparkSession | None = None) -> DataFrame:
+        """Its rows in Spark; by default in the session of `eos_spark`."""
+        from pyspark.sql import SparkSession
+
+        session = spark or SparkSession.getActiveSession()
+        if session is None:
+            raise pytest.UsageError(f"the output of step {self.step!r} is read in Spark: ask for the fixture eos_spark")
+        return session.read.parquet(str(self.path))
+
+    def __str__(self) -> str:
+        return f"the output of step {self.step}"
+
+
+class PipelineRun:
+    """A pipeline that ran: its connectors' runs, its steps' outputs."""
+
+    def __init__(self, runs: Mapping[str, Run], outputs: Mapping[str, Output]) -> None:
+        self.runs, self.outputs = runs, outputs
+
+    def connector(self, name: str | None = None) -> Run:
+        """The run of a connector; of the only one, where no name is said."""
+        return self.runs[chosen("connector", name, self.runs)]
+
+    def output(self, step: str | None = None) -> Output:
+        """What a step wrote; the only one, where no name is said."""
+        return self.outputs[chosen("step", step, self.outputs)]
+
+
+def chosen(what: str, name: str | None, known: Mapping[str, object]) -> str:
+    """A name that is there; UsageError with the nearest otherwise."""
+    if name is None and len(known) == 1:
+        return next(iter(known))
+    if name is None:
+        raise pytest.UsageError(f"the pipeline has {len(known)} {what}s: say which, of: {', '.join(known)}")
+    if name not in known:
+        raise pytest.UsageError(f"the pipeline has no {what} {name!r}{suggestion(name, list(known), dashes=False)}")
+    return name
+
+
+def as_rows(expected: Any, key: Any) -> tuple[Any, Any]:
+    """Expected rows, written as mappings, as tuples of the columns that they name, or that `key` names."""
+    if is_frame(expected):
+        return expected, key
+    rows = list(expected)
+    if not rows or not all(isinstance(row, Mapping) for row in rows):
+        return rows, key
+    columns = list(rows[0]) if key is None else [key] if isinstance(key, str) else list(key)
+    for row in rows:
+        if missing := [name for name in columns if name not in row]:
+            raise ValueError(f"the expected row {dict(row)} lacks {', '.join(missing)}, which others have")
+    return [tuple(row[name] for name in columns) for row in rows], columns
+
+
+def load(lab: Eos, source: str | Path | Mapping[str, Any], *, steps: bool = True) -> Pipeline:
+    """A pipeline file, or a mapping of the same shape, moved to the test's cluster and folder.
+
+    What the file says of its cluster, its group and its output folders is left aside: a test must not write there.
+    """
+    if isinstance(source, Mapping):
+        pipeline = parse(_plain(lab, source), lab.place.folder / "the pipeline")
+    else:
+        pipeline = read(source)
+    if pipeline.problems:
+        raise ConfigError(*pipeline.problems)
+    worker = {name: value for name, value in pipeline.worker.items() if name not in _SHARED}
+    wanted = pipeline.steps if steps else ()
+    moved = [replace(step, output=str(_place(lab, number, step))) for number, step in enumerate(wanted, 1)]
+    return replace(pipeline, worker=worker, steps=moved, broker={})
+
+
+def _plain(lab: Eos, document: Any) -> Any:
+    """Texts for paths, names for connector classes, whatever else a mapping in Python may hold."""
+    if isinstance(document, Mapping):
+        return {name: _plain(lab, value) for name, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [_plain(lab, value) for value in document]
+    if isinstance(document, type) and issubclass(document, SourceConnector):
+        return lab.plugins.add_connector(document)
+    return str(document) if isinstance(document, Path) else document
+
+
+def _place(lab: Eos, number: int, step: Step) -> Path:
+    return lab.place.folder / "output" / f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
+
+
+def run_steps(lab: Eos, pipeline: Pipeline, local: LocalRun) -> dict[str, Output]:
+    """Run every step over what is committed now; StepFailedError names the step."""
+    if not pipeline.steps:
+        return {}
+    topics = sorted({one.topic for step in pipeline.steps for one in step.inputs})
+    ranges = committed_ranges(local, topics, Control(lab.runtime), lab.place.patience)
+    engine = lab.plugins.step_engine(pipeline.engine).start(
+        local.backend_name, local.client_properties, str(pipeline.folder)
+    )
+    with closing(engine):
+        return {
+            step.name: Output(step.name, Path(step.output), engine.run(step, _own(step, ranges)))
+            for step in pipeline.steps
+        }
+
+
+def _own(step: Step, ranges: Mapping[TopicPartition, Any]) -> dict[TopicPartition, Any]:
+    topics = {one.topic for one in step.inputs}
+    return {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
+
+
+def refuse(lab: Eos, pipeline: Pipeline) -> None:
+    """Refuse what would make the run fail in the middle, or judge records of somebody else."""
+    if not pipeline.connectors:
+        raise pytest.UsageError(f"{pipeline.path.name} has no connectors: there is nothing to run")
+    if pipeline.steps and lab.cluster.virtual:
+        raise needs_real("a pipeline's steps (leave them out by `steps=False`, or ask for the fixture `eos_spark`)")
+    kind = lab.plugins.step_engine(pipeline.engine) if pipeline.steps else None
+    if kind is not None and (problems := kind.problems(pipeline.steps, str(pipeline.folder))):
+        raise ConfigError(*problems)
+    if lab.cluster.local is None and (used := _used(lab, pipeline)):
+        raise pytest.UsageError(
+            f"topics {', '.join(used)} of {pipeline.path.name} hold records already, and a step reads all of a topic: "
+            f"delete them, or leave out --eos-bootstrap-servers"
+        )
+
+
+def _used(lab: Eos, pipeline: Pipeline) -> list[str]:
+    named = {each.get("topic", "") for each in pipeline.connectors.values()}
+    topics = named | {one.topic for step in pipeline.steps for one in step.inputs}
+    with closing(lab.backend.admin()) as admin:
+        counts = admin.partitions(topics)
+        ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+        ends = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
+    return sorted({one.topic for one, end in ends.items() if end})
