@@ -57,6 +57,8 @@ REMEDIES = {
     "UnsupportedError": "Use a client, or a cluster, that can do what the text names.",
     "TopicAuthorizationError": "Let the principal use the topic.",
     "GroupAuthorizationError": "Let the principal use the group.",
+    "GroupIdNotFoundError": "Correct the group's id, or leave it: there is nothing to delete.",
+    "GroupNotEmptyError": "Stop the group's members, or wait until their sessions end.",
     "UnknownTopicOrPartitionError": "Create the topic, or correct its name.",
     "RecordTooLargeError": "Make records smaller, or raise `max.message.bytes` of the topic.",
     "TopicExistsError": "Nothing, if the topic is the one you wanted.",

@@ -21,6 +21,8 @@ class Capabilities:
     """Lists and describes transactions and producers; names who holds a partition's last stable offset (KIP-664)."""
     abort_transactions: bool = False
     """Aborts in one partition what no coordinator ends any more (KIP-664)."""
+    delete_topics: bool = False
+    """Deletes topics and consumer groups: its admin client has `delete_topics` and `delete_groups`."""
 
     def lacking(self, *needed: str) -> tuple[str, ...]:
         """The needed capabilities this backend does not have, by name."""

@@ -140,6 +140,18 @@ class GroupAuthorizationError(AbortableError):
     """This principal may not use the group."""
 
 
+class GroupIdNotFoundError(EosfwError):
+    """No consumer group has this id: nobody committed offsets for it, or it was deleted."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class GroupNotEmptyError(EosfwError):
+    """The consumer group has members, so it cannot be deleted."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
 class UnknownTopicOrPartitionError(AbortableError):
     """The topic or partition does not exist on the cluster."""
 

@@ -18,6 +18,8 @@ from eosfw.errors import (
     EosfwError,
     FatalError,
     GroupAuthorizationError,
+    GroupIdNotFoundError,
+    GroupNotEmptyError,
     IndefiniteOutcomeError,
     InvalidPidMappingError,
     InvalidProducerEpochError,
@@ -184,6 +186,8 @@ ADMIN = Fates(
     {
         **DENIED,
         Code.TOPIC_ALREADY_EXISTS: TopicExistsError,
+        Code.GROUP_ID_NOT_FOUND: GroupIdNotFoundError,
+        Code.NON_EMPTY_GROUP: GroupNotEmptyError,
         Code.INVALID_CONFIG: ConfigError,
         Code.INVALID_PARTITIONS: ConfigError,
         Code.INVALID_REPLICATION_FACTOR: ConfigError,

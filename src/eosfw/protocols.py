@@ -148,6 +148,18 @@ class Admin(TransactionAdmin, Protocol):
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         """Create topics and wait until their partitions can be written; raise TopicExistsError, ConfigError, ..."""
 
+    def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
+        """Delete topics with their records; what became of each: None, or UnknownTopicOrPartitionError, ...
+
+        A broker may go on deleting behind its answer. Needs the capability `delete_topics`, else raises.
+        """
+
+    def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
+        """Delete consumer groups with their offsets; what became of each: None, or GroupIdNotFoundError, ...
+
+        A group with members is a GroupNotEmptyError. Needs the capability `delete_topics`, else raises.
+        """
+
     def topic_config(self, topic: str) -> Mapping[str, str]:
         """The topic's properties in force, by Kafka's names."""
 

@@ -101,6 +101,22 @@ class ConfluentAdmin:
         self._await_leaders({topic.name: topic.partitions for topic in topics})
         self._await_answers([TopicPartition(t.name, number) for t in topics for number in range(t.partitions)])
 
+    def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
+        names = list(dict.fromkeys(topics))
+        if not names:
+            return {}
+        asked = self._call(lambda client, wait: client.delete_topics(names, request_timeout=wait), "delete topics")
+        return {name: self._failure(asked[name], f"delete topic {name!r}") for name in names}
+
+    def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
+        names = list(dict.fromkeys(group_ids))
+        if not names:
+            return {}
+        asked = self._call(
+            lambda client, wait: client.delete_consumer_groups(names, request_timeout=wait), "delete groups"
+        )
+        return {name: self._failure(asked[name], f"delete group {name!r}") for name in names}
+
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(ConfigResource(ResourceType.TOPIC, topic), f"describe topic {topic!r}")
 

@@ -28,7 +28,7 @@ class ConfluentBackend:
     """A `Backend` over confluent-kafka."""
 
     name: ClassVar[str] = "confluent"
-    capabilities: ClassVar[Capabilities] = Capabilities(transactions=True, read_committed=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(transactions=True, read_committed=True, delete_topics=True)
 
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
         self._properties = dict(properties)

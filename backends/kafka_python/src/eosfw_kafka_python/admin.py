@@ -18,6 +18,7 @@ from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersRes
 from eosfw.holders import open_transactions
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
+from eosfw.outcomes import outcomes
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
 from eosfw.transactions import (
     EVERY_TRANSACTION,
@@ -27,6 +28,7 @@ from eosfw.transactions import (
     TransactionListing,
 )
 from eosfw_kafka_python.connection import ClosedError, Response
+from eosfw_kafka_python.deletion import Deletion
 from eosfw_kafka_python.errors import ADMIN, TRANSACTIONS, ours, translated
 from eosfw_kafka_python.fencing import Fencing
 from eosfw_kafka_python.introspection import Introspection
@@ -65,6 +67,12 @@ class KafkaPythonAdmin:
             ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
             # A broker may lead a partition by the metadata before it answers for it.
             self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, settled=deadline)
+
+    def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
+        return Deletion(self._routes, self._deadline()).topics(topics) if topics else {}
+
+    def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
+        return outcomes(group_ids, Deletion(self._routes, self._deadline()).group)
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import TypeVar
 
 import pytest
 
@@ -29,7 +28,6 @@ from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, r
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 IN_TIME = FenceProducersOptions(WAIT)
-T = TypeVar("T")
 ONE = TopicPartition("topic", 0)
 NEEDS: dict[str, tuple[str, Callable[[Admin], object]]] = {
     "list_transactions": ("describe_transactions", lambda admin: admin.list_transactions()),
@@ -205,7 +203,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert abs(open_.started / 1000 - lab.runtime.wall()) < WAIT
         producer.commit_transaction(WAIT)
         lab.values(topic)  # until the marker is written
-        over = _until(lab, lambda: _described(lab, own), lambda one: one.state is TransactionState.COMPLETE_COMMIT)
+        over = lab.until(lambda: _described(lab, own), lambda one: one.state is TransactionState.COMPLETE_COMMIT)
         assert (over.started, over.partitions) == (None, frozenset())
 
     @describes
@@ -274,7 +272,7 @@ class AdministrationContract(OnBackendUnderTest):
         aborted = lab.admin.abort_transaction(TopicPartition(topic, 0), 0)
 
         assert aborted.producer.producer_id == holder.producer_id
-        _until(lab, lambda: lab.end(topic, COMMITTED), lambda end: end == lab.end(topic, UNCOMMITTED))
+        lab.until(lambda: lab.end(topic, COMMITTED), lambda end: end == lab.end(topic, UNCOMMITTED))
         assert lab.end(topic, COMMITTED, partition=1) == 0
         assert lab.visible(topic) == []
 
@@ -310,13 +308,3 @@ def _described(lab: Lab, transactional_id: str) -> TransactionDescription:
     if isinstance(told, EosfwError):
         raise told
     return told
-
-
-def _until(lab: Lab, look: Callable[[], T], there: Callable[[T], bool]) -> T:
-    """What is seen once it is as it has to become: coordinators answer before their markers are written (COR-09)."""
-    deadline = lab.runtime.now() + WAIT
-    while not there(seen := look()):
-        if lab.runtime.now() > deadline:
-            pytest.fail(f"it stayed {seen!r}")
-        lab.runtime.sleep(0.01)
-    return seen

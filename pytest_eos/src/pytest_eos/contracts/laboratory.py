@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import pytest
 
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, LogReader, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from eosfw.waiting import Runtime, Spawned
 
+T = TypeVar("T")
 WAIT = 30.0
 """Far beyond what anything here takes: whoever waits this long has failed."""
 COMMITTED = IsolationLevel.READ_COMMITTED
@@ -143,6 +146,18 @@ class Lab:
             raise TimeoutError("a call did not end")
         if errors:
             raise errors[0]
+
+    def until(self, look: Callable[[], T], there: Callable[[T], bool]) -> T:
+        """What is seen once it is as it has to become.
+
+        A coordinator answers before its markers are written (COR-09), a broker before a topic is gone everywhere.
+        """
+        deadline = self.runtime.now() + WAIT
+        while not there(seen := look()):
+            if self.runtime.now() > deadline:
+                pytest.fail(f"it stayed {seen!r}")
+            self.runtime.sleep(0.01)
+        return seen
 
     def close(self) -> None:
         self.backend.close()

@@ -9,6 +9,7 @@ from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, Illega
 from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.holders import open_transactions
 from eosfw.ids import TopicPartition
+from eosfw.outcomes import outcomes
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
 from eosfw.transactions import (
     EVERY_TRANSACTION,
@@ -27,6 +28,7 @@ from eosfw_memory.client.apis import (
     milliseconds,
 )
 from eosfw_memory.client.channel import ClosedError, HopelessError, Network, NoAnswerError
+from eosfw_memory.client.deletion import delete_topics
 from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, indefinite, ours
 from eosfw_memory.client.fencing import Fencing
 from eosfw_memory.client.group_offsets import GroupOffsets
@@ -65,6 +67,13 @@ class MemoryAdmin:
             ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
             # A broker may lead a partition by the metadata before it answers for it.
             self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, patience, fresh=True)
+
+    def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
+        return delete_topics(self._routes, topics, self._patience())
+
+    def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
+        groups, patience = GroupOffsets(self._routes), self._patience()
+        return outcomes(group_ids, lambda group_id: groups.delete(group_id, patience))
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")

@@ -33,6 +33,7 @@ class MemoryBackend:
         fence_by_init_producer_id=True,
         describe_transactions=True,
         abort_transactions=True,
+        delete_topics=True,
     )
 
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:

@@ -1,4 +1,4 @@
-"""Commit, or look up, what a consumer group has read (KIP-98, KIP-447)."""
+"""Commit, look up or delete what a consumer group has read (KIP-98, KIP-447)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
-from eosfw_memory.client.apis import OFFSET_FETCH, TXN_OFFSET_COMMIT, Api, Fields
+from eosfw_memory.client.apis import DELETE_GROUPS, OFFSET_FETCH, TXN_OFFSET_COMMIT, Api, Fields
 from eosfw_memory.client.channel import HopelessError
 from eosfw_memory.client.errors import ADMIN, LOST_COORDINATOR, OFFSETS, RETRIABLE, Fates, indefinite, ours
 from eosfw_memory.client.retrying import Patience
@@ -58,6 +58,15 @@ class GroupOffsets:
             if each["committed_offset"] != _NONE_COMMITTED
         }
 
+    def delete(self, group_id: str, patience: Patience) -> None:
+        """Forget a group without members."""
+
+        def late(what: str, why: EosfwError) -> EosfwError:
+            return ClusterUnavailableError(f"{what}: {why}; is the cluster running?")
+
+        request = Fields(groups_names=(group_id,))
+        self._call(DELETE_GROUPS, request, group_id, (ADMIN, _deleted, late), patience)
+
     def _call(
         self,
         api: Api,
@@ -66,7 +75,7 @@ class GroupOffsets:
         judging: tuple[Fates, Callable[[Any], int], Callable[[str, EosfwError], EosfwError]],
         patience: Patience,
     ) -> Any:
-        """Ask until there is an answer; either request may be repeated without harm."""
+        """Ask until there is an answer; each request may be repeated without harm."""
         fates, judge, late = judging
         what = f"{api.name} of group {group_id!r} at {self._routes.network.servers}"
         while True:
@@ -119,6 +128,10 @@ def _fetch_request(group_id: str, partitions: Collection[TopicPartition]) -> Fie
     asked = [Fields(name=name, partition_indexes=tuple(each)) for name, each in topics.items()]
     group = Fields(group_id=group_id, member_id=None, member_epoch=_NO_MEMBER_EPOCH, topics=asked)
     return Fields(groups=[group], require_stable=True)
+
+
+def _deleted(answer: Any) -> int:
+    return int(answer["results"][0]["error_code"])
 
 
 def _worst_commit(answer: Any) -> int:

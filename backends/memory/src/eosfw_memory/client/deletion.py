@@ -1,0 +1,34 @@
+"""Delete topics."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from eosfw.errors import EosfwError
+from eosfw_memory.client.apis import DELETE_TOPICS, Fields, milliseconds
+from eosfw_memory.client.errors import ADMIN, RETRIABLE, ours
+from eosfw_memory.client.retrying import Patience
+from eosfw_memory.client.routing import Routes
+from eosfw_memory.codes import Code
+
+
+def delete_topics(routes: Routes, topics: Collection[str], patience: Patience) -> Mapping[str, EosfwError | None]:
+    """What became of each; asked again where an answer was lost, so a topic may be unknown that was just deleted."""
+    outcomes: dict[str, EosfwError | None] = {}
+    while left := [name for name in dict.fromkeys(topics) if name not in outcomes]:
+        request = Fields(topic_names=tuple(left), timeout=milliseconds(patience.left()))
+        answer: Any = routes.ask(DELETE_TOPICS, request, patience)
+        again = False
+        for each in answer["responses"]:
+            name, code = each["name"], each["error_code"]
+            what = f"delete topic {name!r} at {routes.network.servers}"
+            why = None if code == Code.NONE else ours(code, ADMIN, what, each.get("error_message"))
+            if code in RETRIABLE and code != Code.UNKNOWN_TOPIC_OR_PARTITION and patience.left() > 0:
+                again = True
+                continue
+            routes.forget(name)
+            outcomes[name] = why
+        if again:
+            patience.again()
+    return outcomes
