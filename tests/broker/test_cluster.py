@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import socket
 import subprocess
@@ -19,7 +20,10 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.hooks import eosfw_clusters
 
+from .groups.raw import Raw
+
 WAIT = 30.0
+API_VERSIONS = 18
 
 
 def start(**properties: str) -> EmbeddedCluster:
@@ -150,3 +154,27 @@ def test_as_a_process_it_says_in_one_line_why_it_cannot_start(listen, said):
     assert (done.returncode, done.stdout) == (3, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of another process can be set on Linux alone")
+def test_without_free_descriptors_clients_wait_until_there_are_some():
+    """One sentence on the log, where there was one for each attempt to accept: 57,197 in a minute."""
+    process = subprocess.Popen([sys.executable, "-m", "eosfw_memory"], stdout=-1, stderr=-1, text=True)
+    address = process.stdout.readline().split()[-1]
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (64, 64))
+
+    served, waiting = [Raw(address) for _ in range(40)], [Raw(address) for _ in range(40)]
+    said = process.stderr.readline()
+    for raw in waiting:
+        raw.send(API_VERSIONS, 0)
+    for raw in (*served, *waiting):
+        answer = raw.ask(API_VERSIONS, 0) if raw in served else raw.receive()
+        assert answer["error_code"] == 0
+        raw.close()
+
+    process.send_signal(signal.SIGTERM)
+    rest = process.communicate(timeout=WAIT)[1]
+    assert "Too many open files" in said
+    assert "ulimit -n" in said
+    assert rest == ""
+    assert process.returncode == 0

@@ -12,6 +12,7 @@ import socket
 
 from eosfw.waiting import Runtime
 from eosfw_memory.broker import Broker
+from eosfw_memory.wire.acceptor import Acceptor
 from eosfw_memory.wire.connection import Connection
 from eosfw_memory.wire.unserved import Unserved
 
@@ -60,16 +61,13 @@ class WireServer:
             self._loop.close()
 
     async def _serve(self) -> None:
-        server = await self._loop.create_server(self._connect, sock=self._listening)
+        acceptor = Acceptor(self._listening, self._connect)
         regular = [self._loop.create_task(each()) for each in (self._sweep_regularly, self._close_idle_regularly)]
         await self._stop.wait()
         for task in regular:
             task.cancel()
-        # Accept no more, but let those be known here that are accepted just now: a closed server would lose them.
-        self._loop.remove_reader(self._listening)
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
-        server.close()
+        await acceptor.close()  # those it accepted just now are known here, too
+        await asyncio.gather(*regular, return_exceptions=True)
         self._abort_all()
         # One more turn, so that aborted transports close their sockets.
         await asyncio.sleep(0)
