@@ -7,6 +7,10 @@ from collections.abc import Collection, Sequence
 import pytest
 
 CLOCKS = ("auto", "virtual", "real")
+NEEDS_REAL = (
+    "Time was virtual; a source that waits for threads or a network of its own needs the real clock: "
+    '@pytest.mark.eos_clock("real")'
+)
 _SPARK = frozenset({"eos_spark", "_eos_spark"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,6 +16,7 @@ from pytest_eos.tally import TALLY
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from eosfw.waiting import Runtime
     from pytest_eos.clusters import Cluster
     from pytest_eos.faults import BrokerFaults
     from pytest_eos.lab import Eos
@@ -63,12 +65,25 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
     from pytest_eos.clusters import serving, virtual
 
     options, node = request.config.stash[SETTINGS], request.node
-    wanted = clocks.marked(node) or options.clock
-    in_the_way = clocks.obstacles(eos_backend, options.bootstrap_servers, request.fixturenames)
-    is_virtual = "eos" in request.fixturenames and clocks.is_virtual(wanted, in_the_way, node.nodeid)
+    is_virtual = "eos" in request.fixturenames and _is_virtual(request, eos_backend)
     seed = f"{options.seed} {node.nodeid}" if options.seed else None
     with virtual(seed) if is_virtual else serving(options.bootstrap_servers) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def eos_clock(request: pytest.FixtureRequest, eos_backend: str) -> Runtime:
+    """The clock of a test without a cluster: virtual where that of the fixture `eos` would be."""
+    from pytest_eos.clusters import runtime
+    from pytest_eos.virtual import VirtualRuntime
+
+    return VirtualRuntime() if _is_virtual(request, eos_backend) else runtime()
+
+
+def _is_virtual(request: pytest.FixtureRequest, backend: str) -> bool:
+    options, node = request.config.stash[SETTINGS], request.node
+    in_the_way = clocks.obstacles(backend, options.bootstrap_servers, request.fixturenames)
+    return clocks.is_virtual(clocks.marked(node) or options.clock, in_the_way, node.nodeid)
 
 
 @pytest.fixture
@@ -78,6 +93,7 @@ def eos(
     """A laboratory on the cluster: workers, runs, zombies, assertions."""
     from pytest_eos.lab import Eos, Place
     from pytest_eos.plugin import LABS
+    from pytest_eos.watchdog import watching
 
     options = request.config.stash[SETTINGS]
     place = Place(request.node.nodeid, tmp_path, options.seed, options.patience)
@@ -86,7 +102,8 @@ def eos(
         for marker in request.node.iter_markers("eos_backend"):
             lab.refuse_without(*marker.kwargs.get("needs", ()))
         request.node.stash.setdefault(LABS, []).append(lab)
-        yield lab
+        with watching(lab.plugins.calls, options.patience) if eos_cluster.virtual else nullcontext():
+            yield lab
 
 
 @pytest.fixture

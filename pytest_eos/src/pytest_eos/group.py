@@ -9,6 +9,7 @@ from typing import Self
 import pytest
 
 from eosfw.connectors import SourceConnector
+from eosfw.errors import described
 from eosfw.observe import Gates
 from eosfw.observe.history import History
 from eosfw.pipeline.local import LocalRun
@@ -120,7 +121,10 @@ class WorkerGroup:
             for task in self.worker.status().failures:
                 if isinstance(task.error, KeyboardInterrupt):  # on a virtual clock it may hit anybody
                     raise task.error
-                pytest.fail(f"task {task.id} failed while {what} was waited for:\n{task.trace}", pytrace=False)
+                if isinstance(task.error, pytest.fail.Exception):  # its call blocked the thread of the whole test
+                    pytest.fail(str(task.error), pytrace=False)
+                why = "" if task.error is None else f": {described(task.error)}"
+                pytest.fail(f"task {task.id} failed{why}, while {what} was waited for\n{task.trace}", pytrace=False)
             return happened()
 
         self._waiting.until(checked, what, self.state, sooner=sooner)

@@ -10,6 +10,7 @@ from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Obse
 from eosfw.registry import Plugins
 from eosfw.waiting import Runtime
 from pytest_eos.provenance import Authors, SigningBackend
+from pytest_eos.task_calls import CallLog
 
 Wrap = Callable[[Backend], Backend]
 
@@ -28,6 +29,8 @@ class Offered(Plugins):
         self.offset_store_class: type[OffsetStore] | None = None
         self.isolation_reader_class: type[IsolationReader] | None = None
         self.wrap: Wrap = _as_it_is
+        self.calls = CallLog()
+        """How tasks of this test were called."""
 
     def add_connector(self, connector: type[SourceConnector]) -> str:
         """Offer a connector; return the name under which it is found."""
@@ -37,7 +40,7 @@ class Offered(Plugins):
 
     def connector(self, connector_class: str) -> SourceConnector:
         own = self._connectors.get(connector_class)
-        return self._installed.connector(connector_class) if own is None else own()
+        return self.calls.watched(self._installed.connector(connector_class) if own is None else own())
 
     def backend(self, name: str) -> Any:
         return _Signed(self._installed.backend(name), self._authors, self.wrap)

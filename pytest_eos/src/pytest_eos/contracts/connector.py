@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -16,12 +16,14 @@ from eosfw.records import SourceRecord
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import End
 from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
-from pytest_eos.clusters import runtime
+from eosfw.waiting import Runtime
 from pytest_eos.contracts.driving import Driver, Offsets, key_of
-from pytest_eos.contracts.elsewhere import fingerprint, fingerprint_elsewhere
+from pytest_eos.contracts.elsewhere import disagreement, fingerprints, fingerprints_elsewhere
 from pytest_eos.group import as_texts
 from pytest_eos.installed import installed
 from pytest_eos.lab import Eos
+from pytest_eos.options import SETTINGS
+from pytest_eos.watchdog import watching
 
 _RESUMES = 12
 """From how many places of a source a fresh task is resumed."""
@@ -75,15 +77,16 @@ class SourceConnectorContract:
         raise pytest.UsageError(f"{type(self).__name__}: define a fixture `source` that returns a Source")
 
     @pytest.fixture
-    def driver(self, source: Source) -> Driver:
+    def driver(self, request: pytest.FixtureRequest, source: Source, eos_clock: Runtime) -> Iterator[Driver]:
         """Tasks without a worker."""
-        driver = Driver(source.connector(), source.texts, runtime())
+        driver = Driver(source.connector(), source.texts, eos_clock)
         if driver.ends_transactions and not self.asks_for_ends:
             raise pytest.UsageError(
                 f"connector {source.connector.name!r} ends its transactions itself: have {type(self).__name__} inherit "
                 f"TransactionBoundariesContract, which has every test of this contract and those for its ends"
             )
-        return driver
+        with watching(driver.calls, request.config.stash[SETTINGS].patience):
+            yield driver
 
     # --- what it says of itself
 
@@ -92,8 +95,13 @@ class SourceConnectorContract:
         connector = source.connector()
         config = connector_config(connector, "contract", source.texts)
 
-        assert connector.exactly_once_support(config) is ExactlyOnceSupport.SUPPORTED
-        assert not list(connector.problems(config))
+        support = connector.exactly_once_support(config)
+        assert support is ExactlyOnceSupport.SUPPORTED, (
+            f"`exactly_once_support` of {source.connector.__name__} answers {support}: once its tasks resume exactly "
+            f"at the committed offsets, have it return ExactlyOnceSupport.SUPPORTED"
+        )
+        problems = [problem.what for problem in connector.problems(config)]
+        assert not problems, f"it refuses the properties of the fixture `source`: {'; '.join(problems)}"
 
     def test_its_properties_are_documented_and_clash_with_none_of_the_frameworks(self, source: Source) -> None:
         """CFG-05: a user meets one definition of each name."""
@@ -132,13 +140,15 @@ class SourceConnectorContract:
         first, second = (_by_partition(driver, source) for _ in range(2))
 
         assert first == second, "read again, the source gives other records: whoever resumes repeats or loses some"
-        assert first, "the source gives no record: give it properties under which it does"
+        assert first, f"the source gives no record: give it properties under which it does. {driver.told()}"
 
     def test_another_process_gets_the_same_records(self, driver: Driver, source: Source) -> None:
         """A task lives in whatever process its worker is; nothing may hang on this one, say the seed of `hash`."""
-        here = [fingerprint(record) for share in driver.shares(1) for record in driver.records(share, {}, source.most)]
+        here = fingerprints(driver, source.most)
+        there = fingerprints_elsewhere(source.connector, source.texts, source.most, virtual=driver.virtual)
 
-        assert fingerprint_elsewhere(source.connector, source.texts, source.most) == here
+        if differs := disagreement(here, there):
+            pytest.fail(differs, pytrace=False)
 
     def test_its_records_can_be_handed_to_another_process(self, driver: Driver, source: Source) -> None:
         """Plain values alone: tools keep records in files, and send them to Spark's workers."""

@@ -17,7 +17,10 @@ from eosfw.runtime.polled import read_polled, records_of
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
 from eosfw.waiting import Runtime
+from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.installed import installed
+from pytest_eos.task_calls import CallLog
+from pytest_eos.virtual import VirtualRuntime
 
 PATIENCE = 5.0
 """Seconds without a record after which a source that does not tell its end counts as exhausted."""
@@ -59,13 +62,24 @@ class Driver:
     """One connector with one set of properties."""
 
     def __init__(self, connector: SourceConnector, properties: Mapping[str, str], runtime: Runtime) -> None:
-        self.connector, self._runtime = connector, runtime
+        self.calls = CallLog()
+        self.connector, self._runtime = self.calls.watched(connector), runtime
         self._config = connector_config(connector, "contract", properties)
 
     @property
     def ends_transactions(self) -> bool:
         """Whether tasks end their transactions themselves."""
         return bool(self._config[BOUNDARY] == "connector")
+
+    @property
+    def virtual(self) -> bool:
+        """Whether its seconds cost nothing."""
+        return isinstance(self._runtime, VirtualRuntime)
+
+    def told(self) -> str:
+        """What its tasks were asked and answered, the last one first."""
+        told = "; ".join(str(calls) for calls in reversed(self.calls.tasks[-2:]))
+        return f"{told}. {NEEDS_REAL}" if self.virtual else told
 
     def shares(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """How the work splits into tasks."""

@@ -10,8 +10,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import zip_longest
 
 import pytest
 
@@ -20,39 +21,65 @@ from eosfw.records import SourceRecord
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver
 from pytest_eos.searching import module_path
+from pytest_eos.virtual import VirtualRuntime
 
 _PATIENCE = 60.0
+_SHOWN = 160
 
 
 def fingerprint(record: SourceRecord) -> str:
-    """A short text that differs wherever anything of a record does."""
-    return hashlib.sha256(repr(record).encode()).hexdigest()[:16]
+    """A text for people, then one that differs wherever anything of a record does."""
+    told = repr(record)
+    return f"{told[:_SHOWN]} #{hashlib.sha256(told.encode()).hexdigest()[:16]}"
 
 
-def fingerprint_elsewhere(connector: type[SourceConnector], properties: Mapping[str, str], most: int) -> list[str]:
-    """The fingerprints of a source's records, replayed by a fresh interpreter with another seed of `hash`."""
-    job = [connector.__module__, connector.__qualname__, dict(properties), most]
-    ran = subprocess.run(
-        [sys.executable, "-m", __name__],
-        input=json.dumps(job),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(module_path()), "PYTHONHASHSEED": "12345"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_PATIENCE,
-    )
+def fingerprints(driver: Driver, most: int) -> list[str]:
+    """The fingerprints of a source's records, read by one task."""
+    return [fingerprint(record) for share in driver.shares(1) for record in driver.records(share, {}, most)]
+
+
+def fingerprints_elsewhere(
+    connector: type[SourceConnector], properties: Mapping[str, str], most: int, *, virtual: bool
+) -> list[str]:
+    """The same, read by a fresh interpreter with another seed of `hash`; in virtual time where that is the test's."""
+    job = [connector.__module__, connector.__qualname__, dict(properties), most, virtual]
+    who = f"{job[0]}:{job[1]}"
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", __name__],
+            input=json.dumps(job),
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(module_path()), "PYTHONHASHSEED": "12345"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        pytest.fail(f"{who} blocks: in another process it gave no {most} records in {_PATIENCE:g} s", pytrace=False)
     if ran.returncode:
-        pytest.fail(f"{job[0]}:{job[1]} cannot be used in another process: {ran.stderr.strip()}", pytrace=False)
+        pytest.fail(f"{who} cannot be used in another process: {ran.stderr.strip()}", pytrace=False)
     found: list[str] = json.loads(ran.stdout.splitlines()[-1])
     return found
 
 
+def disagreement(here: Sequence[str], there: Sequence[str]) -> str | None:
+    """What differs between the records of two processes, and what may be behind it; None if nothing does."""
+    if list(here) == list(there):
+        return None
+    if sorted(here) == sorted(there):
+        why = "the same records in another order: something iterates over a set, or sorts by `hash`"
+    else:
+        why = "other records: something hangs on this process, say the seed of `hash`, an address or the time"
+    at, first, second = next(
+        (at, *pair) for at, pair in enumerate(zip_longest(here, there, fillvalue="no record")) if pair[0] != pair[1]
+    )
+    return f"another process gets {why}. Record {at} here: {first}; there: {second}"
+
+
 def _main() -> None:
-    module, name, properties, most = json.loads(sys.stdin.read())
+    module, name, properties, most, virtual = json.loads(sys.stdin.read())
     connector: SourceConnector = getattr(import_module(module), name)()
-    driver = Driver(connector, properties, runtime())
-    shares = driver.shares(1)
-    found = [fingerprint(record) for share in shares for record in driver.records(share, {}, most)]
+    found = fingerprints(Driver(connector, properties, VirtualRuntime() if virtual else runtime()), most)
     sys.stdout.write("\n" + json.dumps(found) + "\n")
 
 

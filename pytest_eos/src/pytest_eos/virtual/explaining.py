@@ -19,11 +19,12 @@ def place_of(thread: greenlet | None) -> str:
     lines: list[str] = []
     while frame is not None and len(lines) < _SHOWN:
         if not frame.f_code.co_filename.startswith(_HERE):
-            lines.append(_line(frame))
+            lines.append(line_of(frame))
         frame = frame.f_back
     return f" in {', called by '.join(lines)}" if lines else ""
 
 
-def _line(frame: FrameType) -> str:
+def line_of(frame: FrameType) -> str:
+    """The function, file and line that a frame stands in."""
     path = Path(frame.f_code.co_filename)
     return f"{frame.f_code.co_name} ({path.parent.name}/{path.name}:{frame.f_lineno})"

@@ -1,0 +1,130 @@
+"""Record how the tasks of a connector were called, what they answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.records import SourceBatch, SourceRecord
+
+_METHODS = ("start", "poll", "at_end", "commit", "commit_record", "stop")
+NEVER = "was never asked"
+
+
+@dataclass(slots=True)
+class TaskCalls:
+    """The calls of one task; written by the thread that makes them."""
+
+    name: str
+    calls: int = 0
+    calling: str | None = None
+    """The method that has not returned yet."""
+    polls: int = 0
+    records: int = 0
+    last: SourceRecord | SourceBatch | None = None
+    errors: int = 0
+    """Polls that raised."""
+    last_error: BaseException | None = None
+    at_end: object = NEVER
+
+    def called(self, method: str, given: Sequence[Any]) -> None:
+        """Note that a call begins."""
+        self.calls += 1
+        self.calling = method
+        if method == "start" and len(given) > 1:
+            self.name = str(getattr(given[1], "task_id", self.name))
+
+    def raised(self, method: str, error: BaseException) -> None:
+        """Note how a call failed."""
+        if method == "poll":
+            self.polls += 1
+            self.errors += 1
+            self.last_error = error
+
+    def answered(self, method: str, answer: Any) -> None:
+        """Note what a call returned."""
+        if method == "at_end":
+            self.at_end = answer
+        elif method == "poll":
+            self.polls += 1
+            items = answer if isinstance(answer, Sequence) and not isinstance(answer, SourceBatch) else (answer,)
+            for item in items[-1:]:
+                if isinstance(item, SourceRecord | SourceBatch):
+                    self.last = item
+            self.records += sum(len(one) if isinstance(one, SourceBatch) else one is not None for one in items)
+
+    def __str__(self) -> str:
+        told = [f"{self.polls:,} polls gave {self.records:,} records"]
+        if self.last is not None:
+            told.append(f"the last of {dict(self.last.source_partition)} at {dict(self.last.source_offset)}")
+        if self.last_error is not None:
+            error = f"{type(self.last_error).__name__}: {self.last_error}"
+            told.append(f"{self.errors:,} of them raised, last {error}")
+        told.append(f"at_end {NEVER}" if self.at_end == NEVER else f"at_end said {self.at_end}")
+        if self.calling is not None:
+            told.append(f"{self.calling} has not returned")
+        return f"task {self.name}: {', '.join(told)}"
+
+
+class CallLog:
+    """Every task that connectors of one test made."""
+
+    def __init__(self) -> None:
+        self.tasks: list[TaskCalls] = []
+
+    def watched(self, connector: SourceConnector) -> SourceConnector:
+        """The same connector; calls of the tasks that it makes are recorded from now on."""
+        connector.task = _Made(connector.task, self)  # type: ignore[misc,assignment]
+        return connector
+
+    def watch(self, task: SourceTask) -> SourceTask:
+        """The same task; its calls are recorded from now on."""
+        calls = TaskCalls(type(task).__name__)
+        self.tasks.append(calls)
+        for name in _METHODS:
+            method = getattr(task, name, None)
+            if method is not None:
+                setattr(task, name, partial(_call, calls, name, method))
+        return task
+
+    def progress(self) -> tuple[tuple[str, int], ...]:
+        """Every call that has not returned; the same again means that none of them got on."""
+        return tuple((calls.name, calls.calls) for calls in list(self.tasks) if calls.calling is not None)
+
+    def blocked(self) -> TaskCalls | None:
+        """A task with a call that has not returned, the one called last."""
+        return next((calls for calls in reversed(self.tasks) if calls.calling is not None), None)
+
+
+class _Made:
+    """Stands for a task's class: makes tasks whose calls are recorded."""
+
+    def __init__(self, kind: type[SourceTask], log: CallLog) -> None:
+        self._kind, self._log = kind, log
+
+    def __call__(self) -> SourceTask:
+        return self._log.watch(self._kind())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kind, name)
+
+
+def _call(calls: TaskCalls, name: str, method: Any, *given: Any) -> Any:
+    __tracebackhide__ = True
+    calls.called(name, given)
+    try:
+        answer = method(*given)
+    except BaseException as error:
+        calls.raised(name, error)
+        raise
+    finally:
+        calls.calling = None
+    calls.answered(name, answer)
+    return answer
+
+
+CALL = _call.__code__
+"""Where a call of a connector begins, in a list of frames."""

@@ -1,0 +1,68 @@
+"""A call of a connector that blocks ends its test, and says where it stands."""
+
+from __future__ import annotations
+
+import pytest
+from tests.pytest_eos.blocking import LONG, UnknownEnd
+
+from eosfw.waiting import ThreadRuntime
+from pytest_eos.contracts import Source, SourceConnectorContract
+from pytest_eos.installed import installed
+
+pytest_plugins = ("pytester",)
+installed()  # loaded here, so that tests inside tests need not load it again and again
+QUIET = ("-p", "no:cacheprovider", "--eos-patience=0.3")
+RUN = """\
+from tests.pytest_eos import blocking
+
+def test_it(eos):
+    eos.run(blocking.{connector})
+"""
+CONTRACT = """\
+import pytest
+from pytest_eos.contracts import Source, SourceConnectorContract
+from tests.pytest_eos import blocking
+
+class TestIt(SourceConnectorContract):
+    @pytest.fixture
+    def source(self):
+        return Source(blocking.{connector})
+"""
+
+
+def test_a_poll_that_blocks_in_virtual_time_ends_the_test_with_its_place(pytester):
+    """The patience of the test is in virtual seconds, and none of them goes by."""
+    pytester.makepyfile(RUN.format(connector="Polling"))
+
+    result = pytester.runpytest_inprocess(*QUIET)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["poll of task polling-* blocks: it has not returned for * s of real time, and stands in poll (*blocking.py:*"]
+    )
+    assert result.duration < LONG / 4
+
+
+def test_a_task_whose_stop_blocks_is_named(pytester):
+    """Each method of a task is watched."""
+    pytester.makepyfile(CONTRACT.format(connector="Stopping"))
+
+    result = pytester.runpytest_inprocess(*QUIET, "-k", "test_the_same_source")
+
+    result.stdout.fnmatch_lines(["stop of task contract-0 blocks: *stands in stop (*blocking.py:*"])
+    assert result.duration < LONG / 4
+
+
+class TestUnknownEnd(SourceConnectorContract):
+    """A source that does not tell its end: what is waited for it costs virtual seconds alone."""
+
+    @pytest.fixture(autouse=True)
+    def _nobody_waits_in_real_time(self, monkeypatch):
+        def sleep(_: ThreadRuntime, seconds: float) -> None:
+            raise AssertionError(f"somebody waits for {seconds} real seconds")
+
+        monkeypatch.setattr(ThreadRuntime, "sleep", sleep)
+
+    @pytest.fixture
+    def source(self):
+        return Source(UnknownEnd, {"streams": 3, "until": 12, "batch": 3})
