@@ -63,6 +63,7 @@ REMEDIES = {
     "RecordTooLargeError": "Make records smaller, or raise `max.message.bytes` of the topic.",
     "TopicExistsError": "Nothing, if the topic is the one you wanted.",
     "ClusterUnavailableError": "Check that the address is right and the broker runs.",
+    "SourceUnavailableError": "Start the source, or correct the connector's properties.",
     "ReadStalledError": "Wait for the open transaction that the text names to end, or fence its owner.",
     "ConfigError": "Correct every line that the text names.",
     "PluginError": "Install, or repair, the distribution that the text names; `eosfw plugins` lists them all.",

@@ -136,6 +136,14 @@ class SourceConnector:
         """What is wrong with the properties beyond what `config` can check; found before anything starts."""
         return ()
 
+    def check(self, config: Config) -> Iterable[Problem]:
+        """Contact the source; what keeps it from being read, such as a refused password or a missing table.
+
+        Optional: `eosfw run --check` and `eosfw doctor` ask, a run does not. Answer within seconds, change nothing.
+        RetriableError says that the source does not answer now; another exception is a fault of the connector.
+        """
+        return ()
+
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """Split the work into at most `max_tasks` shares, one mapping of properties each; no share is a legal answer.
 

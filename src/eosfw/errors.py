@@ -202,6 +202,16 @@ class ConfigError(EosfwError):
         self.problems = problems
 
 
+class SourceUnavailableError(RetriableError):
+    """Sources of connectors do not answer now; `problems` holds each connector with its reason."""
+
+    exit_code = ExitCode.UNAVAILABLE
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
 class PluginError(EosfwError):
     """A plugin is missing, broken, or clashes; the text names its distribution."""
 

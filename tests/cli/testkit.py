@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eosfw import ConfigDef, ExactlyOnceSupport, Int, SourceConnector, SourceRecord, SourceTask, String, hookimpl
-from eosfw.errors import StepFailedError
+from eosfw.errors import Problem, RetriableError, StepFailedError
 from eosfw.protocols import Verdict
 
 
@@ -101,6 +101,18 @@ class _Connector(SourceConnector):
         return ExactlyOnceSupport.SUPPORTED
 
 
+class AskedConnector(_Connector):
+    """Says of its source what its property tells it to."""
+
+    name, task = "asked", CountingTask
+    config = _Connector.config + ConfigDef(String("source", default="fine"))
+
+    def check(self, config: Any) -> Iterable[Problem]:
+        if config["source"] == "down":
+            raise RetriableError("db.example:5432 refused the connection")
+        return [Problem("table", "there is no table 'orders'")] if config["source"] == "wrong" else []
+
+
 def _connector(kind: type[SourceTask]) -> type[SourceConnector]:
     name = kind.__name__.removesuffix("Task").lower()
     return type(f"{name.title()}Connector", (_Connector,), {"name": name, "task": kind})
@@ -118,7 +130,7 @@ def eosfw_connectors() -> Iterable[type[SourceConnector]]:
         UnserialisableTask,
         BlockedTask,
     )
-    return [_connector(kind) for kind in kinds]
+    return [AskedConnector, *(_connector(kind) for kind in kinds)]
 
 
 class PlainEngine:

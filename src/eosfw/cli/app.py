@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from eosfw.cli import broker, doctor, new, plugins, run, txn
+from eosfw.cli import broker, doctor, new, plugins, read, run, txn
 from eosfw.cli.doors import PluginGroup
 from eosfw.cli.entry import DEBUG
 from eosfw.cli.verify_option import VerifyCommand
@@ -26,6 +26,7 @@ def command() -> Any:
     app = typer.Typer(cls=PluginGroup, help=_HELP, rich_markup_mode=None)
     app.callback()(_root)
     app.command("run", cls=VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(run.command)
+    app.command("read", short_help="Print a source's records, without a cluster.")(read.command)
     app.command("broker", short_help="Serve an embedded broker for any Kafka client.")(broker.command)
     app.command("plugins", short_help="List what is installed, what fails to load.")(plugins.command)
     app.command("doctor", short_help="Tell what is broken here, and its remedy.")(doctor.command)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eosfw.observe import History
 
-Write = Callable[[str], None]
+Write = Callable[[str], object]
 
 
 @dataclass(slots=True)
@@ -36,11 +36,11 @@ def failure_as_json(write: Write | None) -> Iterator[Told]:
 @contextmanager
 def problems_as_json(write: Write | None) -> Iterator[None]:
     """Write the problems of a configuration as one object when what is inside finds some; raise them on."""
-    from eosfw.errors import ConfigError
+    from eosfw.errors import ConfigError, SourceUnavailableError
 
     try:
         yield
-    except ConfigError as error:
+    except (ConfigError, SourceUnavailableError) as error:
         if write is not None:
             write(json.dumps({"problems": [{"where": one.where, "what": one.what} for one in error.problems]}))
         raise

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def command(  # noqa: PLR0913 (an argument for each option)
     file: Annotated[Path, typer.Argument(help="The pipeline file (TOML); its relative paths start at its folder.")],
     *,
-    check: Annotated[bool, typer.Option("--check", help="Report every problem of the file; start nothing.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Report every problem of the file; ask sources; start nothing.")
+    ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
     timeout: Annotated[
         float | None,
@@ -70,10 +72,14 @@ class Showing:
 
 def _check(file: Path, options: Options) -> None:
     from eosfw.pipeline import check
+    from eosfw.pipeline.source_check import require_sources
     from eosfw.registry import load_plugins
     from eosfw.waiting import ThreadRuntime
 
-    check(_opened(file), load_plugins(), ThreadRuntime(), options)
+    pipeline, plugins, runtime = _opened(file), load_plugins(), ThreadRuntime()
+    check(pipeline, plugins, runtime, options)
+    if not options.steps_only:
+        require_sources(pipeline, plugins, runtime)
 
 
 def _run(file: Path, options: Options, showing: Showing, told: Told) -> Summary:

@@ -18,8 +18,11 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def reserved() -> Iterator[Callable[[str], None]]:
-    """Send all that is written to stdout meanwhile, also by a JVM, to stderr; yield how to write to the real one."""
+def reserved() -> Iterator[Callable[[str], bool]]:
+    """Send all that is written to stdout meanwhile, also by a JVM, to stderr; yield how to write to the real one.
+
+    Which tells whether there is still a reader.
+    """
     sys.stdout.flush()
     real = os.dup(1)
     os.dup2(2, 1)
@@ -31,9 +34,10 @@ def reserved() -> Iterator[Callable[[str], None]]:
         os.close(real)
 
 
-def _write(descriptor: int, data: bytes) -> None:
+def _write(descriptor: int, data: bytes) -> bool:
     try:
         while data:
             data = data[os.write(descriptor, data) :]
     except BrokenPipeError:
-        return
+        return False
+    return True

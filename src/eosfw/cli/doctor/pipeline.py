@@ -13,6 +13,7 @@ from eosfw.pipeline import Pipeline
 from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems, worker_config
 from eosfw.pipeline.reaching import require_reachable
 from eosfw.pipeline.sections import read
+from eosfw.pipeline.source_check import SourceAnswer, source_answers
 from eosfw.registry import Plugins
 from eosfw.runtime.internal_topics import internal_topic_problems
 from eosfw.waiting import Runtime
@@ -32,7 +33,17 @@ def examine(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
     problems = pipeline_problems(pipeline, plugins, runtime, steps_only=not pipeline.connectors)
     if problems:
         return [_broken(problem.where or file.name, problem.what) for problem in problems]
-    return [Finding(file.name, Health.FINE, _parts(pipeline, plugins)), *_cluster(pipeline, plugins, runtime)]
+    found = [Finding(file.name, Health.FINE, _parts(pipeline, plugins))]
+    found += [finding for one in source_answers(pipeline, plugins, runtime) for finding in _source(one)]
+    return [*found, *_cluster(pipeline, plugins, runtime)]
+
+
+def _source(answer: SourceAnswer) -> Iterator[Finding]:
+    subject = f"source of {answer.connector}"
+    if not answer.problems:
+        yield Finding(subject, Health.FINE, "its connector reached it")
+    for problem in answer.problems:
+        yield Finding(subject, Health.UNAVAILABLE if answer.unavailable else Health.BROKEN, problem)
 
 
 def _parts(pipeline: Pipeline, plugins: Plugins) -> str:

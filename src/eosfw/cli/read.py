@@ -1,0 +1,116 @@
+"""Offer `eosfw read`: the records of a connector's source, without a cluster."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from eosfw.records import SourceRecord
+
+
+def command(
+    connector: Annotated[
+        str, typer.Argument(help="What `connector.class` says; with --pipeline, the NAME of its [connectors.NAME].")
+    ],
+    *,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option("--property", "-p", metavar="KEY=VALUE", help="A property of the connector; may be repeated."),
+    ] = None,
+    pipeline: Annotated[
+        Path | None,
+        typer.Option(help="Take the connector's properties from this pipeline file; -p replaces single ones."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="End after so many records, not with the source.")] = None,
+    idle: Annotated[
+        float, typer.Option(min=0, help="Seconds without records after which a source that knows no end is left.")
+    ] = 5.0,
+) -> None:
+    """Print the records of a connector's source, from its beginning, one JSON object a line; needs no cluster.
+
+    Nothing is committed anywhere. A value that is no UTF-8 is printed as {"base64": "..."}.
+    """
+    from eosfw.cli.stdout import reserved
+    from eosfw.pipeline.source_reader import source_records
+    from eosfw.registry import load_plugins
+    from eosfw.waiting import ThreadRuntime
+
+    given = _given(properties or ())
+    with reserved() as write:  # what a connector prints is no record
+        name, full = _connector(connector, pipeline, given)
+        records = source_records(load_plugins(), name, full, ThreadRuntime(), _say, idle=idle)
+        count = 0
+        try:
+            for record in islice(records, limit):
+                if not write(json.dumps(_as_json(record), ensure_ascii=False)):
+                    break
+                count += 1
+        finally:
+            records.close()
+        _say(f"{count:,} record{'' if count == 1 else 's'}")
+
+
+def _given(properties: Sequence[str]) -> dict[str, str]:
+    given = {}
+    for text in properties:
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip():
+            raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="'--property' / '-p'")
+        given[key.strip()] = value
+    return given
+
+
+def _connector(connector: str, file: Path | None, given: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+    if file is None:
+        # Nothing of a source hangs on what the connector is called, so that its class will do.
+        return "read", {"connector.class": connector, **given}
+    return connector, {**_from_file(connector, file), **given}
+
+
+def _from_file(connector: str, file: Path) -> Mapping[str, str]:
+    import os
+
+    from eosfw.config.definition import nearest
+    from eosfw.errors import ConfigError, Problem
+    from eosfw.pipeline import load
+
+    pipeline = load(file)
+    os.chdir(pipeline.folder)  # where its relative paths start, as in a run
+    if connector not in pipeline.connectors:
+        near = nearest(connector, pipeline.connectors)
+        hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(pipeline.connectors) or 'none'}"
+        raise ConfigError(Problem(file.name, f"has no [connectors.{connector}]; {hint}"))
+    return pipeline.connectors[connector]
+
+
+def _as_json(record: SourceRecord) -> dict[str, Any]:
+    shown: dict[str, Any] = {"topic": record.topic}
+    if record.partition is not None:
+        shown["partition"] = record.partition
+    if record.timestamp is not None:
+        shown["timestamp"] = record.timestamp
+    if record.headers:
+        shown["headers"] = [[name, _text(value)] for name, value in record.headers]
+    shown |= {"key": _text(record.key), "value": _text(record.value)}
+    return shown | {"source_partition": dict(record.source_partition), "source_offset": dict(record.source_offset)}
+
+
+def _text(data: bytes | None) -> str | dict[str, str] | None:
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _say(text: str) -> None:
+    print(f"eosfw: {text}", file=sys.stderr)

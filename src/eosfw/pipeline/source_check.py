@@ -1,0 +1,67 @@
+"""Ask connectors whether their sources can be read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eosfw.config import Config
+from eosfw.connectors import SourceConnector
+from eosfw.errors import ConfigError, PluginError, Problem, RetriableError, SourceUnavailableError, described
+from eosfw.pipeline.model import Pipeline
+from eosfw.registry import Plugins
+from eosfw.registry.patience import PATIENCE, called_within
+from eosfw.runtime.preflight import connector_config
+from eosfw.waiting import Runtime
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAnswer:
+    """What a connector said of its source; without problems it can be read."""
+
+    connector: str
+    problems: Sequence[str]
+    unavailable: bool = False
+    """Whether it may be another time."""
+
+
+def source_answers(
+    pipeline: Pipeline, plugins: Plugins, runtime: Runtime, patience: float = PATIENCE
+) -> list[SourceAnswer]:
+    """What each connector that offers a `check` says of its source; the pipeline's properties are sound."""
+    answers = []
+    for name, properties in pipeline.connectors.items():
+        connector = plugins.connector(properties["connector.class"])
+        if type(connector).check is not SourceConnector.check:
+            answers.append(_asked(name, connector, connector_config(connector, name, properties), runtime, patience))
+    return answers
+
+
+def require_sources(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
+    """Raise ConfigError if a source cannot be read, SourceUnavailableError if it just cannot be now."""
+    answers = [answer for answer in source_answers(pipeline, plugins, runtime) if answer.problems]
+    problems = [
+        Problem(f"{pipeline.path.name} [connectors.{answer.connector}]", what)
+        for answer in answers
+        for what in answer.problems
+    ]
+    if any(not answer.unavailable for answer in answers):
+        raise ConfigError(*problems)
+    if problems:
+        raise SourceUnavailableError(*problems)
+
+
+def _asked(name: str, connector: SourceConnector, config: Config, runtime: Runtime, patience: float) -> SourceAnswer:
+    try:
+        found = called_within(patience, lambda: list(connector.check(config)), runtime)
+    except RetriableError as error:
+        return SourceAnswer(name, (described(error),), unavailable=True)
+    except PluginError as error:  # it did not answer in time
+        return SourceAnswer(name, (f"the source could not be looked at: {error}",), unavailable=True)
+    except Exception as error:
+        logger.debug("connector %s failed when it looked at its source", name, exc_info=True)
+        return SourceAnswer(name, (f"the connector failed when it looked at its source: {described(error)}",))
+    return SourceAnswer(name, tuple(map(str, found)))

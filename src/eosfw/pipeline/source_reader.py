@@ -1,0 +1,148 @@
+"""Read a source through its connector, without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TypeVar
+
+from eosfw.capabilities import Capabilities
+from eosfw.config import Config
+from eosfw.config.connector import BOUNDARY
+from eosfw.config.worker import SUPPORT, WORKER
+from eosfw.connectors import SourceTask, TransactionContext
+from eosfw.errors import EosfwError, RetriableError, TaskFailedError, described
+from eosfw.ids import ConnectorTaskId
+from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
+from eosfw.registry import Plugins
+from eosfw.runtime.planning import ClusterFacts, Planned, Planner
+from eosfw.runtime.polled import Batches, Records, any_records, read_polled, records_of, tells_apart, whole
+from eosfw.state.boundary import BoundaryError, End, PollBoundary, RequestedBoundary, split
+from eosfw.waiting import Runtime
+
+T = TypeVar("T")
+Told = Callable[[str], None]
+_WORKER = {"group.id": "read", SUPPORT: "enabled"}
+_PAUSE = 0.1
+"""Seconds between polls that gave nothing."""
+
+
+def source_records(
+    plugins: Plugins, name: str, properties: Mapping[str, str], runtime: Runtime, told: Told, *, idle: float = 5.0
+) -> Generator[SourceRecord, None, None]:
+    """Every record that fresh tasks would commit from the beginning of a source; `told` hears what is no record.
+
+    Ends with the source, or when it gave nothing for `idle` seconds. ConfigError lists what is wrong with the
+    properties; TaskFailedError says which task failed, or gave nothing because its polls kept failing.
+    """
+    facts = ClusterFacts(Capabilities(), lambda _properties, _client: ())
+    planned = Planner(WORKER.parse(_WORKER), plugins, facts).check(name, properties)
+    with ExitStack() as opened:
+        tasks = [_Reading(planned, ConnectorTaskId(name, number), told) for number in range(len(planned.tasks))]
+        for task in tasks:
+            opened.callback(task.stop)
+            task.start(planned.parsed[task.id.task])
+        yield from _polled(tasks, runtime, idle)
+
+
+def _polled(tasks: list[_Reading], runtime: Runtime, idle: float) -> Iterator[SourceRecord]:
+    last = runtime.now()
+    while left := [task for task in tasks if not task.over]:
+        for task in left:
+            yield from task.poll(runtime.now())
+        if any(task.busy for task in left):
+            last = runtime.now()
+        elif runtime.now() >= last + idle:
+            break
+        else:
+            runtime.sleep(_PAUSE)
+    failing = [task for task in left if task.failure is not None]
+    if failing:
+        raise TaskFailedError("\n".join(f"task {one.id} gave nothing: {one.failure}" for one in failing))
+    for task in tasks:
+        task.tell_open()
+
+
+@dataclass(slots=True)
+class _Context:
+    """What a task is told that starts from nothing and writes nowhere."""
+
+    task_id: ConnectorTaskId
+    transaction: TransactionContext | None
+    told: Told
+    record_offsets: bool = True
+
+    def offset(self, partition: SourcePartition) -> SourceOffset | None:
+        """Nothing was read before."""
+
+    def notice(self, kind: str, text: str, count: int = 1) -> None:
+        """Pass it on."""
+        self.told(text)
+
+
+class _Reading:
+    """A fresh task under way."""
+
+    def __init__(self, planned: Planned, task_id: ConnectorTaskId, told: Told) -> None:
+        self.id = task_id
+        self.busy = True
+        """Whether the last poll gave records."""
+        self.over = False
+        """Whether the source said that it ends here."""
+        self.failure: RetriableError | None = None
+        """Why the last poll gave nothing, if it failed."""
+        self._told = told
+        requested = RequestedBoundary() if planned.config[BOUNDARY] == "connector" else None
+        self._transaction, self._boundary = requested, requested or PollBoundary()
+        self._open: list[SourceRecord] = []
+        self._task: SourceTask = planned.connector.task()
+
+    def start(self, config: Config) -> None:
+        self._called(lambda: self._task.start(config, _Context(self.id, self._transaction, self._told)))
+
+    def poll(self, now: float) -> Iterator[SourceRecord]:
+        """Poll once; the records of transactions that end by that."""
+        try:
+            polled = read_polled(self._called(self._task.poll), self.id)
+        except RetriableError as error:
+            if self.failure is None:
+                self._told(f"task {self.id}: {described(error)}; polling again")
+            self.failure, self.busy = error, False
+            return
+        self.failure, self.busy = None, any_records(polled)
+        yield from self._ended(polled, now)
+        self.over = not self.busy and bool(self._called(self._task.at_end))
+        if self.over:
+            self._called(self._boundary.at_end)
+
+    def tell_open(self) -> None:
+        """Tell of records that a run would not commit, since no transaction of theirs ended."""
+        if self._open:
+            self._told(f"task {self.id} ended no transaction behind its last {len(self._open):,} records: left out")
+
+    def stop(self) -> None:
+        self._called(self._task.stop)
+
+    def _ended(self, polled: Batches | Records, now: float) -> Iterator[SourceRecord]:
+        pieces = split(polled, self._boundary, lambda: now)
+        while (piece := self._called(lambda: next(pieces, None))) is not None:
+            items, end = piece
+            for one in items:
+                self._open += self._apart(one) if isinstance(one, SourceBatch) else (one,)
+            if end is not End.KEEP:
+                ended, self._open = self._open, []
+                yield from ended if end is End.COMMIT else ()
+
+    def _apart(self, batch: SourceBatch) -> Iterator[SourceRecord]:
+        return records_of(batch, self.id) if tells_apart(batch) else whole(batch)
+
+    def _called(self, call: Callable[[], T]) -> T:
+        try:
+            return call()
+        except EosfwError:
+            raise
+        except BoundaryError as error:
+            raise TaskFailedError(f"task {self.id}: {error}") from None
+        except Exception as error:
+            raise TaskFailedError(f"task {self.id} failed: {described(error)}") from error

@@ -1,0 +1,131 @@
+"""`eosfw read` prints a source's records; `--check` and the doctor ask sources how they are."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+import pytest
+
+from eosfw.errors import ExitCode
+
+
+def records(run: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run.out().splitlines()]
+
+
+def test_records_go_to_stdout_and_all_else_to_stderr(start) -> None:
+    """Also what a connector prints."""
+    run = start("read", "counting", "-p", "topic=t", "-p", "records=3", "-p", "tasks.max=1")
+
+    assert run.end() == 0, run.err()
+    assert records(run) == [
+        {
+            "topic": "t",
+            "key": None,
+            "value": f'{{"n":{n}}}',
+            "source_partition": {"source": "0"},
+            "source_offset": {"next": n},
+        }
+        for n in (1, 2, 3)
+    ]
+    assert "a connector that prints" in run.err()
+    assert run.err().endswith("eosfw: 3 records\n")
+
+
+def test_a_limit_ends_a_source_without_end(start) -> None:
+    run = start("read", "endless", "--limit", 2, "-p", "topic=t")
+
+    assert run.end() == 0, run.err()
+    assert len(records(run)) == 2
+
+
+def test_properties_may_come_from_a_pipeline_file(start, pipeline) -> None:
+    """Single ones may be replaced; no cluster is reached."""
+    file = pipeline(more="records = 50", cluster='"bootstrap.servers" = "127.0.0.1:1"')
+    run = start("read", "c", "--pipeline", file, "-p", "records=1")
+
+    assert run.end() == 0, run.err()
+    assert len(records(run)) == 1
+
+
+def test_values_that_are_no_text_are_printed_as_base64(start, tmp_path) -> None:
+    (tmp_path / "lines").write_bytes(b"caf\xc3\xa9\n\xff\n")
+    run = start("read", "file", "-p", "topic=t", "-p", "file=lines")
+
+    assert run.end() == 0, run.err()
+    assert [record["value"] for record in records(run)] == ["café", {"base64": "/w=="}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["counting", "-p", "topic"], ExitCode.USAGE, "'topic' is not KEY=VALUE"),
+        (["counting", "-p", "recrods=1"], ExitCode.CONFIGURATION, "did you mean 'records'?"),
+        (["cc", "--pipeline", "pipeline.toml"], ExitCode.CONFIGURATION, "has no [connectors.cc]; did you mean 'c'?"),
+        (["raising", "-p", "topic=t", "-p", "records=0"], ExitCode.VERDICT_FAILED, "task read-0 failed: RuntimeError"),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence_and_an_exit_code(start, pipeline, arguments, code, told) -> None:
+    pipeline()
+    run = start("read", *arguments)
+
+    assert run.end() == code
+    assert told in run.err()
+    assert "Traceback" not in run.err()
+    assert run.out() == ""
+
+
+def test_a_reader_that_has_had_enough_ends_it(start, tmp_path) -> None:
+    """As of `eosfw read … | head`."""
+    import os
+    import subprocess
+    import sys
+
+    code = "import sys; from eosfw.cli import main; main(sys.argv[1:])"
+    (tmp_path / "lines").write_bytes(b"line\n" * 100_000)
+    arguments = [sys.executable, "-c", code, "read", "file", "-p", "topic=t", "-p", f"file={tmp_path}/lines"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+
+    assert process.returncode == 0
+    assert b"Traceback" not in said
+
+
+def test_ctrl_c_ends_it(start) -> None:
+    run = start("read", "endless", "-p", "topic=t")
+    run.until(run.out)
+    run.send(signal.SIGINT)
+
+    assert run.end() == ExitCode.INTERRUPTED
+    assert "Traceback" not in run.err()
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "told"),
+    [
+        ("wrong", ExitCode.CONFIGURATION, "pipeline.toml [connectors.c]: table: there is no table 'orders'"),
+        ("down", ExitCode.UNAVAILABLE, "pipeline.toml [connectors.c]: db.example:5432 refused the connection"),
+    ],
+)
+def test_a_check_contacts_the_sources(start, pipeline, source, code, told) -> None:
+    run = start("run", "--check", "--json", pipeline("asked", more=f'source = "{source}"'))
+
+    assert run.end() == code
+    assert told in run.err()
+    (problem,) = json.loads(run.out())["problems"]
+    assert told == f"{problem['where']}: {problem['what']}"
+
+
+@pytest.mark.parametrize(("source", "health"), [("fine", "ok"), ("down", "unavailable")])
+def test_the_doctor_asks_the_sources_of_a_pipeline(start, pipeline, source, health) -> None:
+    run = start("doctor", "--json", pipeline("asked", more=f'source = "{source}"'), env={"PIP_NO_INPUT": "1"})
+    run.end()
+
+    (finding,) = [one for one in json.loads(run.out())["findings"] if one["subject"] == "source of c"]
+    assert finding["health"] == health

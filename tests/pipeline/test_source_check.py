@@ -1,0 +1,86 @@
+"""Connectors are asked whether their sources can be read, by who wants to know it before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from eosfw import ConfigDef, SourceConnector, SourceTask, String
+from eosfw.errors import ConfigError, Problem, RetriableError, SourceUnavailableError
+from eosfw.pipeline import Pipeline, check
+from eosfw.pipeline.source_check import require_sources, source_answers
+from eosfw.registry import Plugins
+from eosfw.registry.lookup import Found, Source
+from eosfw.waiting import ThreadRuntime
+
+WRONG = "topic: the table 'orders' has no column 'id'; name another one"
+
+
+class Asked(SourceConnector):
+    """Answers what its property `source` says when asked to contact its source."""
+
+    name, task = "asked", SourceTask
+    config = ConfigDef(String("topic"), String("source"))
+    release = ThreadRuntime().event()
+
+    def check(self, config: Any) -> Iterable[Problem]:
+        match config["source"]:
+            case "wrong":
+                return [Problem("topic", WRONG.partition(": ")[2])]
+            case "down":
+                raise RetriableError("db.example:5432 refused the connection")
+            case "falls":
+                raise KeyError("dsn")
+            case "hangs":
+                self.release.wait(60)
+        return ()
+
+
+@pytest.fixture
+def asked(pipeline: Callable[..., Pipeline], plugins: Plugins) -> Callable[..., tuple[Pipeline, Plugins]]:
+    known = Plugins((*plugins._found, Found("connector", Asked, Source("test", "1", "test"))), ())
+    return lambda source: (pipeline(connector_class="asked", source=source), known)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "what"),
+    [
+        ("wrong", ConfigError, rf"flow.toml \[connectors.c\]: {WRONG}"),
+        ("down", SourceUnavailableError, r"connectors.c.*db.example:5432 refused the connection"),
+        ("falls", ConfigError, r"connectors.c.*the connector failed when it looked at its source: KeyError: 'dsn'"),
+    ],
+)
+def test_what_a_source_answers_is_told_with_the_connector(asked, source, error, what) -> None:
+    """What somebody must change is a configuration error; what may pass by itself is not."""
+    with pytest.raises(error, match=what):
+        require_sources(*asked(source), ThreadRuntime())
+
+
+def test_a_source_that_answers_well_has_no_problem(asked) -> None:
+    (answer,) = source_answers(*asked("yes"), ThreadRuntime())
+
+    assert (answer.connector, answer.problems, answer.unavailable) == ("c", (), False)
+    require_sources(*asked("yes"), ThreadRuntime())
+
+
+def test_a_connector_that_offers_no_check_is_not_asked(pipeline, plugins) -> None:
+    """So nobody claims that its source was reached."""
+    assert SourceConnector().check(None) == ()  # type: ignore[arg-type]
+    assert source_answers(pipeline(), plugins, ThreadRuntime()) == []
+
+
+def test_a_source_that_does_not_answer_in_time_is_left(asked) -> None:
+    try:
+        (answer,) = source_answers(*asked("hangs"), ThreadRuntime(), patience=0.2)
+    finally:
+        Asked.release.set()
+
+    assert answer.unavailable
+    assert "did not answer within 0.2 s" in answer.problems[0]
+
+
+def test_checking_the_file_alone_contacts_no_source(asked) -> None:
+    """A run does so itself, by its tasks."""
+    check(*asked("down"), ThreadRuntime())
