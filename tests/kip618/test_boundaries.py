@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from contextlib import closing
+from typing import Any, ClassVar
 
+import pytest
 from tests.runtime.counting import CountingConnector
 
 from eosfw.connectors import SourceTask
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
 from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
 
@@ -73,3 +78,101 @@ def test_an_interval_holds_many_polls_in_one_transaction(cluster):
         transactions = [event.step for event in group.events].count(TaskStep.COMMITTED)
         assert 1 <= transactions < 100
         assert group.worker.status().transactions == transactions
+
+
+class OpenTail(SourceTask):
+    """Sends three records and asks for nothing; `then` is what its second poll does.
+
+    They are so large that no producer keeps them all back until the transaction ends.
+    """
+
+    then: ClassVar[Any] = None
+
+    def start(self, config: Any, context: Any) -> None:
+        self.topic, self.polls = config["topic"], 0
+
+    def poll(self) -> Any:
+        self.polls += 1
+        if self.polls == 1:
+            return [SourceRecord(self.topic, b"%d" % n * 700_000, None, {"s": "t"}, {"next": n + 1}) for n in range(3)]
+        return self.then() if callable(self.then) else None
+
+
+def open_tail(then: Any) -> CountingConnector:
+    class OpenTailConnector(FibonacciConnector):
+        task = type("OpenTail", (OpenTail,), {"then": staticmethod(then) if then else None})
+
+    return OpenTailConnector()
+
+
+LEVELS = (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED)
+LONG = {"transaction_boundary": "connector", "producer_override_transaction_timeout_ms": "600000"}
+"""So that nothing but an abort ends a transaction while a test waits."""
+
+
+def ends(group: Group) -> tuple[int, int]:
+    """The last stable offset, the high watermark."""
+    where = TopicPartition(group.topic, 0)
+    with closing(group.backend.admin()) as admin:
+        stable, end = (admin.end_offsets([where], level)[where] for level in LEVELS)
+    return stable, end
+
+
+def until_sent(group: Group) -> None:
+    """Wait until the open transaction holds readers of committed records back."""
+    group.until_step(TaskStep.POLL, 2)
+    group.until(lambda: ends(group)[1] > 0, "records of the open transaction")
+    assert ends(group)[0] == 0
+
+
+def until_readable(group: Group) -> None:
+    """Wait until readers of committed records get to the end of the topic."""
+    group.until(lambda: ends(group)[0] == ends(group)[1] > 1, "the end of the transaction")
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+def test_what_a_connector_left_open_is_aborted_when_it_stops(cluster, backend):
+    """TXN-11: it asked for no commit; readers must not wait for the transaction's timeout."""
+    with Group(cluster.bootstrap_servers, connector=open_tail(None), backend=backend) as group:
+        group.put(**LONG)
+        until_sent(group)
+        group.worker.stop(30.0)
+
+        until_readable(group)
+        assert group.committed() == []
+        assert [event.step for event in group.events][-3:] == [TaskStep.ABORT, TaskStep.ABORTED, TaskStep.STOPPED]
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+def test_what_a_cancelled_task_left_open_is_aborted(cluster, backend):
+    """TXN-11: its poll does not return in time, so its producer aborts before it is closed."""
+    asleep, woken = threading.Event(), threading.Event()
+
+    def sleep() -> None:
+        asleep.set()
+        woken.wait(60.0)
+
+    with Group(cluster.bootstrap_servers, connector=open_tail(sleep), backend=backend) as group:
+        group.put(**LONG)
+        assert asleep.wait(60.0)
+        until_sent(group)
+        group.worker.stop(0.1)
+
+        until_readable(group)
+        woken.set()
+        assert group.committed() == []
+
+
+def test_what_a_failed_task_left_open_is_aborted(cluster):
+    """TXN-11."""
+
+    def fail() -> None:
+        until_sent(group)
+        raise ValueError("the source broke")
+
+    with Group(cluster.bootstrap_servers, connector=open_tail(fail)) as group:
+        group.put(**LONG)
+        group.until(lambda: bool(group.worker.status().failures), "the failure")
+
+        until_readable(group)
+        assert group.committed() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from eosfw.closing import C, Closable
 from eosfw.errors import InterruptedRunError
@@ -44,8 +45,9 @@ class Belongings:
             except Exception:  # closing is the end of its use either way
                 logger.warning("closing %s failed", type(thing).__name__, exc_info=True)
 
-    def take_away(self) -> None:
-        """Close what is held, from any thread, and whatever is added later."""
+    def take_away(self, first: Callable[[], None] = lambda: None) -> None:
+        """Close what is held, from any thread, and whatever is added later; `first` still finds it open."""
         with self._lock:
             self.taken_away = True
+        first()
         self.let_go()

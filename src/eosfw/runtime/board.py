@@ -48,6 +48,11 @@ class TaskBoard:
             )
         )
 
+    @property
+    def now_at(self) -> TaskStep | None:
+        """The step announced last."""
+        return self._step
+
     def running(self) -> None:
         """Start to count idle time only now: a start may take long."""
         self.state = TaskState.RUNNING

@@ -10,6 +10,8 @@ from eosfw.runtime.status import ConnectorStatus, TaskStatus
 from eosfw.runtime.task import Task
 from eosfw.waiting import Runtime, Spawned
 
+ABORT_WITHIN = 1.0
+"""Seconds in which the producers of tasks that do not stop may abort, all together."""
 AFTER_KILL = 1.0
 """How long a task whose clients were closed gets to notice."""
 
@@ -54,10 +56,11 @@ class Crew:
         self.kill()
 
     def kill(self) -> None:
-        """Close every client at once."""
+        """Close every client, once open transactions are aborted where that is possible at once."""
         alive = [one for one in self._everybody() if one.thread.is_alive()]
+        deadline = self._runtime.now() + ABORT_WITHIN
         for one in alive:
-            one.task.kill()
+            one.task.kill(max(0.0, deadline - self._runtime.now()))
         deadline = self._runtime.now() + AFTER_KILL
         for one in alive:
             one.thread.join(max(0.0, deadline - self._runtime.now()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from eosfw.connectors import SourceTask
 from eosfw.errors import (
@@ -42,6 +43,7 @@ class Task:
         self._stop = around.runtime.event()
         self._belongings = Belongings(around.runtime)
         self._recovery = Recovery(plan, around, self._board)
+        self._transaction: Transaction | None = None
 
     def status(self) -> TaskStatus:
         """What it does now."""
@@ -51,10 +53,17 @@ class Task:
         """Have it finish its batch, commit, end."""
         self._stop.set()
 
-    def kill(self) -> None:
-        """Close its clients at once; what is open aborts, later or sooner."""
+    def kill(self, abort_within: float) -> None:
+        """Close its clients; abort first, within some seconds, what it holds open while it is in its source's hands.
+
+        Elsewhere its own thread uses the producer: what is open then aborts with its timeout, or its successor.
+        """
         self._stop.set()
-        self._belongings.take_away()
+        transaction = self._transaction
+        if transaction is None or self._board.now_at is not TaskStep.POLL:
+            self._belongings.take_away()
+        else:
+            self._belongings.take_away(lambda: self._logged(lambda: transaction.abandon(abort_within)))
 
     def run(self) -> None:
         """Live; never raises, whatever a connector does."""
@@ -99,7 +108,7 @@ class Task:
             self._stop_source(source)
 
     def _go(self, source: SourceTask, started: Started) -> None:
-        transaction = self._transaction(source, started)
+        transaction = self._transaction = self._transaction_over(source, started)
         loop = Loop(self.plan, source, transaction, self._board, self._around.runtime)
         loop.start(started.offsets, self._around.store.partition_key)
         self._board.running()
@@ -108,10 +117,10 @@ class Task:
         except (FatalError, InvalidProducerEpochError):
             raise
         except BaseException:
-            self._abort(transaction)
+            self._logged(transaction.abort)
             raise
 
-    def _transaction(self, source: SourceTask, started: Started) -> Transaction:
+    def _transaction_over(self, source: SourceTask, started: Started) -> Transaction:
         plan, around, producer = self.plan, self._around, started.producer
         delivery = (
             TransactionalDelivery(producer, plan.transaction_timeout, around.runtime)
@@ -129,9 +138,9 @@ class Task:
         )
         return Transaction(plan, outlet, self._board, source)
 
-    def _abort(self, transaction: Transaction) -> None:
+    def _logged(self, abort: Callable[[], None]) -> None:
         try:
-            transaction.abort()
+            abort()
         except Exception as error:  # noqa: BLE001 what failed before says more; the coordinator aborts in time
             logger.warning("task %s could not abort its open transaction: %s", self.plan.id, error)
 

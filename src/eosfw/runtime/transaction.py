@@ -200,6 +200,11 @@ class Transaction:
             self._board.step(TaskStep.ABORTED, number, records=self._board.open_records)
         self._board.open_records = 0
 
+    def abandon(self, timeout: float) -> None:
+        """Abort from another thread, once the task's own is to do no more with its producer."""
+        if self.open and self._plan.exactly_once:
+            self._outlet.producer.abort_transaction(timeout)
+
     def abort_then_pass(self) -> None:
         """Discard what was sent, then commit the offsets behind it, so that it is not read again (BND-03)."""
         if not self.open:
