@@ -91,7 +91,8 @@ class SourceTask:
     def poll(self) -> Polled:
         """Return the next records, at latest after about a second; None or nothing when there are none yet.
 
-        An exception fails the task and aborts the open transaction; RetriableError counts as "none yet".
+        An exception fails the task and aborts the open transaction. After a RetriableError the task polls again, soon
+        or after its `retry_after` seconds; until a poll succeeds, the source counts neither as idle nor as at its end.
         """
         raise NotImplementedError
 

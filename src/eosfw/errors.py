@@ -46,7 +46,17 @@ def described(error: BaseException) -> str:
 
 
 class RetriableError(EosfwError):
-    """Nothing happened: make the same call again."""
+    """Nothing happened: make the same call again.
+
+    A `poll` that raises it may say with `retry_after` after how many seconds to poll again; ValueError for a number of
+    seconds that nobody can wait.
+    """
+
+    def __init__(self, *args: object, retry_after: float | None = None) -> None:
+        if retry_after is not None and not 0 <= retry_after < float("inf"):
+            raise ValueError(f"retry_after is a number of seconds, not {retry_after!r}")
+        super().__init__(*args)
+        self.retry_after = retry_after
 
 
 class AbortableError(EosfwError):

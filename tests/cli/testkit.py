@@ -78,6 +78,30 @@ class UnserialisableTask(_Task):
         return [SourceRecord(self.topic, b"x", source_partition=self.partition, source_offset={"next": object()})]
 
 
+class DeadTask(_Task):
+    """Gives its records, then meets a server that is gone; says that it is at its end."""
+
+    def poll(self) -> Any:
+        if self.next >= self.left:
+            raise RetriableError("no answer from db:5432")
+        return [self.record()]
+
+    def at_end(self) -> bool:
+        return True
+
+
+class FlakyTask(CountingTask):
+    """Succeeds with every third poll."""
+
+    polls = 0
+
+    def poll(self) -> Any:
+        self.polls += 1
+        if self.polls % 3:
+            raise RetriableError("busy", retry_after=0.01)
+        return super().poll()
+
+
 class BlockedTask(_Task):
     def poll(self) -> Any:
         time.sleep(3600)
@@ -129,6 +153,8 @@ def eosfw_connectors() -> Iterable[type[SourceConnector]]:
         StrangeTask,
         UnserialisableTask,
         BlockedTask,
+        DeadTask,
+        FlakyTask,
     )
     return [AskedConnector, *(_connector(kind) for kind in kinds)]
 

@@ -114,6 +114,7 @@ class Progress:
 
     def _parts(self) -> Iterator[str]:
         now = self._runtime.now()
+        yield from self._trouble()
         advance = self._advance or self._source_progress()
         if advance is not None:
             yield from self._estimate.parts(advance, now)
@@ -128,6 +129,12 @@ class Progress:
     def _source_progress(self) -> SourceProgress | None:
         reading = self.run is not None and self._counts is not None
         return self.run.worker.status().progress if reading and self.run is not None else None
+
+    def _trouble(self) -> Iterator[str]:
+        """Why a source gives nothing, if its polls fail now: the first task's reason, which comes before all else."""
+        if self.run is not None and self._counts is not None:
+            failures = self.run.worker.status().poll_failures
+            yield from [f"task {task}: {one}" for task, one in failures.items() if one.lasting][:1]
 
     def _width(self) -> int:
         try:

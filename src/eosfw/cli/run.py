@@ -110,7 +110,8 @@ def _work(pipeline: Pipeline, options: Options, control: Control, progress: Prog
 def _stuck(progress: Progress) -> str:
     from eosfw.pipeline.stuck import described
 
-    state = "no task was started" if progress.run is None else described(progress.run.history)
+    run = progress.run
+    state = "no task was started" if run is None else described(run.history, run.worker.status())
     return f"it was {progress.current}\n{state}"
 
 

@@ -170,7 +170,8 @@ def _where(local: LocalRun) -> str:
 
 
 def _summary(local: LocalRun, done: _Done, verification: Verification, seconds: float) -> Summary:
-    notices = [f"{notice.text} ({notice.count:,})" for notice in local.worker.status().notices]
+    status = local.worker.status()
+    notices = [f"{notice.text} ({notice.count:,})" for notice in status.notices]
     return Summary(
         records=local.history.records,
         transactions=local.history.transactions,
@@ -184,5 +185,6 @@ def _summary(local: LocalRun, done: _Done, verification: Verification, seconds: 
         verify=verification.value,
         unverified=done.unverified,
         examples=tuple(done.verdict.examples),
+        poll_failures={str(task): failures for task, failures in status.poll_failures.items()},
         kept=local.cluster is None,
     )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from eosfw.observe import History
+from eosfw.runtime import WorkerStatus
 from eosfw.wording import many
 
 
-def described(history: History) -> str:
-    """Each task's step, and the transaction that has been open longest."""
+def described(history: History, status: WorkerStatus) -> str:
+    """Each task's step, why its polls fail, and the transaction that has been open longest."""
     lines = [
         f"task {lane.connector}-{lane.task} of generation {lane.generation}: step {event.step.value}"
         for lane, event in sorted(history.last_steps().items())
     ]
     if not lines:
         lines.append("no task was started")
+    failing = sorted(status.poll_failures.items(), key=lambda item: not item[1].lasting)
+    lines += [f"task {task}: {failures}" for task, failures in failing]
     oldest = history.oldest_open_transaction()
     if oldest is None:
         lines.append("no transaction is open")

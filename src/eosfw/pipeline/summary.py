@@ -8,6 +8,7 @@ from typing import Any
 
 from eosfw.errors import ExitCode
 from eosfw.pipeline.verification import Verification
+from eosfw.runtime import PollFailures
 from eosfw.wording import many
 
 
@@ -41,6 +42,8 @@ class Summary:
     """Why it was not verified."""
     examples: Sequence[str] = ()
     """Some of the duplicated or missing identities."""
+    poll_failures: Mapping[str, PollFailures] = field(default_factory=dict)
+    """By task: polls that failed and were made again."""
     kept: bool = True
     """Whether the cluster, with its topics, outlives the run."""
 
@@ -71,6 +74,7 @@ class Summary:
         lines += [f"step {name}: {many(one.rows, 'row')} in {one.output}" for name, one in self.steps.items()]
         lines += self._verdict()
         lines += self.notices
+        lines += [f"task {task}: {failures}" for task, failures in self.poll_failures.items()]
         if not self.kept:
             lines.append("the embedded broker kept everything in memory: topics and offsets are gone with this run")
         return "\n".join(lines)

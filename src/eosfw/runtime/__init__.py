@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.runtime.status import ConnectorStatus, Notice, TaskState, TaskStatus, WorkerStatus
+from eosfw.runtime.status import ConnectorStatus, Notice, PollFailures, TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.worker import Worker
 
-__all__ = ["ConnectorStatus", "Notice", "TaskState", "TaskStatus", "Worker", "WorkerStatus"]
+__all__ = ["ConnectorStatus", "Notice", "PollFailures", "TaskState", "TaskStatus", "Worker", "WorkerStatus"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from eosfw.connectors import SourceProgress
 from eosfw.errors import described
 from eosfw.runtime.plan import Announce, TaskPlan
-from eosfw.runtime.status import Notice, TaskState, TaskStatus
+from eosfw.runtime.status import Notice, PollFailures, TaskState, TaskStatus
 from eosfw.state.steps import StepEvent, TaskStep
 from eosfw.waiting import Runtime
 
@@ -29,6 +30,7 @@ class TaskBoard:
         self.at_end: bool | None = None
         self.idle_since: float | None = None
         self.progress: SourceProgress | None = None
+        self._poll_failures: PollFailures | None = None
 
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
         """Announce a step; whoever hears it may hold this thread up."""
@@ -68,6 +70,22 @@ class TaskBoard:
     def active(self) -> None:
         """Note that the source gave records, or begins to be asked."""
         self.idle_since = self._runtime.now()
+
+    def poll_failed(self, error: BaseException) -> PollFailures:
+        """Count a poll that will be made again: what its source holds is unknown until then."""
+        count = 1 if self._poll_failures is None else self._poll_failures.count + 1
+        self._poll_failures = PollFailures(count, " ".join(described(error).split()), lasting=True)
+        self.at_end = None
+        self.active()
+        return self._poll_failures
+
+    def poll_succeeded(self) -> bool:
+        """Note that the source answered; tell whether it did not before."""
+        known = self._poll_failures
+        if known is None or not known.lasting:
+            return False
+        self._poll_failures = replace(known, lasting=False)
+        return True
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -120,4 +138,5 @@ class TaskBoard:
             self.open_records,
             tuple(self._notices.values()),
             self.progress,
+            self._poll_failures,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,13 +15,18 @@ from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.plan import TaskPlan
 from eosfw.runtime.polled import Batches, Records, any_records, read_polled
 from eosfw.runtime.transaction import Transaction
+from eosfw.state.backoff import LogBackoff
 from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
 from eosfw.state.standstill import POLLS, Standstill
 from eosfw.state.steps import TaskStep
 from eosfw.waiting import Event, Runtime
 
+logger = logging.getLogger(__name__)
+
 IDLE_PAUSE = 0.1
-"""How long a task rests after a poll without records."""
+"""How long a task rests after a poll without records, or one that failed and does not say."""
+LONGEST_PAUSE = 3600.0
+"""What a clock can wait at once; longer waits are made of these."""
 PROGRESS_INTERVAL = 0.2
 """Seconds between two questions to a source how far it is."""
 
@@ -59,6 +65,7 @@ class Loop:
         self._passed: list[dict[str, Primitive]] = []
         """The source offsets of the last poll without records."""
         self._next_progress = 0.0
+        self._log_backoff = LogBackoff()
 
     def start(
         self,
@@ -76,7 +83,11 @@ class Loop:
         """Work until asked to stop, then commit what was sent (TXN-11)."""
         self._boundary.start(self._runtime.now())
         while not stop.is_set():
-            polled = self._poll()
+            try:
+                polled = self._poll()
+            except RetriableError as error:
+                self._wait_to_poll_again(error, stop)
+                continue
             some = any_records(polled)
             if some:
                 self._board.at_end = None
@@ -124,10 +135,25 @@ class Loop:
 
     def _poll(self) -> Batches | Records:
         self._board.step(TaskStep.POLL)
-        try:
-            return read_polled(self._source.poll(), self._plan.id)
-        except RetriableError:  # "none yet" (TXN-18)
-            return ()
+        polled = read_polled(self._source.poll(), self._plan.id)
+        if self._board.poll_succeeded():
+            self._log_backoff.well()
+        return polled
+
+    def _wait_to_poll_again(self, error: RetriableError, stop: Event) -> None:
+        """Tell of a poll that failed (TXN-18), then pause; a transaction that is due meanwhile ends."""
+        now = self._runtime.now()
+        failures = self._board.poll_failed(error)
+        if self._log_backoff.due(now):
+            logger.warning("task %s polls again: %s", self._plan.id, failures)
+        until = now + (IDLE_PAUSE if error.retry_after is None else error.retry_after)
+        while True:
+            with self._board.working():
+                self._send(())
+            left = until - self._runtime.now()
+            if left <= 0 or stop.is_set():
+                return
+            stop.wait(min(left, IDLE_PAUSE if self._transaction.open else LONGEST_PAUSE))
 
     def _send(self, polled: Batches | Records) -> None:
         with self._own_faults():

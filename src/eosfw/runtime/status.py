@@ -6,12 +6,13 @@ States are Kafka Connect's own; what is ours (who fenced a task, its step) stand
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from eosfw.connectors import SourceProgress
 from eosfw.ids import ConnectorTaskId
 from eosfw.state.steps import TaskStep
+from eosfw.wording import many
 
 
 class TaskState(Enum):
@@ -36,6 +37,20 @@ class Notice:
     kind: str
     text: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PollFailures:
+    """Polls that raised RetriableError, each of which was made again."""
+
+    count: int
+    error: str
+    """What the last of them raised, for people."""
+    lasting: bool
+    """Whether the newest poll is one of them: nobody knows what its source holds."""
+
+    def __str__(self) -> str:
+        return f"{many(self.count, 'poll')} failed, {'now' if self.lasting else 'at last'} with: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,8 @@ class TaskStatus:
     notices: tuple[Notice, ...] = ()
     progress: SourceProgress | None = None
     """How much of its share was read, if the source can tell."""
+    poll_failures: PollFailures | None = None
+    """None: every poll succeeded so far, or failed the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +138,18 @@ class WorkerStatus:
         if len(units) != 1 or len(known) < len(self.tasks):
             return None
         return SourceProgress(sum(one.done for one in known), sum(one.total for one in known), units.pop())
+
+    @property
+    def poll_failures(self) -> Mapping[ConnectorTaskId, PollFailures]:
+        """What went wrong at the sources of tasks, counts of replaced generations added up."""
+        merged: dict[ConnectorTaskId, PollFailures] = {}
+        for task in self._ever:
+            if task.poll_failures is not None:
+                known = merged.get(task.id)
+                newest = known or task.poll_failures
+                count = task.poll_failures.count + (0 if known is None else known.count)
+                merged[task.id] = replace(newest, count=count)
+        return merged
 
     @property
     def notices(self) -> tuple[Notice, ...]:

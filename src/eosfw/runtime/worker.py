@@ -104,7 +104,8 @@ class Worker:
     def drained(self, idle: float) -> bool:
         """Whether every task said it is at its end, or does not know and was idle for `idle` seconds (ruling 12).
 
-        Idle is a task whose source gives no records; while it sends or commits, it is not, however long that takes.
+        Idle is a task whose source gives no records; while it sends or commits, it is not, however long that takes, nor
+        while its polls fail.
         Failed, superseded and stopped tasks do not count as drained: look at `status`. A drained run may have an open
         transaction at interval boundaries: `stop` commits it.
         """
@@ -167,5 +168,7 @@ class Worker:
 
 def _is_drained(task: TaskStatus, now: float, idle: float) -> bool:
     if task.state is not TaskState.RUNNING or task.idle_since is None or task.at_end is False:
+        return False
+    if task.poll_failures is not None and task.poll_failures.lasting:  # a source that fails is not one that is empty
         return False
     return task.at_end is True or now - task.idle_since >= idle

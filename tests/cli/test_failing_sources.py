@@ -1,0 +1,44 @@
+"""`eosfw run` over sources whose polls fail: never "0 missing", always the reason (TXN-18)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eosfw.errors import ExitCode
+
+
+def test_a_run_over_a_dead_source_says_so_while_it_lasts_and_at_its_timeout(start, pipeline) -> None:
+    """TXN-18: it is not at its end, whatever it says; the log names the first failure at once."""
+    run = start("run", "--timeout", "4", "--idle", "0", pipeline("dead", more="records = 3"))
+
+    run.until(lambda: "task c-0 polls again: 1 poll failed, now with: no answer from db:5432" in run.err())
+    assert run.end() == ExitCode.UNAVAILABLE
+    assert "not done within 4 s" in run.err()
+    stuck = next(line for line in run.err().splitlines() if "task c-0: " in line)
+    assert "polls failed, now with: no answer from db:5432" in stuck
+    assert "verified" not in run.out() + run.err()
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+def test_polls_that_failed_on_the_way_are_in_the_summary(start, pipeline, backend) -> None:
+    """TXN-18: the run goes on, nothing is lost, and whoever reads the JSON learns what it was worth."""
+    file = pipeline("flaky", more="records = 3")
+    file.write_text(file.read_text().replace('backend = "confluent"', f'backend = "{backend}"'))
+    run = start("run", "--json", file)
+
+    assert run.end() == ExitCode.OK, run.err()
+    summary = json.loads(run.out())
+    assert summary["records"] == 3
+    assert summary["poll_failures"]["c-0"]["count"] >= 6
+    assert summary["poll_failures"]["c-0"]["error"] == "busy"
+    assert summary["poll_failures"]["c-0"]["lasting"] is False
+
+
+def test_the_summary_for_people_says_how_many_polls_failed(start, pipeline) -> None:
+    """TXN-18."""
+    run = start("run", pipeline("flaky", more="records = 1"))
+
+    assert run.end() == ExitCode.OK, run.err()
+    assert "polls failed, at last with: busy" in run.out()

@@ -1,0 +1,18 @@
+"""Which of many equal messages are logged."""
+
+from __future__ import annotations
+
+from eosfw.state.backoff import LONGEST, LogBackoff
+
+
+def test_messages_become_rarer_until_all_is_well() -> None:
+    """The first at once, then after twice as long each time, up to a limit."""
+    backoff = LogBackoff()
+    logged = [now for now in range(2000) if backoff.due(float(now))]
+
+    assert logged == [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1111, 1411, 1711]
+    assert logged[-1] - logged[-2] == LONGEST
+
+    backoff.well()
+    assert backoff.due(2000.0)
+    assert not backoff.due(2000.5)
