@@ -9,4 +9,4 @@ from eosfw_counter import CounterConnector
 class TestCounter(SourceConnectorContract):
     @pytest.fixture
     def source(self) -> Source:
-        return Source(CounterConnector, {"streams": 3, "until": 12})
+        return Source(CounterConnector, {"streams": 3, "until": 12, "batch.size": 4})

@@ -5,7 +5,7 @@ from pytest_eos import Eos
 
 from eosfw_counter import CounterConnector
 
-PROPERTIES = {"streams": 3, "until": 12, "tasks.max": 3}
+PROPERTIES = {"streams": 3, "until": 12, "batch.size": 4, "tasks.max": 3}
 
 
 def test_a_run_writes_what_its_source_holds(eos: Eos) -> None:

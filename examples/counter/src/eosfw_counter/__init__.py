@@ -1,6 +1,6 @@
 """Source connector `counter`: it counts, exactly once, until you have it read your source."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import eosfw
@@ -9,24 +9,24 @@ import eosfw
 class CounterTask(eosfw.SourceTask):
     """Reads some of the streams."""
 
-    config = eosfw.ConfigDef(eosfw.List("streams"), eosfw.Int("until"), eosfw.String("topic"))
+    config = eosfw.ConfigDef(eosfw.List("streams"), eosfw.Int("until"), eosfw.Int("batch.size"), eosfw.String("topic"))
 
     def start(self, config: eosfw.Config, context: eosfw.SourceTaskContext) -> None:
         """Go on behind what was committed; a task keeps its place nowhere else."""
-        self.topic, self.until = config.topic, config.until
+        self.topic, self.until, self.most = config.topic, config.until, config.batch_size
         committed = {stream: context.offset({"stream": stream}) for stream in config.streams}
         self.next: dict[str, Any] = {stream: at["next"] if at else 0 for stream, at in committed.items()}
 
     def poll(self) -> list[eosfw.SourceRecord]:
-        """Return what comes next in each stream."""
-        return [self.read(stream) for stream, number in self.next.items() if number < self.until]
+        """Return many records at once: what a poll returns is committed in one transaction."""
+        return [record for stream in self.next for record in self.read(stream)]
 
-    def read(self, stream: str) -> eosfw.SourceRecord:
-        """Take a number; the offset beside it leads right behind it."""
-        number = self.next[stream]
-        self.next[stream] = number + 1
-        value, partition, offset = f"{stream}:{number}".encode(), {"stream": stream}, {"next": number + 1}
-        return eosfw.SourceRecord(self.topic, value, source_partition=partition, source_offset=offset)
+    def read(self, stream: str) -> Iterator[eosfw.SourceRecord]:
+        """Take some numbers; the offset beside each leads right behind it."""
+        for number in range(self.next[stream], min(self.next[stream] + self.most, self.until)):
+            self.next[stream] = number + 1
+            value, partition, offset = f"{stream}:{number}".encode(), {"stream": stream}, {"next": number + 1}
+            yield eosfw.SourceRecord(self.topic, value, source_partition=partition, source_offset=offset)
 
     def at_end(self) -> bool:
         """Tell that everything is read; a source without end does without this method."""
@@ -40,6 +40,7 @@ class CounterConnector(eosfw.SourceConnector):
     config = eosfw.ConfigDef(
         eosfw.Int("streams", 2, "how many streams there are", at_least=1),
         eosfw.Int("until", 1000, "where each of them ends"),
+        eosfw.Int("batch.size", 500, "most records that a poll takes of one stream", at_least=1),
         eosfw.String("topic", doc="where records go"),
     )
 
@@ -47,7 +48,8 @@ class CounterConnector(eosfw.SourceConnector):
         """Give each stream to one task."""
         names = [f"s{number}" for number in range(config.streams)]
         shares = [names[number::max_tasks] for number in range(min(max_tasks, len(names)))]
-        return [{"streams": ",".join(share), "until": str(config.until), "topic": config.topic} for share in shares]
+        same = {name: str(config[name]) for name in ("until", "batch.size", "topic")}
+        return [{"streams": ",".join(share), **same} for share in shares]
 
     def exactly_once_support(self, config: eosfw.Config) -> eosfw.ExactlyOnceSupport:
         """Promise that the same offset is always followed by the same records."""
