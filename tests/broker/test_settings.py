@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.errors import ConfigError
 from eosfw_memory.settings import Settings
 
 # Written down a second time, from Kafka's documentation.
@@ -27,3 +28,44 @@ def test_a_default_is_kafkas_and_what_is_said_replaces_it(name: str) -> None:
     """COR-17."""
     assert Settings.parse({}).described()[name] == KAFKAS[name]
     assert Settings.parse({name: "7"}).described()[name] == "7"
+
+
+@pytest.mark.parametrize(
+    ("given", "defaults"),
+    [
+        ({}, {}),
+        ({"message.max.bytes": "100"}, {"max.message.bytes": "100"}),
+        ({"log.segment.bytes": "2000000"}, {"segment.bytes": "2000000"}),
+        ({"log.roll.hours": "2"}, {"segment.ms": "7200000"}),
+        ({"log.roll.hours": "2", "log.roll.ms": "5"}, {"segment.ms": "5"}),
+        ({"log.retention.bytes": "-1"}, {"retention.bytes": "-1"}),
+        ({"log.retention.hours": "1"}, {"retention.ms": "3600000"}),
+        ({"log.retention.hours": "1", "log.retention.minutes": "1"}, {"retention.ms": "60000"}),
+        ({"log.retention.minutes": "1", "log.retention.ms": "7"}, {"retention.ms": "7"}),
+        ({"log.retention.hours": "-1"}, {"retention.ms": "-1"}),
+    ],
+)
+def test_a_broker_property_is_the_default_of_topics(given, defaults):
+    """As in Kafka: of retention the finest unit wins."""
+    assert Settings.parse(given).topic_defaults == defaults
+
+
+@pytest.mark.parametrize("name", ["log.retention.ms", "log.retention.minutes", "log.retention.hours"])
+def test_a_retention_of_nothing_is_refused(name):
+    """Kafka takes -1 for no limit, never 0."""
+    with pytest.raises(ConfigError, match=rf"{name} must be unlimited \(-1\) or, equal or greater than 1"):
+        Settings.parse({name: "0"})
+
+
+def test_the_name_that_kip_98_gave_the_longest_timeout_is_known():
+    """KIP-98 calls it max.transaction.timeout.ms, Kafka transaction.max.timeout.ms."""
+    assert Settings.parse({"max.transaction.timeout.ms": "7"}).transactions.max_timeout_ms == 7
+    both = {"max.transaction.timeout.ms": "7", "transaction.max.timeout.ms": "7"}
+    assert Settings.parse(both).described()["transaction.max.timeout.ms"] == "7"
+
+
+def test_two_names_of_one_property_that_contradict_each_other_are_refused():
+    """Neither silently wins."""
+    both = {"max.transaction.timeout.ms": "7", "transaction.max.timeout.ms": "8"}
+    with pytest.raises(ConfigError, match=r"max.transaction.timeout.ms=7 contradicts transaction.max.timeout.ms=8"):
+        Settings.parse(both)

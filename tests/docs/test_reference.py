@@ -12,7 +12,14 @@ from eosfw.errors import ExitCode
 from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 
 REFERENCE = ROOT / "docs" / "reference"
-GENERATED = {"properties_page.py", "hooks_page.py", "errors_page.py", "faults_page.py", "pytest_eos_page.py"}
+GENERATED = {
+    "broker_page.py",
+    "properties_page.py",
+    "hooks_page.py",
+    "errors_page.py",
+    "faults_page.py",
+    "pytest_eos_page.py",
+}
 
 
 @pytest.mark.parametrize("script", sorted(GENERATED))

@@ -75,7 +75,7 @@ class Broker:
         self.endpoint = endpoint
         self._storage = MemoryStorage() if storage is None else storage
         self.cluster_id = self._storage.cluster_id
-        self.topics = Topics(self._storage)
+        self.topics = Topics(self._storage, settings.topic_defaults)
         self._lock = runtime.lock()
         self._runtime = runtime
         self._began = runtime.wall() - runtime.now()

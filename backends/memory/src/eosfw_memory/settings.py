@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Final, Self
 
 from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.coordinators.groups.coordinator import GroupSettings
 from eosfw_memory.coordinators.transactions import CoordinatorConfig
+from eosfw_memory.topic_defaults import TOPIC_DEFAULTS, topic_defaults
 
 BROKER = ConfigDef(
     String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
@@ -49,8 +50,11 @@ BROKER = ConfigDef(
         doc="a connection on which nothing comes or goes for so long is closed"),
     Int("max.connections", default=2**31 - 1, at_least=1, doc="most connections at once; more are closed at once"),
     String("eosfw.faults", default=None, doc="a TOML file that says what shall go wrong, for tests"),
-)  # fmt: skip
+) + TOPIC_DEFAULTS  # fmt: skip
 """Everything `start` of the embedded cluster accepts."""
+ALIASES: Final[Mapping[str, str]] = {"max.transaction.timeout.ms": "transaction.max.timeout.ms"}
+"""Names that mean another one: KIP-98 has a property that Kafka released under another name."""
+_NOT_DESCRIBED: Final = ("listeners", "advertised.listeners", "transaction.version", "eosfw.faults")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +101,16 @@ class Settings:
     max_idle_ms: int
     max_connections: int
     faults: Path | None
+    topic_defaults: Mapping[str, str]
+    """Properties of topics that do not say otherwise themselves, where they are not Kafka's."""
+    given: Mapping[str, str]
+    """What was said, by Kafka's names."""
 
     @classmethod
     def parse(cls, properties: Mapping[str, str]) -> Self:
         """Read Kafka's names; raise ConfigError with every problem."""
-        config = BROKER.parse(properties, "embedded broker")
+        given = _without_aliases(properties)
+        config = BROKER.parse(given, "embedded broker")
         listeners, advertised = config["listeners"], config["advertised.listeners"]
         return cls(
             listener=_endpoint("listeners", listeners) if listeners.strip() else None,
@@ -137,35 +146,32 @@ class Settings:
             max_idle_ms=config["connections.max.idle.ms"],
             max_connections=config["max.connections"],
             faults=None if config["eosfw.faults"] is None else Path(config["eosfw.faults"]),
+            topic_defaults=topic_defaults(given),
+            given=given,
         )
 
-    def described(self) -> dict[str, str]:
+    def described(self) -> dict[str, str | None]:
         """The properties in force, by Kafka's names, as DescribeConfigs shows them."""
-        return {
-            "log.dirs": str(self.directory or ""),
-            "log.flush.interval.messages": "1" if self.waits_for_disk else str(2**63 - 1),
-            "producer.id.expiration.ms": str(self.upkeep.producer_expiration_ms),
-            "producer.id.expiration.check.interval.ms": str(self.upkeep.producer_check_ms),
-            "log.retention.check.interval.ms": str(self.upkeep.retention_check_ms),
-            "log.cleaner.backoff.ms": str(self.upkeep.cleaner_backoff_ms),
-            "num.partitions": str(self.num_partitions),
-            "auto.create.topics.enable": str(self.auto_create_topics).lower(),
-            "transaction.max.timeout.ms": str(self.transactions.max_timeout_ms),
-            "transactional.id.expiration.ms": str(self.transactions.id_expiration_ms),
-            "transaction.remove.expired.transaction.cleanup.interval.ms": str(self.id_sweep_interval_ms),
-            "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(self.sweep_interval_ms),
-            "transaction.state.log.num.partitions": str(self.transaction_log_partitions),
-            "offsets.topic.num.partitions": str(self.offsets_topic_partitions),
-            "offsets.retention.minutes": str(self.groups.offsets_retention_ms // 60_000),
-            "offset.metadata.max.bytes": str(self.groups.offset_metadata_max_bytes),
-            "group.min.session.timeout.ms": str(self.groups.min_session_timeout_ms),
-            "group.max.session.timeout.ms": str(self.groups.max_session_timeout_ms),
-            "group.max.size": str(self.groups.max_size),
-            "group.initial.rebalance.delay.ms": str(self.groups.initial_rebalance_delay_ms),
-            "socket.request.max.bytes": str(self.request_max_bytes),
-            "connections.max.idle.ms": str(self.max_idle_ms),
-            "max.connections": str(self.max_connections),
-        }
+        config = BROKER.parse(self.given)
+        return {name: _text(config[name]) for name in BROKER.keys if name not in _NOT_DESCRIBED}
+
+
+def _without_aliases(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties under the names they are known by; ConfigError where two names contradict each other."""
+    found = {name: text for name, text in properties.items() if name not in ALIASES}
+    for alias, name in ALIASES.items():
+        if alias not in properties:
+            continue
+        if found.setdefault(name, properties[alias]).strip() != properties[alias].strip():
+            problem = f"{alias}={properties[alias]} contradicts {name}={properties[name]}, which means the same"
+            raise ConfigError(Problem("embedded broker", f"{problem}: leave one out"))
+    return found
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
 
 
 def _endpoint(key: str, text: str) -> Endpoint:

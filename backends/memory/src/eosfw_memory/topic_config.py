@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
 
 from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, Key, List, Long, nearest
 from eosfw.errors import ConfigError
@@ -85,6 +87,9 @@ _SMALLEST_SEGMENT = 1 << 20
 MAX_PARTITIONS = 10_000
 """More in one topic would only be a mistake on one machine."""
 
+DYNAMIC_TOPIC_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG = 1, 4, 5
+"""Where a property comes from, as answers say it."""
+NO_DEFAULTS: Final[Mapping[str, str]] = MappingProxyType({})
 _REMEMBERED = 256
 """Most topics have the properties of another one."""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -168,20 +173,28 @@ def _policies(config: Mapping[str, str]) -> frozenset[str]:
     return frozenset(policy.strip() for policy in text.split(",")) if text.strip() else frozenset()
 
 
-def in_force(config: Mapping[str, str]) -> dict[str, str]:
-    """Every property of a topic: its own over the defaults."""
-    hidden = {name: config[name] for name in _HIDDEN.keys if name in config}
-    return {name: config.get(name, str(key.default)) for name, key in TOPIC.keys.items()} | hidden
+def in_force(config: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Every property of a topic: its own over the broker's defaults over Kafka's."""
+    said = {**defaults, **config}
+    hidden = {name: said[name] for name in _HIDDEN.keys if name in said}
+    return {name: said.get(name, str(key.default)) for name, key in TOPIC.keys.items()} | hidden
 
 
-def log_config(config: Mapping[str, str]) -> LogConfig:
+def source(name: str, config: Mapping[str, str], defaults: Mapping[str, str]) -> int:
+    """Kafka's number for where a topic's property comes from."""
+    if name in config:
+        return DYNAMIC_TOPIC_CONFIG
+    return STATIC_BROKER_CONFIG if name in defaults else DEFAULT_CONFIG
+
+
+def log_config(config: Mapping[str, str], defaults: Mapping[str, str] = NO_DEFAULTS) -> LogConfig:
     """Those properties that decide what a topic's partitions accept."""
-    return _log_config(tuple(config.items()))
+    return _log_config(tuple({**defaults, **config}.items()))
 
 
 @lru_cache(_REMEMBERED)
 def _log_config(items: tuple[tuple[str, str], ...]) -> LogConfig:
-    values = in_force(dict(items))
+    values = in_force(dict(items), {})
     stamped = values["message.timestamp.type"].strip().lower() == "logappendtime"
     policies, segment_ms = _policies(values), int(values["segment.ms"])
     max_lag_ms = int(values["max.compaction.lag.ms"])

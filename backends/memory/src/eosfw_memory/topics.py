@@ -10,7 +10,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.storage.stored import MemoryStorage, Storage, StoredTopic
-from eosfw_memory.topic_config import check_config, check_name, check_shape, log_config
+from eosfw_memory.topic_config import NO_DEFAULTS, check_config, check_name, check_shape, log_config
 
 TRANSACTION_LOG = "__transaction_state"
 GROUP_LOG = "__consumer_offsets"
@@ -69,8 +69,10 @@ class NewTopic:
 class Topics:
     """Every topic, by name or id."""
 
-    def __init__(self, storage: Storage | None = None) -> None:
+    def __init__(self, storage: Storage | None = None, defaults: Mapping[str, str] = NO_DEFAULTS) -> None:
         self._storage = MemoryStorage() if storage is None else storage
+        self.defaults = defaults
+        """Properties of topics that do not say otherwise themselves, where they are not Kafka's."""
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
         self._by_folded: dict[str, str] = {}
@@ -135,7 +137,7 @@ class Topics:
         check_config(config)
         self._storage.change(StoredTopic(topic.name, topic.topic_id, len(topic.partitions), dict(config)))
         self._know(replace(topic, config=dict(config)))
-        rules = log_config(config)
+        rules = log_config(config, self.defaults)
         for partition in topic.partitions:
             partition.log.obey(rules)
 
@@ -166,7 +168,7 @@ class Topics:
         return self._know(Topic(stored.name, stored.topic_id, partitions, stored.config))
 
     def _made(self, stored: StoredTopic, numbers: Iterable[int]) -> tuple[Partition, ...]:
-        rules = log_config(stored.config)
+        rules = log_config(stored.config, self.defaults)
         wheres = (TopicPartition(stored.name, number) for number in numbers)
         logs = (PartitionLog(where, rules, self._storage.shelf(stored, where.partition)) for where in wheres)
         return tuple(map(Partition, logs))

@@ -18,13 +18,12 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer, Deferred
 from eosfw_memory.slices import Slices, in_slices
-from eosfw_memory.topic_config import check_wanted, in_force
+from eosfw_memory.topic_config import check_wanted, in_force, source
 from eosfw_memory.topic_creation import MAX_PARTITIONS_PER_REQUEST, Created, create_in_slices
 from eosfw_memory.topics import NewTopic, Topic
 
 _DEFAULT = -1
 _TOO_MANY = KafkaError(Code.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-_DYNAMIC_TOPIC_CONFIG, _DEFAULT_CONFIG = 1, 5
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | Deferred:  # noqa: ARG001
@@ -42,7 +41,7 @@ def _created(broker: Broker, request: Any) -> Slices:
     if not request.validate_only:
         created = yield from create_in_slices(broker.topics, wanted)
     pairs = zip(request.topics, checked, strict=True)
-    return {"topics": [_answered(topic.name, each, created) for topic, each in pairs]}
+    return {"topics": [_answered(broker, topic.name, each, created) for topic, each in pairs]}
 
 
 def _checked(broker: Broker, wanted: Any, times: int) -> NewTopic | KafkaError:
@@ -56,11 +55,11 @@ def _checked(broker: Broker, wanted: Any, times: int) -> NewTopic | KafkaError:
     return NewTopic(wanted.name, partitions, config)
 
 
-def _answered(name: str, checked: NewTopic | KafkaError, created: Created) -> Answer:
+def _answered(broker: Broker, name: str, checked: NewTopic | KafkaError, created: Created) -> Answer:
     made = created.get(name)
     if isinstance(checked, KafkaError):
         return _refused(name, checked)
-    return _refused(name, made) if isinstance(made, KafkaError) else _described(checked, made)
+    return _refused(name, made) if isinstance(made, KafkaError) else _described(broker, checked, made)
 
 
 def _refused(name: str, why: KafkaError) -> Answer:
@@ -87,7 +86,8 @@ def _assigned(wanted: Any) -> int:
     return len(indexes)
 
 
-def _described(wanted: NewTopic, made: Topic | None) -> Answer:
+def _described(broker: Broker, wanted: NewTopic, made: Topic | None) -> Answer:
+    defaults = broker.topics.defaults
     return {
         "name": wanted.name,
         "topic_id": made.topic_id if made else None,
@@ -95,10 +95,14 @@ def _described(wanted: NewTopic, made: Topic | None) -> Answer:
         "error_message": None,
         "num_partitions": wanted.partitions,
         "replication_factor": 1,
-        "configs": [_config(key, value, given=key in wanted.config) for key, value in in_force(wanted.config).items()],
+        "configs": [
+            {
+                "name": name,
+                "value": value,
+                "read_only": False,
+                "config_source": source(name, wanted.config, defaults),
+                "is_sensitive": False,
+            }
+            for name, value in in_force(wanted.config, defaults).items()
+        ],
     }
-
-
-def _config(name: str, value: str, *, given: bool) -> Answer:
-    source = _DYNAMIC_TOPIC_CONFIG if given else _DEFAULT_CONFIG
-    return {"name": name, "value": value, "read_only": False, "config_source": source, "is_sensitive": False}

@@ -1,8 +1,8 @@
 """DescribeConfigs (32): show the properties of topics or of the broker.
 
 Behaviour
-- Topics: all of Kafka's topic properties, those that were set marked as such. Broker 1 (or the cluster-wide default
-  ""): the properties the embedded broker knows, among them `transaction.max.timeout.ms`.
+- Topics: all of Kafka's topic properties, each with where it comes from: the topic, the broker's properties, Kafka's
+  defaults. Broker 1 (or the cluster-wide default ""): the properties the embedded broker knows.
 - Loggers of the broker, subscriptions of client metrics, and groups have no properties here.
 
 Version notes: types and documentation from 3, documentation is empty; synonyms are never listed.
@@ -17,10 +17,10 @@ from eosfw.config.definition import Boolean, Int, Key, List, Long
 from eosfw_memory.broker import NODE_ID, Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer
-from eosfw_memory.topic_config import TOPIC, Ratio, check_name, in_force
+from eosfw_memory.settings import BROKER
+from eosfw_memory.topic_config import DEFAULT_CONFIG, STATIC_BROKER_CONFIG, TOPIC, Ratio, check_name, in_force, source
 
 _TOPIC, _BROKER, _LOGGERS, _CLIENT_METRICS, _GROUP = 2, 4, 8, 16, 32
-_DYNAMIC_TOPIC_CONFIG, _STATIC_BROKER_CONFIG, _DEFAULT_CONFIG = 1, 4, 5
 _STRING: Final = 2
 _TYPES: Final[Mapping[type[Key], int]] = {Boolean: 1, Int: 3, Long: 5, Ratio: 6, List: 7}
 _NAMELESS: Final = {
@@ -52,10 +52,15 @@ def _entries(broker: Broker, kind: int, name: str) -> list[dict[str, object]]:
         topic = broker.topics.by_name(name)
         if topic is None:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name!r} does not exist")
-        return _listed(in_force(topic.config), topic.config, _DYNAMIC_TOPIC_CONFIG)
+        defaults = broker.topics.defaults
+        values = in_force(topic.config, defaults)
+        return [_entry(name, text, source(name, topic.config, defaults)) for name, text in values.items()]
     if kind == _BROKER and name in ("", str(NODE_ID)):
-        described = broker.settings.described()
-        return _listed(described, described, _STATIC_BROKER_CONFIG)
+        given = broker.settings.given
+        return [
+            _entry(name, text, STATIC_BROKER_CONFIG if name in given else DEFAULT_CONFIG, read_only=True)
+            for name, text in broker.settings.described().items()
+        ]
     if kind in _NAMELESS and not name:
         raise KafkaError(Code.INVALID_REQUEST, _NAMELESS[kind])
     if kind in (_BROKER, _LOGGERS) and name != str(NODE_ID):
@@ -65,21 +70,18 @@ def _entries(broker: Broker, kind: int, name: str) -> list[dict[str, object]]:
     raise KafkaError(Code.INVALID_REQUEST, f"no resource {name!r} of type {kind} here")
 
 
-def _listed(values: Mapping[str, str], given: Mapping[str, str], source: int) -> list[dict[str, object]]:
-    return [
-        {
-            "name": name,
-            "value": value,
-            "read_only": source == _STATIC_BROKER_CONFIG,
-            "config_source": source if name in given else _DEFAULT_CONFIG,
-            "is_sensitive": False,
-            "synonyms": (),
-            "config_type": _type(name),
-        }
-        for name, value in values.items()
-    ]
+def _entry(name: str, value: str | None, comes_from: int, *, read_only: bool = False) -> dict[str, object]:
+    return {
+        "name": name,
+        "value": value,
+        "read_only": read_only,
+        "config_source": comes_from,
+        "is_sensitive": False,
+        "synonyms": (),
+        "config_type": _type(name),
+    }
 
 
 def _type(name: str) -> int:
-    key = TOPIC.keys.get(name)
+    key = TOPIC.keys.get(name) or BROKER.keys.get(name)
     return next((number for kind, number in _TYPES.items() if isinstance(key, kind)), _STRING)
