@@ -16,7 +16,7 @@ class PollingTask(CounterTask):
 
     def poll(self) -> Any:
         with suppress(Exception):  # as connectors do that "never fail"
-            time.sleep(LONG)  # noqa: TID251 - that is what is wrong with it
+            time.sleep(LONG)
         return super().poll()
 
 

@@ -113,7 +113,7 @@ def test_a_zombie_that_never_rose_fails_the_test(pytester):
             "*the zombie never rose: no task came by for the 1000. time*before commit*",
             "*the zombie was never woken: *before commit* stood frozen until the end of the test.",
             "*the zombie never rose: *before poll*",
-            "*the zombie at poll never rose: the test called no `eos.run`.",
+            "*the zombie at poll never rose: the test called neither `eos.run` nor `eos.run_pipeline`.",
         ]
     )
 

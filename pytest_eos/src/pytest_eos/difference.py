@@ -31,6 +31,8 @@ class Difference:
     """Appearances of identities that nobody expects."""
     missing: int
     examples: tuple[Odd, ...] = ()
+    compared: int = 0
+    """How many were seen and expected, together; of none, nothing is shown."""
 
     def __bool__(self) -> bool:
         return bool(self.duplicates or self.unexpected or self.missing)
@@ -45,6 +47,7 @@ def compare(seen: Counter[bytes], due: Counter[bytes]) -> Difference:
         sum(one.seen for one in too_many if not one.due),
         sum(one.due - one.seen for one in odd if one.seen < one.due),
         shown(odd),
+        seen.total() + due.total(),
     )
 
 

@@ -45,6 +45,19 @@ def explanation(found: Findings) -> str:
     return "\n".join([_headline(found), *_body(found)])
 
 
+def nothing(found: Findings) -> str:
+    """Why a comparison of nothing with nothing is refused."""
+    from pytest_eos.run import Run
+
+    why = ""
+    if isinstance(found.seen, Run) and found.lab is not None:
+        why = f" {found.lab.plugins.calls.told()}"
+    return (
+        f"{found.name}: nothing was seen, nothing is expected, so nothing is shown: give the source something to "
+        f"give; if that is meant: allow_empty=True.{why}"
+    )
+
+
 def _headline(found: Findings) -> str:
     what = found.difference
     if not what:
@@ -106,7 +119,7 @@ def _missing(odd: Sequence[Odd], found: Findings) -> Iterator[str]:
 
 
 def _sources_of(odd: Sequence[Odd], found: Findings) -> dict[object, SourceRecord]:
-    from pytest_eos.verdict import expected_identity
+    from pytest_eos.identities import expected_identity
 
     wanted = {one.identity for one in odd}
     if not isinstance(found.kind, str):
@@ -149,8 +162,8 @@ def _changed(changed: Difference) -> Iterator[str]:
 
 def _placed(found: Findings) -> Sequence[Odd]:
     """The examples with their places; a topic is read once more for them."""
+    from pytest_eos.identities import seen_identity
     from pytest_eos.run import Topic
-    from pytest_eos.verdict import seen_identity
 
     examples = found.difference.examples
     if not isinstance(found.seen, Topic):

@@ -91,15 +91,16 @@ def _difference(groups: DataFrame, marked: DataFrame, columns: list[str], *, uni
                 "case when due_ = 0 then seen_ end",
                 "greatest(due_ - seen_, 0)",
                 "case when due_ > 1 then 1 end",
+                "seen_ + due_",
             )
         )
     ).first()
-    duplicates, unexpected, missing, repeated = sums or (0, 0, 0, 0)
+    duplicates, unexpected, missing, repeated, compared = sums or (0, 0, 0, 0, 0)
     if unique and repeated:
         example = groups.where("due_ > 1").limit(1).collect()[0]
         raise ValueError(said_repeated(int(repeated), readable(_identity(example, columns))))
     examples = _examples(groups, marked, columns) if duplicates or unexpected or missing else []
-    return Difference(int(duplicates), int(unexpected), int(missing), shown(examples))
+    return Difference(int(duplicates), int(unexpected), int(missing), shown(examples), int(compared))
 
 
 def _examples(groups: DataFrame, marked: DataFrame, columns: list[str]) -> list[Odd]:

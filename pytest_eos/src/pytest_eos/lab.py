@@ -254,15 +254,15 @@ class Eos:
 
     # --- assertions
 
-    def assert_exactly_once(self, seen: Any, expected: Any, *, key: Any = None) -> None:
+    def assert_exactly_once(self, seen: Any, expected: Any, *, key: Any = None, allow_empty: bool = False) -> None:
         """`pytest_eos.assert_exactly_once`; `seen` may also be a topic's name."""
         __tracebackhide__ = True
-        verdict.assert_exactly_once(self._seen(seen), expected, key=key, lab=self)
+        verdict.assert_exactly_once(self._seen(seen), expected, key=key, lab=self, allow_empty=allow_empty)
 
-    def assert_no_duplicates(self, seen: Any, *, key: Any = None) -> None:
+    def assert_no_duplicates(self, seen: Any, *, key: Any = None, allow_empty: bool = False) -> None:
         """`pytest_eos.assert_no_duplicates`; `seen` may also be a topic's name."""
         __tracebackhide__ = True
-        verdict.assert_no_duplicates(self._seen(seen), key=key, lab=self)
+        verdict.assert_no_duplicates(self._seen(seen), key=key, lab=self, allow_empty=allow_empty)
 
     def _seen(self, seen: Any) -> Any:
         return self.topic(seen) if isinstance(seen, str) else seen

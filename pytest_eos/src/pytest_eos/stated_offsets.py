@@ -11,8 +11,8 @@ from eosfw.identity import identity_headers, identity_of
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, LogReader
 from eosfw.records import LogBatch, OffsetRange, SourceOffset, SourcePartition, SourceRecord
+from pytest_eos.identities import expected_identity, seen_identity
 from pytest_eos.run import Run
-from pytest_eos.verdict import expected_identity, seen_identity
 
 _KIND = "headers"
 

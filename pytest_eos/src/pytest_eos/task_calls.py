@@ -90,6 +90,10 @@ class CallLog:
                 setattr(task, name, partial(_call, calls, name, method))
         return task
 
+    def told(self, most: int = 4) -> str:
+        """What the tasks made last were asked and answered, one sentence each."""
+        return "; ".join(map(str, self.tasks[-most:])) or "no task was made"
+
     def progress(self) -> tuple[tuple[str, int], ...]:
         """Every call that has not returned; the same again means that none of them got on."""
         return tuple((calls.name, calls.calls) for calls in list(self.tasks) if calls.calling is not None)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from eosfw.errors import DamagedDataError
-from eosfw.identity import check_kind, identity_headers, identity_of
 from eosfw.records import SourceRecord
 from pytest_eos.columns import is_frame, is_kind, usual_key
 from pytest_eos.difference import Difference, compare, repeated
-from pytest_eos.explaining import Findings, explanation
+from pytest_eos.explaining import Findings, explanation, nothing
 from pytest_eos.frames import compare_frame, duplicates_in_frame
+from pytest_eos.identities import JSON, Counts, counted, due_counts, repeated_sources
+from pytest_eos.markers import suggestion
 from pytest_eos.pipeline import Output, as_rows
 from pytest_eos.run import Record, Run, Topic
 
@@ -21,113 +21,115 @@ if TYPE_CHECKING:
     from pytest_eos.lab import Eos
 
 
-_Counts = dict[str, Counter[bytes]]
-
-
-def assert_exactly_once(seen: Any, expected: Any, *, key: Any = None, lab: Eos | None = None) -> None:
+def assert_exactly_once(
+    seen: Any, expected: Any, *, key: Any = None, lab: Eos | None = None, allow_empty: bool = False
+) -> None:
     """Assert that `seen` holds every expected record once and nothing else; explain what is wrong.
 
-    `seen` is a Run, a Topic, a DataFrame or a step's Output. `expected` is a list of SourceRecords
-    (`run.source_records()`), of values, of rows as mappings (of an Output), or a DataFrame with the columns of the key.
-    `key` says what identifies a record: "headers" (default where SourceRecords are expected), "value" (default
-    otherwise), "field:NAME" of a JSON value, or columns of a DataFrame (default where mappings are expected: theirs).
-    Rows whose key is null count as one and the same. A DataFrame is counted in Spark; examples alone come here.
+    `seen` is a Run, a Topic, a DataFrame, a step's Output, or a list of records or values. `expected` is a list of
+    SourceRecords (`run.source_records()`), of values, of mappings (rows of a DataFrame, or JSON values of records), or
+    a DataFrame with the columns of the key. `key` says what identifies a record: "headers" (default where SourceRecords
+    are expected), "value" (default otherwise), "field:NAME" of a JSON value, or columns of a DataFrame (default where
+    mappings are expected: theirs). Rows whose key is null count as one and the same. A DataFrame is counted in Spark;
+    examples alone come here.
 
-    AssertionError explains what is wrong. ValueError: the expected data is not unique, or a column does not exist.
-    TypeError: the expected values do not fit the key.
+    AssertionError explains what is wrong; also where nothing was seen and nothing is expected, or where a topic does
+    not exist, unless `allow_empty`. ValueError: the expected data is not unique, or a column does not exist. TypeError:
+    the expected values do not fit the key, or nobody can judge what was given.
     """
     __tracebackhide__ = True
-    if isinstance(seen, Output):
+    if isinstance(seen, Output) or is_frame(seen):
         expected, key = as_rows(expected, key)
+    _require(seen, allow_empty=allow_empty)
     found = _judged(_opened(seen), expected, key, lab)
-    _raise_if(found, seen)
+    _raise_if(found, seen, allow_empty=allow_empty)
 
 
-def assert_no_duplicates(seen: Any, *, key: Any = None, lab: Eos | None = None) -> None:
-    """Assert that no record appears twice in a Run, a Topic or a DataFrame; explain where they come from."""
+def assert_no_duplicates(seen: Any, *, key: Any = None, lab: Eos | None = None, allow_empty: bool = False) -> None:
+    """Assert that no record appears twice in a Run, a Topic, a DataFrame or a list; explain where they come from.
+
+    AssertionError also where there is nothing that could appear twice, unless `allow_empty`.
+    """
     __tracebackhide__ = True
+    _require(seen, allow_empty=allow_empty)
     judged, seen = seen, _opened(seen)
     kind = key or ("headers" if isinstance(seen, Run) else "value")
     if is_frame(seen):
         difference = duplicates_in_frame(seen, kind)
     else:
-        counts = _counted(seen, kind)[kind]
+        counts = counted(seen, kind)[kind]
         difference = compare(counts, Counter(dict.fromkeys(counts, 1)))
-    _raise_if(Findings(seen, difference, kind, _lab(seen, lab)), judged)
+    _raise_if(Findings(seen, difference, kind, _lab(seen, lab)), judged, allow_empty=allow_empty)
 
 
 def _opened(seen: Any) -> Any:
     return seen.dataframe() if isinstance(seen, Output) else seen
 
 
+def _require(seen: Any, *, allow_empty: bool) -> None:
+    """Refuse what nobody can judge, and topics that do not exist."""
+    __tracebackhide__ = True
+    rows = isinstance(seen, list | tuple) and any(type(one).__name__ == "Row" for one in seen[:1])
+    if rows or not (is_frame(seen) or isinstance(seen, Topic | Output | list | tuple)):
+        what = (
+            "rows that Spark collected: pass the DataFrame itself" if rows else f"a {type(seen).__name__}: {seen!r:.80}"
+        )
+        raise TypeError(
+            f"a run, a topic (or, of the fixture `eos`, its name), a DataFrame, a step's output, a list of records or "
+            f"of values can be judged, not {what}"
+        )
+    if allow_empty or isinstance(seen, Run) or not isinstance(seen, Topic):
+        return
+    with closing(seen.lab.backend.admin()) as admin:
+        known = list(admin.partitions())
+    for topic in seen.topics:
+        if topic not in known:
+            raise AssertionError(
+                f"topic {topic} does not exist, so nothing in it was judged; if that is meant: allow_empty=True"
+                f"{suggestion(topic, known, dashes=False)}"
+            )
+
+
 def _judged(seen: Any, expected: Any, key: Any, lab: Eos | None) -> Findings:
+    if isinstance(expected, Topic | Output | str | bytes):
+        raise TypeError(
+            f"expected is {expected!s:.80}: pass a list, say `run.source_records()`, values, or a DataFrame"
+        )
     if not is_frame(expected):
         expected = list(expected)
     sources = not is_frame(expected) and bool(expected) and all(isinstance(one, SourceRecord) for one in expected)
-    kind = key or usual_key(seen, expected)
+    kind = key or _usual_key(seen, expected)
     name = _connector(seen, lab)
     both_ways = sources and kind == "headers"
-    counted = None
+    counts = None
     if not (is_frame(seen) or is_frame(expected)):
-        counted = _counted(seen, *((kind, "value") if both_ways else (kind,)))
-    difference = _compared(seen, expected, kind, name, counted)
+        counts = counted(seen, *((kind, "value") if both_ways else (kind,)))
+    difference = _compared(seen, expected, kind, name, counts)
     findings = Findings(seen, difference, kind, _lab(seen, lab), name, expected if sources else ())
     if both_ways and not difference:
         # Same identities: are they the same records, too? A source that cannot be replayed shows here.
-        findings.changed = _compared(seen, expected, "value", name, counted, may_repeat=True)
+        findings.changed = _compared(seen, expected, "value", name, counts, may_repeat=True)
     return findings
 
 
+def _usual_key(seen: Any, expected: Any) -> Any:
+    if isinstance(seen, list | tuple) and not all(isinstance(one, Record) for one in seen):
+        return JSON if seen and all(isinstance(one, Mapping) for one in seen) else "value"
+    mappings = bool(expected) and not is_frame(expected) and all(isinstance(one, Mapping) for one in expected)
+    return JSON if mappings and not is_frame(seen) else usual_key(seen, expected)
+
+
 def _compared(
-    seen: Any, expected: Any, kind: Any, connector: str, counted: _Counts | None, *, may_repeat: bool = False
+    seen: Any, expected: Any, kind: Any, connector: str, counts: Counts | None, *, may_repeat: bool = False
 ) -> Difference:
     if is_frame(expected) and not is_frame(seen):
         raise TypeError("a DataFrame can be expected of a DataFrame alone: judge `run.dataframe(eos_spark)`")
     if is_frame(expected) or (is_frame(seen) and not is_kind(kind, seen)):
         return compare_frame(seen, expected, kind)
     due = due_counts(expected, kind, connector)
-    if not may_repeat and (complaint := repeated(due)):
+    if not may_repeat and (complaint := repeated_sources(expected, due, kind, connector) or repeated(due)):
         raise ValueError(complaint)
-    return compare_frame(seen, due, kind) if counted is None else compare(counted[kind], due)
-
-
-def due_counts(expected: Iterable[Any], kind: str, connector: str) -> Counter[bytes]:
-    """How often each identity should appear."""
-    return Counter(expected_identity(one, kind, connector) for one in expected)
-
-
-def expected_identity(one: Any, kind: str, connector: str) -> bytes:
-    """The identity of something expected: a SourceRecord, or the identity's own bytes or text."""
-    if isinstance(one, SourceRecord):
-        headers = one.headers
-        if kind == "headers":
-            headers += identity_headers(connector, one.source_partition, one.source_offset)
-        return identity_of(one.value, headers, kind)
-    if isinstance(one, bytes | None):
-        return one or b""
-    if kind.startswith("field:"):
-        return identity_of(json.dumps({kind.removeprefix("field:"): one}).encode(), None, kind)
-    return str(one).encode()
-
-
-def _counted(seen: Topic, *kinds: str) -> _Counts:
-    """How often each identity of each kind was seen, in one read."""
-    counts: _Counts = {}
-    for kind in kinds:
-        check_kind(kind)
-        counts[kind] = Counter()
-    for record in seen.records():
-        for kind, count in counts.items():
-            count[seen_identity(record, kind)] += 1
-    return counts
-
-
-def seen_identity(record: Record, kind: str) -> bytes:
-    """The identity of a record that was read; one without any counts as one that nobody expects."""
-    try:
-        return identity_of(record.value, record.headers, kind)
-    except DamagedDataError:
-        return b""
+    return compare_frame(seen, due, kind) if counts is None else compare(counts[kind], due)
 
 
 def _connector(seen: Any, lab: Eos | None) -> str:
@@ -140,9 +142,12 @@ def _lab(seen: Any, lab: Eos | None) -> Eos | None:
     return seen.lab if isinstance(seen, Topic) else lab
 
 
-def _raise_if(found: Findings, judged: Any) -> None:
+def _raise_if(found: Findings, judged: Any, *, allow_empty: bool) -> None:
     __tracebackhide__ = True
-    found.name = str(judged) if isinstance(judged, Topic | Output) else found.name
+    if not is_frame(judged):
+        found.name = str(judged) if isinstance(judged, Topic | Output) else "the list"
+    if not (found.anything or found.difference.compared or allow_empty):
+        raise AssertionError(nothing(found))
     if not found.anything:
         return
     if found.lab is not None:

@@ -77,8 +77,8 @@ class Driver:
         return isinstance(self._runtime, VirtualRuntime)
 
     def told(self) -> str:
-        """What its tasks were asked and answered, the last one first."""
-        told = "; ".join(str(calls) for calls in reversed(self.calls.tasks[-2:]))
+        """What its last task was asked and answered."""
+        told = self.calls.told(1)
         return f"{told}. {NEEDS_REAL}" if self.virtual else told
 
     def shares(self, max_tasks: int) -> Sequence[Mapping[str, str]]:

@@ -1,0 +1,96 @@
+"""Tell records apart: what was read, what is expected."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from eosfw.errors import DamagedDataError
+from eosfw.identity import check_kind, identity_headers, identity_of
+from eosfw.records import SourceRecord
+from pytest_eos.run import Record, Topic
+
+JSON = "value, as JSON"
+"""The kind of identity where mappings are expected of records: values that say the same are the same."""
+Counts = dict[str, Counter[bytes]]
+
+
+def due_counts(expected: Iterable[Any], kind: str, connector: str) -> Counter[bytes]:
+    """How often each identity should appear."""
+    return Counter(expected_identity(one, kind, connector) for one in expected)
+
+
+def expected_identity(one: Any, kind: str, connector: str) -> bytes:
+    """The identity of something expected: a SourceRecord, a mapping, or the identity's own bytes or text."""
+    if isinstance(one, SourceRecord):
+        headers = one.headers
+        if kind == "headers":
+            headers += identity_headers(connector, one.source_partition, one.source_offset)
+        return _as_json(one.value) if kind == JSON else identity_of(one.value, headers, kind)
+    if isinstance(one, Mapping):
+        return _of_mapping(one, kind)
+    if kind == JSON:
+        raise TypeError(
+            f"some of what is to be judged are mappings, {one!r:.80} is none: pass mappings, or bytes, alone"
+        )
+    if isinstance(one, bytes | None):
+        return one or b""
+    if kind.startswith("field:"):
+        return identity_of(json.dumps({kind.removeprefix("field:"): one}).encode(), None, kind)
+    return str(one).encode()
+
+
+def seen_identity(record: Record, kind: str) -> bytes:
+    """The identity of a record that was read; one without any counts as one that nobody expects."""
+    try:
+        return _as_json(record.value) if kind == JSON else identity_of(record.value, record.headers, kind)
+    except (DamagedDataError, ValueError):
+        return b""
+
+
+def counted(seen: Topic | Sequence[Any], *kinds: str) -> Counts:
+    """How often each identity of each kind was seen, in one read."""
+    counts: Counts = {}
+    for kind in kinds:
+        if kind != JSON:
+            check_kind(kind)
+        counts[kind] = Counter()
+    for record in seen.records() if isinstance(seen, Topic) else seen:
+        for kind, count in counts.items():
+            known = isinstance(record, Record)
+            count[seen_identity(record, kind) if known else expected_identity(record, kind, "")] += 1
+    return counts
+
+
+def repeated_sources(expected: Sequence[Any], due: Counter[bytes], kind: str, connector: str) -> str | None:
+    """What is wrong with a source that gives several records one identity."""
+    if kind != "headers":
+        return None
+    for one in expected:
+        if isinstance(one, SourceRecord) and (times := due[expected_identity(one, kind, connector)]) > 1:
+            return (
+                f"the source gives {times} records one source offset, {dict(one.source_offset)} of source partition "
+                f"{dict(one.source_partition)}: each record needs an offset of its own, by which it is told apart"
+            )
+    return None
+
+
+def _of_mapping(one: Mapping[str, Any], kind: str) -> bytes:
+    if kind == JSON:
+        return _canonical(one)
+    if kind.startswith("field:"):
+        return identity_of(json.dumps(dict(one)).encode(), None, kind)
+    raise TypeError(
+        f"mappings cannot be told apart by {kind}: pass bytes (json.dumps(...).encode()), or leave `key` out, and JSON "
+        f'values are compared; or key="field:NAME"'
+    )
+
+
+def _as_json(value: bytes | None) -> bytes:
+    return b"" if value is None else _canonical(json.loads(value))
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()

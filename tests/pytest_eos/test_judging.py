@@ -1,0 +1,121 @@
+"""A verdict says what it was given, and refuses what shows nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.pytest_eos.counter import CounterConnector, CounterTask
+
+from eosfw.records import SourceRecord
+from pytest_eos import assert_exactly_once, assert_no_duplicates
+
+
+class JsonTask(CounterTask):
+    """Its values are JSON, with keys in another order than anybody's."""
+
+    def record(self, stream: str, number: int) -> SourceRecord:
+        value = json.dumps({"number": number, "from": stream}, indent=1).encode()
+        offset = {"next": number + 1}
+        return SourceRecord(self.topic, value, source_partition={"stream": stream}, source_offset=offset)
+
+
+class Json(CounterConnector):
+    name, task = "json", JsonTask
+
+
+class RepeatingTask(CounterTask):
+    """One offset for two records."""
+
+    def offset_behind(self, number: int) -> int:
+        return number // 2 * 2 + 2
+
+
+class Repeating(CounterConnector):
+    name, task = "repeating", RepeatingTask
+
+
+ROWS = [{"from": stream, "number": number} for stream in ("s0", "s1") for number in range(3)]
+
+
+def test_a_topic_that_does_not_exist_is_not_free_of_duplicates(eos):
+    """Nothing was judged; a name that is near helps."""
+    run = eos.run(CounterConnector, {"topic": "counts"})
+
+    said = r"^topic coutns does not exist, .*allow_empty=True; did you mean 'counts'"
+    with pytest.raises(AssertionError, match=said):
+        eos.assert_no_duplicates("coutns")
+    with pytest.raises(AssertionError, match=r"^topic coutns does not exist"):
+        eos.assert_exactly_once("coutns", [])
+    eos.assert_no_duplicates("coutns", allow_empty=True)
+    eos.assert_no_duplicates(run)
+
+
+def test_a_source_that_gave_nothing_shows_nothing(eos):
+    """The text says what its tasks answered."""
+    run = eos.run(CounterConnector, {"until": 0, "tasks.max": 1})
+
+    said = r"^connector counter, topic .*: nothing was seen, .* polls gave 0 records, .*at_end said True"
+    with pytest.raises(AssertionError, match=said):
+        eos.assert_exactly_once(run, run.source_records())
+    with pytest.raises(AssertionError, match="nothing was seen"):
+        eos.assert_no_duplicates(run)
+    eos.assert_exactly_once(run, run.source_records(), allow_empty=True)
+    eos.assert_no_duplicates(run, allow_empty=True)
+
+
+def test_mappings_are_expected_of_values_in_json(eos):
+    """Whatever the order of their keys, and their white space."""
+    run = eos.run(Json, {"until": 3})
+
+    eos.assert_exactly_once(run, ROWS)
+    said = r"1 missing.*told apart by value, as JSON(.|\n)*missing:\n +\{\"from\":\"s9\""
+    with pytest.raises(AssertionError, match=said):
+        eos.assert_exactly_once(run, [*ROWS, {"number": 9, "from": "s9"}])
+    with pytest.raises(TypeError, match=r"mappings cannot be told apart by value: pass bytes"):
+        eos.assert_exactly_once(run, ROWS, key="value")
+
+
+def test_a_field_is_taken_from_mappings(eos):
+    """`field:NAME` of what is expected, as of what is seen."""
+    run = eos.run(Json, {"until": 3, "streams": 1})
+
+    eos.assert_exactly_once(run, ROWS[:3], key="field:number")
+
+
+def test_a_list_is_judged_as_a_topic_is(eos):
+    """Records that a test read by itself, or their values."""
+    run = eos.run(CounterConnector, {"until": 3})
+    records = list(run.records())
+
+    assert_exactly_once(records, run.source_records(), lab=eos)
+    values = [b"s%d:%d" % (stream, number) for stream in (0, 1) for number in range(3)]
+    eos.assert_exactly_once([record.value for record in records], values)
+    with pytest.raises(AssertionError, match="1 duplicate"):
+        eos.assert_no_duplicates([*records, records[0]])
+    with pytest.raises(AssertionError, match="2 missing"):
+        eos.assert_exactly_once(ROWS[:4], ROWS)
+
+
+@pytest.mark.parametrize("seen", [None, 7, {"a": 1}])
+def test_what_cannot_be_judged_is_refused_with_what_can(seen):
+    """Not by an AttributeError."""
+    with pytest.raises(TypeError, match=r"^a run, a topic .* can be judged, not a"):
+        assert_no_duplicates(seen)
+
+
+def test_a_run_cannot_be_expected(eos):
+    """What a run wrote is no expectation; what its source says is."""
+    run = eos.run(CounterConnector)
+
+    with pytest.raises(TypeError, match=r"expected is connector counter.*pass a list, say `run.source_records\(\)`"):
+        eos.assert_exactly_once(run, run)
+
+
+def test_a_source_whose_records_share_offsets_is_named_as_the_cause(eos):
+    """Its identity is the source's fault, not the key's."""
+    run = eos.run(Repeating, {"until": 4})
+
+    said = r"^the source gives 2 records one source offset, \{'next': 2\} of source partition \{'stream': 's0'\}"
+    with pytest.raises(ValueError, match=said):
+        eos.assert_exactly_once(run, run.source_records())
