@@ -67,6 +67,7 @@ class SourceTaskContext(Protocol):
     """What the framework tells a task; valid from `start` until `stop` returns."""
 
     task_id: ConnectorTaskId
+    """Connector and number, `orders-0` as text: for logs, never for the choice of a share."""
     transaction: TransactionContext | None
     """Given with `transaction.boundary=connector` alone."""
     record_offsets: bool
@@ -131,7 +132,9 @@ class SourceConnector:
     name: ClassVar[str]
     """What `connector.class` says; unique among installed connectors."""
     task: ClassVar[type[SourceTask]]
+    """What one share of the work is done by; made without arguments, once for each start of a task."""
     config: ClassVar[ConfigDef]
+    """The connector's own properties, beside those that every source connector has."""
 
     def problems(self, config: Config) -> Iterable[Problem]:
         """What is wrong with the properties beyond what `config` can check; found before anything starts."""

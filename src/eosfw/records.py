@@ -40,11 +40,16 @@ class SourceRecord:
 
     topic: str
     value: bytes | None
+    """None is a tombstone: in a compacted topic it deletes the key."""
     key: bytes | None = None
     source_partition: SourcePartition = field(default_factory=dict)
+    """The part of the source that the record is from; it belongs to one task."""
     source_offset: SourceOffset = field(default_factory=dict)
+    """Where to go on behind this record; `SourceTaskContext.offset` gives it back once it is committed."""
     partition: int | None = None
+    """Of the topic; None leaves it to the key, as Java's partitioner does (murmur2)."""
     timestamp: int | None = None
+    """Milliseconds since 1970; None asks for the producer's clock."""
     headers: Headers = ()
 
 
@@ -59,11 +64,16 @@ class SourceBatch:
     topic: str
     values: Sequence[bytes | None]
     source_partition: SourcePartition
+    """The part of the source that all of them are from."""
     source_offset: SourceOffset
+    """Where to go on behind the last of them; a batch without values moves the offset alone."""
     keys: Sequence[bytes | None] | None = None
     timestamps: Sequence[int] | None = None
+    """Milliseconds since 1970."""
     partition: int | None = None
+    """Of the topic, for all of them; None leaves it to each key."""
     source_offsets: Sequence[SourceOffset] | None = None
+    """Where to go on behind each of them."""
 
     def __len__(self) -> int:
         return len(self.values)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import runpy
 
 import pytest
 from tests.docs.pages import ROOT
 
+import eosfw
 from eosfw.errors import ExitCode
 from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 
 REFERENCE = ROOT / "docs" / "reference"
 GENERATED = {
     "broker_page.py",
-    "properties_page.py",
-    "hooks_page.py",
+    "connectors_page.py",
     "errors_page.py",
     "faults_page.py",
+    "hooks_page.py",
+    "properties_page.py",
     "pytest_eos_page.py",
 }
 
@@ -33,6 +36,17 @@ def test_a_page_made_from_the_code_is_up_to_date(script):
 def test_no_generated_page_is_left_out():
     """A new script beside the pages is checked, too."""
     assert {path.name for path in REFERENCE.glob("*_page.py")} == GENERATED
+
+
+def test_all_that_an_author_imports_is_in_the_reference():
+    """Every public name of the package, each with its members."""
+    text = (REFERENCE / "connectors.md").read_text(encoding="utf-8")
+    kinds = {name for name in eosfw.__all__ if inspect.isclass(getattr(eosfw, name))}
+
+    assert len(kinds) > 15
+    assert {name for name in kinds if f"### {name}\n" not in text and f"| `{name}(" not in text} == set()
+    members = {*dir(eosfw.SourceConnector), *dir(eosfw.SourceTask), *dir(eosfw.TransactionContext), "record_offsets"}
+    assert {name for name in members if name[0] != "_" and not re.search(rf"\| `{name}[(:]", text)} == set()
 
 
 def test_every_error_comes_with_a_remedy():

@@ -29,6 +29,7 @@ class ScriptedTask(SourceTask):
     """Does what its property says; two tasks take turns."""
 
     stopped: list[int] = []  # noqa: RUF012 (for the test to read)
+    polled = 0
 
     def start(self, config: Any, context: Any) -> None:
         self.does, self.context, self.polls = config["does"], context, 0
@@ -37,10 +38,13 @@ class ScriptedTask(SourceTask):
 
     def poll(self) -> Any:
         self.polls += 1
+        ScriptedTask.polled = self.polls
         if self.does == "raise":
             raise ZeroDivisionError("per cent of nothing")
         if self.does == "damaged":
             raise DamagedDataError("row 7 is damaged")
+        if self.does == "busy":
+            raise RetriableError("the server said 429", retry_after=0 if self.polls < 3 else 600)
         if self.does == "down" or (self.does == "stumble" and self.polls < 3):
             raise RetriableError("the server said 503")
         if self.does == "silent":
@@ -132,6 +136,14 @@ def test_a_source_that_only_fails_is_not_taken_for_an_empty_one(read: Read, told
         read("scripted", does="down")
 
     assert any("the server said 503" in text for text in told)
+
+
+def test_a_source_is_left_alone_for_as_long_as_it_asks(read: Read) -> None:
+    """`retry_after`; meanwhile it counts as failing, so reading ends with what it said."""
+    with pytest.raises(TaskFailedError, match="the server said 429"):
+        read("scripted", does="busy", idle=0.5)
+
+    assert ScriptedTask.polled == 3
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ class _Reading:
         """Whether the source said that it ends here."""
         self.failure: RetriableError | None = None
         """Why the last poll gave nothing, if it failed."""
+        self._due = 0.0
         self._told = told
         requested = RequestedBoundary() if planned.config[BOUNDARY] == "connector" else None
         self._transaction, self._boundary = requested, requested or PollBoundary()
@@ -103,12 +104,14 @@ class _Reading:
 
     def poll(self, now: float) -> Iterator[SourceRecord]:
         """Poll once; the records of transactions that end by that."""
+        if now < self._due:
+            return
         try:
             polled = read_polled(self._called(self._task.poll), self.id)
         except RetriableError as error:
             if self.failure is None:
                 self._told(f"task {self.id}: {described(error)}; polling again")
-            self.failure, self.busy = error, False
+            self.failure, self.busy, self._due = error, False, now + (error.retry_after or 0.0)
             return
         self.failure, self.busy = None, any_records(polled)
         yield from self._ended(polled, now)
