@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -17,14 +20,18 @@ from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import End
 from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 from eosfw.waiting import Runtime
+from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver, Offsets, key_of
 from pytest_eos.contracts.elsewhere import disagreement, fingerprints, fingerprints_elsewhere
+from pytest_eos.contracts.held import held
 from pytest_eos.group import as_texts
 from pytest_eos.installed import installed
 from pytest_eos.lab import Eos
 from pytest_eos.options import SETTINGS
 from pytest_eos.watchdog import watching
 
+_SETTLE = 1.0
+"""Real seconds that threads get to end in, which were told to."""
 _RESUMES = 12
 """From how many places of a source a fresh task is resumed."""
 
@@ -180,6 +187,26 @@ class SourceConnectorContract:
                 rest = records[at + 1 :]
                 assert resumed[: len(rest)] == rest, f"resumed behind {dict(records[at].source_offset)} of {partition}"
 
+    # --- what it holds
+
+    def test_a_stopped_task_leaves_nothing_behind(
+        self, driver: Driver, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Threads, connections, descriptors, processes and temporary files end with `stop`; a worker starts many tasks.
+
+        What is made once, by the first task, and kept for all others, is no part of a task.
+        """
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        monkeypatch.setenv("TMPDIR", str(temporary))
+        _by_partition(driver, source)
+        before = held(temporary)
+        _by_partition(driver, source)
+
+        if left := _left(before, temporary):
+            pytest.fail(f"a stopped task left behind: {'; '.join(left)}", pytrace=False)
+
     # --- under a worker
 
     def test_a_run_writes_every_record_once(self, eos: Eos, source: Source) -> None:
@@ -218,6 +245,18 @@ class SourceConnectorContract:
         run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(run, run.source_records())
+
+
+def _left(before: Container[object], temporary: Path) -> list[str]:
+    """What is held that was not before, once whatever is about to end had its time."""
+    clock = runtime()
+    deadline = clock.now() + _SETTLE
+    while True:
+        gc.collect()
+        left = [name for key, name in held(temporary).items() if key not in before]
+        if not left or clock.now() > deadline:
+            return left
+        clock.sleep(0.02)
 
 
 def committable(driver: Driver, source: Source) -> set[tuple[str, str]]:

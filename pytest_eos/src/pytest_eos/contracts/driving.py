@@ -63,6 +63,8 @@ class Driver:
 
     def __init__(self, connector: SourceConnector, properties: Mapping[str, str], runtime: Runtime) -> None:
         self.calls = CallLog()
+        self._made: list[SourceTask] = []
+        """Kept, so that nothing is let go of by a task's end alone: `stop` must do it."""
         self.connector, self._runtime = self.calls.watched(connector), runtime
         self._config = connector_config(connector, "contract", properties)
 
@@ -111,6 +113,7 @@ class Driver:
     @contextmanager
     def _started(self, share: Mapping[str, str], offsets: Offsets, boundary: Boundary) -> Iterator[SourceTask]:
         task = self.connector.task()
+        self._made.append(task)
         requested = boundary if isinstance(boundary, RequestedBoundary) else None
         try:
             task.start(

@@ -1,0 +1,94 @@
+"""List what this process holds: threads, descriptors, child processes, temporary files."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import sys
+import threading  # noqa: TID251 - looks at threads, makes none
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+from pytest_eos.virtual.explaining import line_of
+
+_PROC = Path("/proc/self")
+_DESCRIPTORS = _PROC / "fd" if _PROC.exists() else Path("/dev/fd")
+_LISTEN = "0A"
+
+
+def held(temporary: Path) -> dict[object, str]:
+    """What is held now, each with its name for people; `temporary` is where temporary files go."""
+    return {**_threads(), **_descriptors(), **_processes(), **_files(temporary)}
+
+
+def _threads() -> dict[object, str]:
+    frames = sys._current_frames()  # noqa: SLF001 - the one way to see where another thread stands
+    found: dict[object, str] = {}
+    for thread in threading.enumerate():
+        where = _own_line(frames.get(thread.ident or 0))
+        found[thread] = f"thread {thread.name!r}{' (daemon)' if thread.daemon else ''}{where}"
+    return found
+
+
+def _own_line(frame: FrameType | None) -> str:
+    """The line of whoever was given to the thread to run, which says more than the lock that it waits for."""
+    lines: list[str] = []
+    while frame is not None:
+        if not lines or frame.f_code.co_filename != threading.__file__:
+            lines.append(line_of(frame))
+        frame = frame.f_back
+    return f" in {lines[-1]}" if lines else ""
+
+
+def _descriptors() -> dict[object, str]:
+    found: dict[object, str] = {}
+    sockets = _sockets()
+    for name in os.listdir(_DESCRIPTORS):
+        with suppress(OSError):  # the one that lists the others is closed by now
+            status = os.fstat(int(name))
+            target = os.readlink(_DESCRIPTORS / name) if _PROC.exists() else f"inode {status.st_ino}"
+            what = sockets.get(status.st_ino, "a socket") if stat.S_ISSOCK(status.st_mode) else target
+            found["descriptor", name, target] = f"{what} (descriptor {name})"
+    return found
+
+
+def _sockets() -> Mapping[int, str]:
+    """Sockets by their inode, as far as the system tells."""
+    return {inode: name for table in ("tcp", "tcp6", "udp", "udp6") for inode, name in _connections(table)}
+
+
+def _connections(table: str) -> Iterator[tuple[int, str]]:
+    try:
+        lines = (_PROC / "net" / table).read_text(encoding="ascii").splitlines()[1:]
+    except OSError:
+        return
+    for line in lines:
+        _, local, remote, state, *rest = line.split()
+        here, there = _address(local), _address(remote)
+        name = f"a connection {here} to {there}" if table.startswith("tcp") else f"a UDP socket at {here}"
+        yield int(rest[5]), f"a listening socket at {here}" if state == _LISTEN else name
+
+
+def _address(text: str) -> str:
+    """An address as the kernel writes it, in words of four bytes, the lowest byte first."""
+    words, _, port = text.partition(":")
+    raw = b"".join(bytes.fromhex(words[at : at + 8])[::-1] for at in range(0, len(words), 8))
+    host = socket.inet_ntop(socket.AF_INET if len(raw) == 4 else socket.AF_INET6, raw)
+    return f"{host}:{int(port, 16)}"
+
+
+def _processes() -> dict[object, str]:
+    found: dict[object, str] = {}
+    for children in _PROC.glob("task/*/children"):
+        with suppress(OSError):
+            for pid in children.read_text(encoding="ascii").split():
+                command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found["process", pid] = f"process {pid}: {command.strip()[:80]}"
+    return found
+
+
+def _files(folder: Path) -> dict[object, str]:
+    return {("file", path): f"temporary file {path.relative_to(folder)}" for path in sorted(folder.rglob("*"))}
