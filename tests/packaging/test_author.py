@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "counter"
+EXAMPLES = ROOT / "examples"
 TEMPLATES = ROOT / "src" / "eosfw" / "cli" / "new" / "templates"
 
 pytestmark = pytest.mark.timeout(300)
@@ -75,11 +75,12 @@ def test_only_what_pytest_eos_needs_is_there(python):
         assert outcome_of(python, python.parent, "python", "-c", f"import {module}").returncode == 1
 
 
-def test_the_example_proves_itself(python, tmp_path):
-    """examples/counter is no part of the workspace: whoever copies the folder has all of it."""
-    shutil.copytree(EXAMPLE, tmp_path / "counter", ignore=shutil.ignore_patterns("*cache*"))
+@pytest.mark.parametrize("example", ["counter", "journal"])
+def test_an_example_proves_itself(python, tmp_path, example):
+    """Examples are no part of the workspace: whoever copies the folder has all of it."""
+    shutil.copytree(EXAMPLES / example, tmp_path / example, ignore=shutil.ignore_patterns("*cache*"))
 
-    said = successful(python, tmp_path / "counter", "python", "-m", "pytest")
+    said = successful(python, tmp_path / example, "python", "-m", "pytest")
 
     assert zombies(said) >= 13
 
