@@ -28,6 +28,11 @@ _NOT_YET = (
 )  # fmt: skip
 
 
+def default_topic(group_id: str, kind: str) -> str:
+    """The topic of a worker group's `config` or `offset` storage, unless its properties name another."""
+    return f"{group_id}-{kind}s"
+
+
 class WorkerDef(LayeredDef):
     """Worker properties: the seed's alias is read as the released name, topics are named after the group."""
 
@@ -38,7 +43,7 @@ class WorkerDef(LayeredDef):
         for kind in ("config", "offset"):
             name = f"{kind}.storage.topic"
             if group and values.get(name) is None and name not in properties:
-                values[name] = f"{group}-{kind}s"
+                values[name] = default_topic(group, kind)
         if values.get("config.storage.topic") is not None:
             problems += self._distinct(values, where)
         return values, problems

@@ -32,6 +32,11 @@ class Planned:
     tasks: Sequence[Mapping[str, str]]
     parsed: Sequence[Config]
 
+    def transactional_ids(self, group_id: str) -> list[str]:
+        """Under which its tasks write, where they write exactly once."""
+        tasks = [ConnectorTaskId(self.config["name"], number) for number in range(len(self.tasks))]
+        return [task_transactional_id(group_id, task) for task in tasks]
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from eosfw.errors import EosfwError, IndefiniteOutcomeError
+import logging
+from contextlib import closing
+
+from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
 from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.plan import Surroundings, TaskPlan
+from eosfw.runtime.shared_ids import shared, taken_over, users_found
 from eosfw.runtime.startup import superseded
 from eosfw.state.loss import AfterLoss, after_loss
+from eosfw.state.shared_ids import other_users
 from eosfw.state.startup import standing
 from eosfw.state.steps import TaskStep
+
+logger = logging.getLogger(__name__)
 
 REMEDIES = (
     "If its transaction ran longer than transaction.timeout.ms: raise `producer.override.transaction.timeout.ms`, "
@@ -22,6 +29,8 @@ class Recovery:
     def __init__(self, plan: TaskPlan, around: Surroundings, board: TaskBoard) -> None:
         self._plan, self._around, self._board = plan, around, board
         self._losses = 0
+        self._taken = 0
+        """Losses behind which the coordinator knew another holder."""
 
     def check(self, error: EosfwError) -> None:
         """Return if the task may start over; SupersededError when a newer generation owns it, else the last straw."""
@@ -37,13 +46,46 @@ class Recovery:
         verdict = after_loss(standing(seen, plan.generation, assigned=assigned), self._losses)
         if verdict is AfterLoss.STOP_SUPERSEDED:
             raise superseded(plan, seen) from error
+        if not indefinite and plan.exactly_once:
+            self._look_for_other_users(error)
         if verdict is AfterLoss.FAIL:
             raise type(error)(
                 f"task {plan.id} lost its producer {self._losses} times within generation {plan.generation}: {error}. "
-                f"{REMEDIES}"
+                f"{self._advice()}"
             ) from error
         self._tell(error, indefinite=indefinite)
         self._board.open_records = 0
+
+    def _look_for_other_users(self, error: EosfwError) -> None:
+        """ConfigError if another group on the cluster has a task, or a leader, of the same transactional id."""
+        plan, around, own = self._plan, self._around, str(self._plan.transactional_id)
+        try:
+            found = users_found(around.backend, self._group_id, around.config_topic.partition.topic, [own])
+            if around.backend.capabilities.describe_transactions:
+                with closing(around.backend.admin(plan.clients.admin)) as admin:
+                    self._taken += taken_over(admin, own)
+        except EosfwError as why:  # what befell the producer counts, not the search for a reason
+            logger.warning("task %s could not look who else uses its transactional id: %s", plan.id, why)
+            return
+        if found:
+            raise ConfigError(Problem(f"task {plan.id} was fenced", shared(own, found[own]))) from error
+
+    def _advice(self) -> str:
+        own = str(self._plan.transactional_id)
+        others = " or ".join(map(str, other_users(own, self._group_id)))
+        if self._taken:
+            named = f", such as {others}," if others else ""
+            return (
+                f"Somebody else took transactional id {own!r} over {self._taken} times, though the config topic has no "
+                f"newer generation: another worker group{named} or an application uses it, too. Rename one of them"
+            )
+        if others:
+            return f"{REMEDIES} Or its transactional id {own!r} is also that of {others}: rename one of them."
+        return REMEDIES
+
+    @property
+    def _group_id(self) -> str:
+        return str(self._plan.transactional_id).removesuffix(f"-{self._plan.id}")
 
     def _tell(self, error: EosfwError, *, indefinite: bool) -> None:
         kind = "indefinite outcome" if indefinite else "fenced while owner"

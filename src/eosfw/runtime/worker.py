@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT
-from eosfw.errors import ConfigError, EosfwError
+from eosfw.errors import ConfigError, EosfwError, Problem
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.registry import Plugins
@@ -24,6 +24,7 @@ from eosfw.runtime.membership import SoleMember
 from eosfw.runtime.plan import Announce, Surroundings
 from eosfw.runtime.planning import ClusterFacts, Planned, Planner, warn
 from eosfw.runtime.preflight import worker_problems
+from eosfw.runtime.shared_ids import shared, users_found
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
 from eosfw.waiting import Runtime
 
@@ -68,6 +69,8 @@ class Worker:
             self._facts = replace(self._facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
             admin.close()
+        if config[SUPPORT] != "disabled":
+            self._refuse_shared("worker", [leader_transactional_id(config["group.id"])])
         self._leader.start()
 
     def put_connector(self, name: str, properties: Mapping[str, str]) -> int:
@@ -79,6 +82,8 @@ class Worker:
         """
         planner = Planner(self._config, self._plugins, self._facts)
         planned = planner.check(name, properties)
+        if clients.exactly_once(self._config):
+            self._refuse_shared(f"connector {name}", planned.transactional_ids(self._config["group.id"]))
         self._planned[name] = planned
         generation = self._leader.put_connector(name, planned.properties, planned.tasks)
         self._crew.retire(name, self._graceful_timeout)
@@ -151,6 +156,12 @@ class Worker:
         if group is not None:
             warn(producer)
         return ConfigWriter(self._backend, topic, self._runtime, group_id=group, worker=self.name, settings=producer)
+
+    def _refuse_shared(self, where: str, transactional_ids: Sequence[str]) -> None:
+        group, topic = self._config["group.id"], self._config["config.storage.topic"]
+        found = users_found(self._backend, group, topic, transactional_ids)
+        if found:
+            raise ConfigError(*(Problem(where, shared(one, user)) for one, user in found.items()))
 
     def _fence(self, connector: str, transactional_ids: Sequence[str]) -> None:
         planned = self._planned.get(connector)

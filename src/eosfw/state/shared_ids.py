@@ -1,0 +1,34 @@
+"""Tell who else would write under a transactional id: Kafka Connect's format lets names run into each other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eosfw.ids import leader_transactional_id
+
+_LEADER = leader_transactional_id("")
+
+
+class IdUser(NamedTuple):
+    """A task of a connector in some worker group, or the leader of that group."""
+
+    group_id: str
+    connector: str | None = None
+    task: int = 0
+
+    def __str__(self) -> str:
+        if self.connector is None:
+            return f"the leader of group {self.group_id!r}"
+        return f"task {self.task} of connector {self.connector!r} in group {self.group_id!r}"
+
+
+def other_users(transactional_id: str, group_id: str) -> list[IdUser]:
+    """Everybody outside a group whose id would be the same: `a-b-c-0` is task 0 of `c` in `a-b`, of `b-c` in `a`."""
+    users = []
+    names, _, number = transactional_id.rpartition("-")
+    if number.isascii() and number.isdecimal() and str(int(number)) == number:
+        dashes = [at for at, letter in enumerate(names) if letter == "-" and 0 < at < len(names) - 1]
+        users += [IdUser(names[:at], names[at + 1 :], int(number)) for at in dashes]
+    if transactional_id.startswith(_LEADER):
+        users.append(IdUser(transactional_id.removeprefix(_LEADER)))
+    return [user for user in users if user.group_id not in ("", group_id)]

@@ -1,0 +1,150 @@
+"""Two groups whose names run into one transactional id are told so, instead of fencing each other (TXN-01, FEN-01)."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from contextlib import closing
+
+import pytest
+
+from eosfw.errors import ConfigError, ExitCode
+from eosfw.ids import TopicPartition
+from eosfw.protocols import NewTopic
+from eosfw.records import ProducerRecord
+from eosfw.runtime.shared_ids import taken_over
+from eosfw.runtime.topics import COMPACTED
+from eosfw.state.steps import TaskStep
+
+from .group import Group
+
+BACKENDS = pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+
+
+@pytest.fixture
+def name() -> str:
+    return f"s{uuid.uuid4().hex[:8]}"
+
+
+def put(group: Group, connector: str) -> int:
+    """Put a connector of this name, which counts for ever."""
+    return group.worker.put_connector(connector, {"connector.class": "counting", "topic": group.topic})
+
+
+def fenced(group: Group) -> int:
+    return [event.step for event in group.events].count(TaskStep.FENCED)
+
+
+@BACKENDS
+def test_a_connector_whose_ids_another_group_uses_is_refused(cluster, backend, name):
+    """TXN-01: both groups and both connectors are named; who was there first is not disturbed."""
+    with (
+        Group(cluster.bootstrap_servers, name, backend=backend) as first,
+        Group(cluster.bootstrap_servers, f"{name}-b", backend=backend) as second,
+    ):
+        put(first, "b-c")
+        first.until_step(TaskStep.COMMITTED, 2)
+        with pytest.raises(ConfigError) as told:
+            put(second, "c")
+        seen = [event.step for event in first.events].count(TaskStep.COMMITTED)
+        first.until_step(TaskStep.COMMITTED, seen + 2)
+
+        assert f"connector c: transactional id '{name}-b-c-0' is also that of task 0" in str(told.value)
+        assert f"of connector 'b-c' in group '{name}'" in str(told.value)
+        assert told.value.exit_code is ExitCode.CONFIGURATION
+        assert (fenced(first), second.worker.status().tasks) == (0, ())
+
+
+@BACKENDS
+def test_a_connector_whose_id_is_that_of_another_groups_leader_is_refused(cluster, backend, name):
+    """TXN-01, LDR-01: `connect-cluster-x-0` is the leader of group `x-0`."""
+    with (
+        Group(cluster.bootstrap_servers, f"{name}-0", backend=backend),
+        Group(cluster.bootstrap_servers, "connect", backend=backend) as second,
+        pytest.raises(ConfigError, match=f"is also that of the leader of group '{name}-0'"),
+    ):
+        put(second, f"cluster-{name}")
+
+
+@BACKENDS
+def test_a_group_whose_leader_has_the_id_of_a_task_does_not_start(cluster, backend, name):
+    """TXN-01, LDR-01: the other way round."""
+    with Group(cluster.bootstrap_servers, "connect", backend=backend) as first:
+        put(first, f"cluster-{name}")
+        second = Group(cluster.bootstrap_servers, f"{name}-0", backend=backend)
+        with closing(second.backend), pytest.raises(ConfigError) as told:
+            second.worker.start()
+
+    assert f"worker: transactional id 'connect-cluster-{name}-0' is also that of task 0" in str(told.value)
+    assert f"of connector 'cluster-{name}' in group 'connect'" in str(told.value)
+
+
+@BACKENDS
+def test_a_task_that_another_groups_task_fenced_says_whose_id_it_is(cluster, backend, name):
+    """FEN-01: a group that is no eosfw comes later; the first fencing is enough to find it."""
+    with Group(cluster.bootstrap_servers, name, backend=backend) as group:
+        put(group, "b-c")
+        group.until_step(TaskStep.COMMITTED, 2)
+        write_as_connect(group, f"{name}-b-configs")
+        with closing(group.backend.producer(f"{name}-b-c-0")) as other:
+            other.init_transactions(30.0)
+        group.until(lambda: bool(group.worker.status().failures), "the failure")
+
+        (task,) = group.worker.status().tasks
+        assert isinstance(task.error, ConfigError)
+        assert f"'{name}-b-c-0' is also that of task 0 of connector 'c' in group '{name}-b'" in str(task.error)
+        assert "transaction.timeout.ms" not in str(task.error)
+        assert fenced(group) == 1
+
+
+def write_as_connect(group: Group, topic: str) -> None:
+    """A config topic with one task of connector `c`."""
+    records = {"connector-c": {"properties": {}}, "task-c-0": {"properties": {}}, "commit-c": {"tasks": 1}}
+    with closing(group.backend.admin()) as admin, closing(group.backend.producer(None)) as producer:
+        admin.create_topics([NewTopic(topic, 1, 1, COMPACTED)])
+        for key, value in records.items():
+            producer.send(ProducerRecord(topic, json.dumps(value).encode(), key.encode(), partition=0))
+        producer.flush(30.0)
+
+
+@BACKENDS
+def test_groups_that_cannot_see_each_other_are_told_that_somebody_has_their_id(cluster, backend, name):
+    """FEN-01: their config topics have names of their own; the coordinator knows that it was no time-out."""
+    hidden = {"config_storage_topic": f"{name}-one"}, {"config_storage_topic": f"{name}-two"}
+    with (
+        Group(cluster.bootstrap_servers, name, backend=backend, **hidden[0]) as first,
+        Group(cluster.bootstrap_servers, f"{name}-b", backend=backend, **hidden[1]) as second,
+    ):
+        groups = (first, second)
+        put(first, "b-c")
+        put(second, "c")
+        first.until(lambda: any(group.worker.status().failures for group in groups), "the failure of one")
+
+        (failed,) = [task for group in groups for task in group.worker.status().failures]
+        other = f"of connector 'c' in group '{name}-b'"
+        if failed.id.connector == "c":
+            other = f"of connector 'b-c' in group '{name}'"
+        assert f"task 0 {other}" in str(failed.error)
+        if backend != "confluent":  # which cannot ask a coordinator
+            assert f"Somebody else took transactional id '{name}-b-c-0' over" in str(failed.error)
+            assert "transaction.timeout.ms" not in str(failed.error)
+
+
+@pytest.mark.parametrize("backend", ["memory", "kafka-python"])
+def test_a_transaction_that_ran_out_of_time_is_not_taken_for_somebody_elses(cluster, backend, name):
+    """TXN-10: the coordinator leaves an aborted transaction; another holder leaves none, or its own."""
+    group = Group(cluster.bootstrap_servers, name, backend=backend)
+    with closing(group.backend), closing(group.backend.admin()) as admin:
+        admin.create_topics([NewTopic(group.topic, 1, 1)])
+        with closing(group.backend.producer(name, transaction_timeout=1.0)) as slow:
+            slow.init_transactions(30.0)
+            slow.begin_transaction()
+            slow.send(ProducerRecord(group.topic, b"v"))
+            slow.flush(30.0)
+            group.until(lambda: not list(admin.open_transactions([TopicPartition(group.topic, 0)])), "the time-out")
+            timed_out = taken_over(admin, name)
+        with closing(group.backend.producer(name)) as other:
+            other.init_transactions(30.0)
+            taken = taken_over(admin, name)
+
+    assert (timed_out, taken) == (False, True)
