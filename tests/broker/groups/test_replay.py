@@ -12,7 +12,10 @@ from eosfw.ids import TopicPartition
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
+from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.coordinators.groups.log import TopicGroupLog
 from eosfw_memory.coordinators.groups.members import Joining
+from eosfw_memory.coordinators.snapshot import decode, encode
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.upkeep import compact
 from eosfw_memory.settings import Endpoint, Settings
@@ -51,6 +54,14 @@ def commit(broker: Broker, group: str, where: TopicPartition, offset: int, holde
         who |= {"transactional_id": name, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
         answer = broker.serve(txn_offset_commit.handle, Request(**who, generation_id=-1), Context(3))
     return answer["topics"][0]["partitions"][0]["error_code"]
+
+
+def from_snapshot(broker: Broker) -> tuple[list, GroupCoordinator]:
+    """What coordinators know that begin with a snapshot of these, never looking at a log."""
+    kept = decode(encode(broker.coordinator.transactions(), broker.groups.snapshot()))
+    groups = GroupCoordinator(TopicGroupLog(broker.group_log, broker.faults, kept.groups), broker.settings.groups)
+    groups.load(broker.now_ms())
+    return sorted(known for _, known in kept.transactions), groups
 
 
 def shown(broker: Broker) -> dict:
@@ -109,6 +120,15 @@ class Replayed(RuleBasedStateMachine):
         before = shown(self.broker)
         self.broker.groups.load(self.broker.now_ms())
         assert shown(self.broker) == before
+
+    @invariant()
+    def a_snapshot_gives_the_same_as_a_replay(self):
+        """What comes later meets the state of the snapshot: pending offsets are decided in it, groups deleted."""
+        before = shown(self.broker)
+        transactions, self.broker.groups = from_snapshot(self.broker)
+        assert shown(self.broker) == before
+        self.broker.coordinator.load()
+        assert transactions == sorted(self.broker.coordinator.transactions())
 
 
 Replayed.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

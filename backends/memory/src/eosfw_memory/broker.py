@@ -21,6 +21,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.coordinators.groups.log import TopicGroupLog
 from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, TransactionMetadata
+from eosfw_memory.coordinators.snapshot import decode, encode
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.deferred import Answer, Deferred
@@ -32,6 +33,7 @@ from eosfw_memory.log.batch import split
 from eosfw_memory.log.epochs import EPOCHS_A_START
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.markers import Marker
+from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage, Place, Storage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Topic, Topics
@@ -83,14 +85,15 @@ class Broker:
         self.incarnation = 0
         """How often it was started anew: answers that were put off before will never come."""
         self._upon_restart: list[Callable[[], None]] = []
+        kept = decode(self._storage.take_state(self._own_logs()))
         self.coordinator = TransactionCoordinator(
-            TopicTransactionLog(self.transaction_log, self.faults),
+            TopicTransactionLog(self.transaction_log, self.faults, kept.transactions),
             self._write_markers,
             self._storage.producer_ids,
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(
-            TopicGroupLog(self.group_log, self.faults),
+            TopicGroupLog(self.group_log, self.faults, kept.groups),
             settings.groups,
         )
         self.duties = Duties()
@@ -156,6 +159,7 @@ class Broker:
         if self._group_commit is not None:
             self._group_commit.close()
         with self._lock:
+            self._storage.keep_state(self._own_logs(), self._state)
             self._storage.close(self.topics.logs())
 
     def _load(self) -> None:
@@ -284,6 +288,13 @@ class Broker:
         return self.topics.by_name(GROUP_LOG) or self.topics.create(
             GROUP_LOG, partitions, {**_INTERNAL, "compression.type": "producer"}
         )
+
+    def _state(self) -> bytes:
+        return encode(self.coordinator.transactions(), self.groups.snapshot())
+
+    def _own_logs(self) -> list[PartitionLog]:
+        topics = filter(None, map(self.topics.by_name, sorted(INTERNAL)))
+        return [partition.log for topic in topics for partition in topic.partitions]
 
     def offsets_partition(self, group_id: str) -> TopicPartition:
         """The partition that keeps a group's offsets."""

@@ -8,6 +8,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_changes, encode_key, encode_value
 from eosfw_memory.coordinators.metadata import TransactionMetadata, refusals
 from eosfw_memory.coordinators.ownership import partition_for
+from eosfw_memory.coordinators.snapshot import TransactionChange
 from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults
 from eosfw_memory.log.batch import read_header
@@ -19,9 +20,12 @@ from eosfw_memory.topics import Partition, Topic
 class TopicTransactionLog:
     """The transaction log, in the topic that `topic` gives (or makes, when it is first needed)."""
 
-    def __init__(self, topic: Callable[[], Topic], faults: Faults) -> None:
+    def __init__(
+        self, topic: Callable[[], Topic], faults: Faults, snapshot: list[TransactionChange] | None = None
+    ) -> None:
         self._topic = topic
         self._faults = faults
+        self._snapshot = snapshot
         self._partitions: tuple[Partition, ...] = ()
         """Those of the topic once it was made: nobody may delete it."""
 
@@ -72,7 +76,11 @@ class TopicTransactionLog:
         return self._partition(transactional_id).log.leader_epoch
 
     def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
-        """Every change of every partition."""
+        """Every change of every partition; or a snapshot of what they led to, once."""
+        if self._snapshot is not None:
+            changes, self._snapshot = self._snapshot, None
+            yield from changes
+            return
         for partition in self._topic().partitions:
             yield from _changes(partition)
 

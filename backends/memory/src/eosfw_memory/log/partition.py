@@ -280,6 +280,11 @@ class PartitionLog:
 
     # --- keeping
 
+    @property
+    def active_segment(self) -> Segment:
+        """The one that grows."""
+        return self._active
+
     def sealed_segments(self) -> Sequence[Segment]:
         """All but the active one, oldest first."""
         return self._segments[:-1]

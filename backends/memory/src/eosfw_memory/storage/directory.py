@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,10 @@ from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.storing import Shelf
 from eosfw_memory.storage.claiming import allow_many_files, claim
+from eosfw_memory.storage.clean_stop import keep_state, take_state
 from eosfw_memory.storage.committing import GroupCommit
 from eosfw_memory.storage.disk import TEMPORARY, Disk, System
+from eosfw_memory.storage.files import FileSegment
 from eosfw_memory.storage.incarnation import NAME as INCARNATION
 from eosfw_memory.storage.incarnation import Incarnation
 from eosfw_memory.storage.papers import (
@@ -30,6 +32,7 @@ from eosfw_memory.storage.papers import (
     producer_ids,
 )
 from eosfw_memory.storage.recovery import Found, Search
+from eosfw_memory.storage.sealed import Witness
 from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.stored import Place, StoredTopic
 from eosfw_memory.storage.topic_journal import TopicJournal
@@ -138,6 +141,14 @@ class DataDirectory:
 
     def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupCommit | None:
         return GroupCommit(self.disk, lock, runtime) if self.disk.waits else None
+
+    def take_state(self, logs: Sequence[PartitionLog]) -> bytes | None:
+        return take_state(self.disk, list(map(_witness, logs)))
+
+    def keep_state(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
+        if self.disk.failed is None:
+            with suppress(KafkaStorageError):  # then the next start reads the logs
+                keep_state(self.disk, list(map(_witness, logs)), state())
 
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         try:
@@ -255,6 +266,13 @@ class DataDirectory:
             for checkpoint in (self._starts, self._cleaned):
                 checkpoint.forget(topic.name)
         self._journal.deleted()
+
+
+def _witness(log: PartitionLog) -> Witness:
+    shelf, segment = log.shelf, log.active_segment
+    assert isinstance(shelf, FileShelf)
+    assert isinstance(segment, FileSegment)
+    return shelf.witness(segment)
 
 
 def _is_empty(directory: Path) -> bool:

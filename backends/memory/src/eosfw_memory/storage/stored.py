@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -83,6 +83,12 @@ class Storage(Protocol):
     def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupCommit | None:
         """What holds answers back until they are on the disk, if anything does; `lock` is the broker's."""
 
+    def take_state(self, logs: Sequence[PartitionLog]) -> bytes | None:
+        """What was derived from these logs up to a clean stop, unless they are others now; only once."""
+
+    def keep_state(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
+        """Keep for the next start what was derived from logs that do not change any more."""
+
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         """Leave all in good order."""
 
@@ -124,6 +130,12 @@ class MemoryStorage:
 
     def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> None:
         return None
+
+    def take_state(self, logs: Sequence[PartitionLog]) -> None:
+        pass
+
+    def keep_state(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
+        pass
 
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         pass

@@ -7,7 +7,7 @@ lock and give the time; nothing here blocks.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,7 @@ from eosfw_memory.coordinators.groups.answers import not_joined, not_synced
 from eosfw_memory.coordinators.groups.committing import Committing
 from eosfw_memory.coordinators.groups.expiry import expired
 from eosfw_memory.coordinators.groups.group import Group
+from eosfw_memory.coordinators.groups.log import Change
 from eosfw_memory.coordinators.groups.members import NO_MEMBER, Joining
 from eosfw_memory.coordinators.groups.membership import Membership
 from eosfw_memory.coordinators.groups.rebalancing import Rebalancing
@@ -56,6 +57,10 @@ class GroupCoordinator:
     def load(self, now_ms: int) -> None:
         """Rebuild what is known from the log, with what waits for the end of a transaction."""
         self._store.load(now_ms)
+
+    def snapshot(self) -> Iterator[Change]:
+        """As few changes as lead to what `load` makes of the log."""
+        return self._store.snapshot()
 
     def transaction_ended(self, partition: int, producer_id: int, outcome: Outcome) -> None:
         """A marker was written to a partition of `__consumer_offsets`: what waited for it counts, or is gone."""

@@ -46,9 +46,10 @@ _PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
 class TopicGroupLog:
     """The log of all groups, in the topic that `topic` gives (or makes, when it is first needed)."""
 
-    def __init__(self, topic: Callable[[], Topic], faults: Faults) -> None:
+    def __init__(self, topic: Callable[[], Topic], faults: Faults, snapshot: list[Change] | None = None) -> None:
         self._topic = topic
         self._faults = faults
+        self._snapshot = snapshot
 
     def partition_of(self, group_id: str) -> int:
         """Which partition keeps a group."""
@@ -82,7 +83,11 @@ class TopicGroupLog:
         return offset
 
     def replay(self) -> Iterator[Change | Ending]:
-        """Every record and marker of every partition, each partition in its order."""
+        """Every record and marker of every partition, each in its order; or a snapshot of what they led to, once."""
+        if self._snapshot is not None:
+            changes, self._snapshot = self._snapshot, None
+            yield from changes
+            return
         for number, partition in enumerate(self._topic().partitions):
             for batch in partition.log.batches():
                 yield from _read(number, batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from eosfw.ids import TopicPartition
@@ -86,6 +86,13 @@ class Offsets:
         groups = {*self._committed, *self._writers}
         found = {group: [key.where for key in self.keys(group) if concerned(key.where.topic)] for group in groups}
         return {group: partitions for group, partitions in found.items() if partitions}
+
+    def stated(self) -> Iterator[tuple[Writer | None, OffsetKey, Stated]]:
+        """Every offset, with the transaction on whose end it depends, if it does."""
+        for group_id, committed in self._committed.items():
+            yield from ((None, OffsetKey(group_id, where), stated) for where, stated in committed.items())
+        for writer, waiting in self._pending.items():
+            yield from ((writer, key, stated) for key, stated in waiting.items())
 
     def keys(self, group_id: str) -> list[OffsetKey]:
         """What has to be forgotten when a group is deleted."""

@@ -47,6 +47,8 @@ class GroupStore:
     def __init__(self, log: GroupLog) -> None:
         self._log = log
         self._groups: dict[str, Group] = {}
+        self._logged: dict[str, bytes] = {}
+        """What was logged last of each group."""
         self.offsets = Offsets()
 
     # --- groups
@@ -74,7 +76,9 @@ class GroupStore:
 
     def save(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
         """Log who is in a group, with these assignments; raises KafkaError if that cannot be done."""
-        self._log.append(group.group_id, [(group_key(group.group_id), group_value(group, assignments, now_ms))], now_ms)
+        value = group_value(group, assignments, now_ms)
+        self._log.append(group.group_id, [(group_key(group.group_id), value)], now_ms)
+        self._logged[group.group_id] = value
 
     def delete(self, group_id: str, now_ms: int) -> None:
         """Forget a group with everything it committed; raises GroupIdNotFound or NonEmptyGroup."""
@@ -89,6 +93,7 @@ class GroupStore:
             self.offsets.forget(key)
         group.move(GroupState.DEAD, now_ms)
         del self._groups[group_id]
+        self._logged.pop(group_id, None)
 
     # --- offsets
 
@@ -130,7 +135,7 @@ class GroupStore:
 
     def load(self, now_ms: int) -> None:
         """Rebuild everything from the log; members that were there have their session timeout to be heard again."""
-        self._groups, self.offsets = {}, Offsets()
+        self._groups, self._logged, self.offsets = {}, {}, Offsets()
         for each in self._log.replay():
             if isinstance(each, Ending):
                 self.offsets.end((each.partition, each.producer_id), each.outcome)
@@ -156,8 +161,18 @@ class GroupStore:
     def _apply_group(self, group_id: str, value: bytes | None) -> None:
         if value is None:
             self._groups.pop(group_id, None)
+            self._logged.pop(group_id, None)
         else:
             self._groups[group_id] = read_group(group_id, value)
+            self._logged[group_id] = value
+
+    def snapshot(self) -> Iterator[Change]:
+        """As few changes as lead to what `load` makes of the log."""
+        for group_id, value in self._logged.items():
+            yield Change(self._log.partition_of(group_id), 0, None, group_key(group_id), value)
+        for writer, key, stated in self.offsets.stated():
+            partition, producer_id = writer or (self._log.partition_of(key.group_id), None)
+            yield Change(partition, stated.position, producer_id, offset_key(*key), offset_value(stated.committed))
 
 
 def _resume(group: Group, now_ms: int) -> None:

@@ -1,0 +1,48 @@
+"""Keep a state that was derived from logs from a clean stop to the next start.
+
+It is believed once, and only where the logs are those it was derived from: taking it removes it, so that a crash later
+on finds none, and whatever was appended, cut or replaced since makes another fingerprint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from typing import Final
+
+from crc32c import crc32c
+
+from eosfw_memory.storage.disk import Disk
+from eosfw_memory.storage.sealed import Witness
+
+NAME: Final = "coordinators.snapshot"
+_FORMAT: Final = 1
+_HEAD: Final = struct.Struct(">I32s")
+_CRC: Final = struct.Struct(">I")
+
+
+def take_state(disk: Disk, witnesses: Sequence[Witness]) -> bytes | None:
+    """The state that was derived from these logs, if it is there and whole; it is not there afterwards."""
+    path = disk.root / NAME
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    path.unlink()
+    disk.sync_directory(disk.root)
+    if len(content) < _HEAD.size:
+        return None
+    checksum, fingerprint = _HEAD.unpack_from(content)
+    whole = checksum == crc32c(content[_CRC.size :])
+    return content[_HEAD.size :] if whole and fingerprint == _fingerprint(witnesses) else None
+
+
+def keep_state(disk: Disk, witnesses: Sequence[Witness], state: bytes) -> None:
+    """Keep a state together with what tells of the logs it was derived from."""
+    body = _fingerprint(witnesses) + state
+    disk.replace(disk.root / NAME, _CRC.pack(crc32c(body)) + body, durable=disk.waits)
+
+
+def _fingerprint(witnesses: Sequence[Witness]) -> bytes:
+    return hashlib.sha256(repr((_FORMAT, *witnesses)).encode()).digest()
