@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import warnings
 
 import pytest
@@ -42,6 +43,11 @@ def _nothing_stays():
         leaking.OVER.clear()
 
 
+def descriptors() -> int:
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))
+
+
 def contract(pytester, connector):
     pytester.makepyfile(TEST.format(connector=connector))
     return pytester.runpytest_inprocess("-pno:cacheprovider", "-Wignore", "-k", "leaves_nothing_behind")
@@ -61,3 +67,47 @@ def test_what_all_tasks_share_is_nobodys_leak(pytester):
     result = contract(pytester, "Caching")
 
     assert result.parseoutcomes()["passed"] == 1
+
+
+def test_fenced_tasks_of_confluent_leave_no_descriptor(pytester):
+    """An error's frames hold the client that raised it, and librdkafka's handle lives as long as anybody holds it."""
+    pytester.makepyfile(
+        """
+        import pytest
+        from tests.pytest_eos.counter import CounterConnector
+
+        @pytest.mark.eos_zombie(at=["poll", "begin", "send", "commit"])
+        def test_it(eos):
+            eos.run(CounterConnector)
+        """
+    )
+    arguments = ("-pno:cacheprovider", "--eos-backend=confluent")
+    pytester.runpytest_inprocess(*arguments, "-k", "poll")
+    before = descriptors()
+
+    result = pytester.runpytest_inprocess(*arguments)
+
+    result.stdout.fnmatch_lines(["zombies: 4 raised, 4 fenced, *"])
+    assert descriptors() <= before
+
+
+def test_what_a_test_had_goes_with_it(pytester):
+    """Pytest keeps every test until the end of the session."""
+    pytester.makepyfile(
+        """
+        import gc, weakref
+        from tests.pytest_eos.counter import CounterConnector
+
+        kept = []
+
+        def test_it(eos):
+            eos.run(CounterConnector)
+            kept.append(weakref.ref(eos))
+
+        def test_that_it_is_gone():
+            gc.collect()
+            assert kept[0]() is None
+        """
+    )
+
+    pytester.runpytest_inprocess("-pno:cacheprovider").assert_outcomes(passed=2)

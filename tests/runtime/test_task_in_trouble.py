@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -115,3 +117,26 @@ def test_a_cluster_that_stays_away_fails_the_task_with_its_address():
     away = ClusterUnavailableError("no broker answered at h:9092")
     stage = run(scripted(batch(0)), troubled("init", away))
     assert failure(stage) == "no broker answered at h:9092"
+
+
+def test_a_task_that_failed_keeps_its_error_and_nothing_that_the_error_had():
+    """A status outlives its task; a client in an error's frames would keep its threads and connections."""
+
+    class Held:
+        """Stands for a client."""
+
+    kept: list[weakref.ref[Held]] = []
+
+    def fail(_: Any) -> None:
+        client = Held()
+        kept.append(weakref.ref(client))
+        try:
+            int("no number")
+        except ValueError as why:
+            raise RuntimeError("the source broke") from why
+
+    stage = run(scripted(fail))
+
+    assert "the source broke" in failure(stage)
+    gc.collect()
+    assert [one() for one in kept] == [None]

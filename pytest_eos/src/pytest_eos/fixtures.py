@@ -101,9 +101,11 @@ def eos(
         lab.refuse_without("transactions", "read_committed")  # what exactly-once rests on
         for marker in request.node.iter_markers("eos_backend"):
             lab.refuse_without(*marker.kwargs.get("needs", ()))
-        request.node.stash.setdefault(LABS, []).append(lab)
+        labs = request.node.stash.setdefault(LABS, [])
+        labs.append(lab)
         with watching(lab.plugins.calls, options.patience) if eos_cluster.virtual else nullcontext():
             yield lab
+        labs.remove(lab)  # pytest keeps every test until the end of the session, and would keep this with it
 
 
 @pytest.fixture

@@ -105,6 +105,7 @@ class TaskBoard:
         """End as failed, with the trace."""
         self.error = error
         self._trace = "".join(traceback.format_exception(error))
+        _forget_frames(error)
         self.state = TaskState.FAILED
         self.step(TaskStep.FAILED, error=described(error))
 
@@ -112,6 +113,7 @@ class TaskBoard:
         """End because a newer generation owns the task."""
         self.error = error
         self._trace = str(error)
+        _forget_frames(error)
         self.superseded = True
         self.state = TaskState.UNASSIGNED
         self.step(TaskStep.SUPERSEDED, error=str(error))
@@ -140,3 +142,12 @@ class TaskBoard:
             self.progress,
             self._poll_failures,
         )
+
+
+def _forget_frames(error: BaseException) -> None:
+    """Let go of what the frames of an error hold: the status keeps the error, and would keep open clients with it."""
+    errors: list[BaseException | None] = [error]
+    for one in errors:
+        if one is not None:
+            traceback.clear_frames(one.__traceback__)
+            errors += [other for other in (one.__cause__, one.__context__) if other not in errors]
