@@ -27,10 +27,13 @@ def page() -> str:
             HEAD,
             *_section("Worker: section `[worker]`", WORKER),
             "Beside these, `producer.*`, `consumer.*` and `admin.*` go to the clients of that kind,",
-            "`bootstrap.servers` excepted: records and their offsets lie on one cluster.\n",
+            "`bootstrap.servers` excepted: records and their offsets lie on one cluster. `offset.store.*`, `fencer.*` and",
+            "`isolation.reader.*` go to the part that was chosen, if it takes properties",
+            "([write one](../how-to/write-a-part.md)).\n",
             *_section("Every source connector: section `[connectors.NAME]`", SOURCE_CONNECTOR),
             "Beside these, `producer.override.*`, `consumer.override.*` and `admin.override.*` go to its own clients,",
-            "`bootstrap.servers` excepted. `name` is the name of the section.\n",
+            "`bootstrap.servers` excepted. `offset.store.*` and `fencer.*` go to a part that the connector chooses for",
+            "itself, which gets none of the worker's. `name` is the name of the section.\n",
             *_section("Connector `file`", CONNECTOR),
         ]
     )

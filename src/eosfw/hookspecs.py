@@ -29,20 +29,20 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def eosfw_offset_stores() -> Iterable[type[OffsetStore]]:  # type: ignore[empty-body]
-    """Offer ways to state source offsets as records of a topic."""
+    """Offer ways to state source offsets as records of a topic; the property `offset.store` chooses one."""
 
 
 @hookspec
 def eosfw_fencers() -> Iterable[type[Fencer]]:  # type: ignore[empty-body]
-    """Offer ways to shut out an earlier generation of task producers.
+    """Offer ways to shut out an earlier generation of task producers; the property `fencer` chooses one.
 
-    One named like a backend is used for it; others have `admin`, which is the backend's own `Admin.fence_producers`.
+    Without it one named like the backend is used, else `admin`, which is the backend's own `Admin.fence_producers`.
     """
 
 
 @hookspec
 def eosfw_isolation_readers() -> Iterable[type[IsolationReader]]:  # type: ignore[empty-body]
-    """Offer ways to read a topic at an isolation level."""
+    """Offer ways to read a topic at an isolation level; the property `isolation.reader` chooses one."""
 
 
 # --- what lies under them

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from eosfw.capabilities import Capabilities
+from eosfw.config.parts import PartChoice
 from eosfw.config.translation import Client
 from eosfw.errors import EosfwError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -391,9 +392,9 @@ class StepEngine(Protocol):
         """What keeps these steps from running here (no Java, a function that cannot be imported); starts nothing."""
 
     @classmethod
-    def start(cls, backend: str, properties: Mapping[str, str], folder: str) -> Self:
-        """Start over the cluster that the named backend reaches with these client properties. Relative paths and
-        modules of steps are looked for in `folder`."""
+    def start(cls, backend: str, properties: Mapping[str, str], folder: str, reader: PartChoice) -> Self:
+        """Start over the cluster that the named backend reaches with these client properties; `reader` is the isolation
+        reader that reads there. Relative paths and modules of steps are looked for in `folder`."""
 
     def run(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
         """Run a step over exactly these committed ranges, replace its output, return its rows. StepFailedError names

@@ -172,7 +172,7 @@ class PlainEngine:
         return ()
 
     @classmethod
-    def start(cls, backend: str, properties: Any, folder: str) -> PlainEngine:
+    def start(cls, backend: str, properties: Any, folder: str, reader: Any) -> PlainEngine:
         print("an engine that prints")  # noqa: T201 (it is the point)
         return cls()
 

@@ -30,7 +30,7 @@ class StagePlugins:
     def offset_store(self, name: str = "kafka") -> KafkaOffsetStore:
         return KafkaOffsetStore()
 
-    def fencer(self, name: str) -> type[FakeFencer]:
+    def fencer(self, backend: str, name: str | None = None) -> type[FakeFencer]:
         return FakeFencer
 
     def connector(self, connector_class: str) -> SourceConnector:

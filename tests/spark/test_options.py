@@ -6,7 +6,6 @@ import pytest
 
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel
 from eosfw_spark.options import offsets_json, parse
 
 ENOUGH = {"kafka.bootstrap.servers": "h:1", "subscribe": "a, b,a"}
@@ -23,9 +22,19 @@ def test_what_is_not_said_reads_all_that_is_committed() -> None:
 
     assert options.topics == ("a", "b")
     assert (options.starts, options.ends, options.assigned) == (None, None, None)
-    assert options.isolation is IsolationLevel.READ_COMMITTED
+    assert (options.reader.name, options.reader.properties) == ("read_committed", {})
     assert options.backend == "confluent"
     assert dict(options.properties) == {"bootstrap.servers": "h:1"}
+
+
+def test_a_reader_is_chosen_by_its_name_with_properties_of_its_own() -> None:
+    options = parse({**ENOUGH, "isolationReader": "masked", "isolationReader.fields": "email"})
+
+    assert (options.reader.name, options.reader.properties) == ("masked", {"fields": "email"})
+
+
+def test_kafkas_isolation_level_chooses_the_reader_of_that_name() -> None:
+    assert parse({**ENOUGH, "kafka.isolation.level": "READ_UNCOMMITTED"}).reader.name == "read_uncommitted"
 
 
 def test_names_are_read_in_any_case() -> None:
@@ -57,6 +66,7 @@ def test_every_problem_is_told_at_once() -> None:
         ({"endingOffsets": '{"a":{"0":-2}}'}, "a-0 the offset -2"),
         ({"endingOffsets": "[1]"}, 'must be "latest" or JSON'),
         ({"subscribe": " , "}, "names no topic"),
+        ({"kafka__isolation__level": "read_committed", "isolationReader": "masked"}, "excludes kafka.isolation.level"),
         ({"kafka__bootstrap__servers": ""}, "is missing; give the cluster as HOST:PORT"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
+from eosfw.config.parts import PartChoice
 from eosfw.errors import ExitCode, StepFailedError
 from eosfw.pipeline import load
 from eosfw.protocols import Step, StepInput
@@ -46,6 +47,9 @@ def wrong(numbers):
 """
 
 
+COMMITTED = PartChoice("isolation.reader", "read_committed")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "functions_of_steps.py").write_text(FUNCTIONS)
@@ -57,7 +61,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def engine(spark: SparkSession, history: Any, folder: Path) -> Iterator[SparkStepEngine]:
     """An engine in the session of all tests, which it therefore leaves running."""
-    running = SparkStepEngine.start("confluent", {"bootstrap.servers": history.servers}, str(folder))
+    running = SparkStepEngine.start("confluent", {"bootstrap.servers": history.servers}, str(folder), COMMITTED)
     yield running
     running.close()
     assert spark.range(1).count() == 1
@@ -91,6 +95,19 @@ def test_a_sql_step_writes_what_is_committed_and_counts_its_rows(
     assert written == 9
     assert sorted(row["d"] for row in rows(folder / "out/doubles")) == [2, 4, 6, 8, 10, 12, 14, 16, 18]
     assert {path.name for path in (folder / "out").iterdir()} == {"doubles"}
+
+
+def test_a_step_reads_with_the_reader_that_was_chosen(
+    spark: SparkSession, history: Any, numbers: str, folder: Path
+) -> None:
+    """The aborted record shows that it is not the usual one."""
+    anything = PartChoice("isolation.reader", "read_uncommitted")
+    engine = SparkStepEngine.start("confluent", {"bootstrap.servers": history.servers}, str(folder), anything)
+
+    engine.run(Step("all", [typed(numbers)], "out", sql="SELECT n FROM numbers"), history.bounds(numbers))
+    engine.close()
+
+    assert 99 in {row["n"] for row in rows(folder / "out")}
 
 
 def test_a_rerun_replaces_the_output_by_the_same_rows(
@@ -224,7 +241,7 @@ def test_a_cluster_that_went_away_fails_a_step_with_its_address(spark: SparkSess
     from eosfw.records import OffsetRange
 
     properties = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "2000"}
-    engine = SparkStepEngine.start("confluent", properties, str(folder))
+    engine = SparkStepEngine.start("confluent", properties, str(folder), COMMITTED)
 
     with pytest.raises(StepFailedError, match=r"127\.0\.0\.1:1") as raised:
         engine.run(

@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from eosfw.config.parts import PartChoice
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.identity import identity_headers, identity_of
 from eosfw.protocols import Verdict
 from eosfw_spark.engine import SparkStepEngine
 from eosfw_spark.verdict import example
 
+COMMITTED = PartChoice("isolation.reader", "read_committed")
+
 
 @pytest.fixture
 def engine(spark: SparkSession, history: Any, tmp_path: Path) -> Iterator[SparkStepEngine]:
-    running = SparkStepEngine.start("confluent", {"bootstrap.servers": history.servers}, str(tmp_path))
+    running = SparkStepEngine.start("confluent", {"bootstrap.servers": history.servers}, str(tmp_path), COMMITTED)
     yield running
     running.close()
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 import pytest
 
+from eosfw.config.parts import ISOLATION_READER, PartChoice
 from eosfw.connectors import SourceConnector
 from eosfw.observe import History
 from eosfw.observe.gates import Freeze
@@ -224,6 +225,10 @@ class Eos:
         outputs = pipelines.run_steps(self, pipeline, group.local)
         group.stop()
         return PipelineRun(runs, outputs)
+
+    def reader_choice(self) -> PartChoice:
+        """The isolation reader that the newest worker chose, by which topics are read."""
+        return self._workers[-1].local.reader_choice if self._workers else PartChoice(ISOLATION_READER)
 
     def topic(self, name: str) -> Topic:
         """A topic of the cluster, to be read or judged."""

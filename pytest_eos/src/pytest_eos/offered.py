@@ -45,8 +45,8 @@ class Offered(Plugins):
     def backend(self, name: str) -> Any:
         return _Signed(self._installed.backend(name), self._authors, self.wrap)
 
-    def fencer(self, name: str) -> Any:
-        return _Unwrapping(self.fencer_class or self._installed.fencer(name))
+    def fencer(self, backend: str, name: str | None = None) -> type[Fencer]:
+        return _unwrapping(self.fencer_class or self._installed.fencer(backend, name))
 
     def offset_store(self, name: str = "kafka") -> OffsetStore:
         return self._installed.offset_store(name) if self.offset_store_class is None else self.offset_store_class()
@@ -82,12 +82,12 @@ class _Signed:
         return SigningBackend(self._wrap(self._kind.connect(properties, runtime)), self._authors)
 
 
-class _Unwrapping:
-    """Stands for a fencer's class: hands it the backend itself, which it may know better than by the protocol."""
+def _unwrapping(kind: type[Fencer]) -> type[Fencer]:
+    """The same fencer, but for what it gets: the backend itself, which it may know better than by the protocol."""
 
-    def __init__(self, kind: type[Fencer]) -> None:
-        self._kind = kind
-        self.name = kind.name
+    def connect(_: type[Fencer], backend: Backend, properties: Mapping[str, str], runtime: Runtime) -> Fencer:
+        real = backend.real if isinstance(backend, SigningBackend) else backend
+        return kind.connect(real, properties, runtime)
 
-    def connect(self, backend: Any, properties: Mapping[str, str], runtime: Runtime) -> Fencer:
-        return self._kind.connect(getattr(backend, "real", backend), properties, runtime)
+    made: type[Fencer] = type(kind.__name__, (kind,), {"connect": classmethod(connect)})
+    return made

@@ -134,7 +134,7 @@ def run_steps(lab: Eos, pipeline: Pipeline, local: LocalRun) -> dict[str, Output
     topics = sorted({one.topic for step in pipeline.steps for one in step.inputs})
     ranges = committed_ranges(local, topics, Control(lab.runtime), lab.place.patience)
     engine = lab.plugins.step_engine(pipeline.engine).start(
-        local.backend_name, local.client_properties, str(pipeline.folder)
+        local.backend_name, local.client_properties, str(pipeline.folder), local.reader_choice
     )
     with closing(engine):
         return {

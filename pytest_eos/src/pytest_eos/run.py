@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from eosfw.config.parts import OFFSET_STORE, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe.timeline import text
 from eosfw.pipeline.replay import replayed
-from eosfw.protocols import Admin, IsolationLevel
+from eosfw.protocols import Admin, IsolationLevel, IsolationReader, OffsetStore
 from eosfw.records import Headers, LogBatch, OffsetRange, SourceRecord
+from eosfw.registry import parts
+from eosfw.runtime.preflight import connector_config
 from pytest_eos.clocks import needs_real
 from pytest_eos.committed_transactions import cut
 from pytest_eos.group import WorkerGroup
@@ -56,16 +59,14 @@ class Topic:
         """From the start to the end that the isolation reader under test sees, once nothing written before is open."""
         with closing(self.lab.backend.admin()) as admin:
             self._await_decided(admin)
-        plugins = self.lab.plugins
-        with closing(plugins.isolation_reader().over(self.lab.backend, self.lab.runtime)) as reader:
+        with closing(self._reader()) as reader:
             bounds = reader.bounds(self.topics)
         return {one: OffsetRange(max(r.start, self._since.get(one, 0)), r.end) for one, r in bounds.items()}
 
     def records(self) -> Iterator[Record]:
         """What the isolation reader shows, by partition and offset."""
         ranges = self.ranges()
-        plugins = self.lab.plugins
-        with closing(plugins.isolation_reader().over(self.lab.backend, self.lab.runtime, headers=True)) as reader:
+        with closing(self._reader(headers=True)) as reader:
             for batch in reader.read(ranges, self.lab.place.patience):
                 if isinstance(batch, LogBatch):
                     yield from rows(batch)
@@ -86,6 +87,10 @@ class Topic:
             raise needs_real("Spark (a session that the test brings along; the fixture `eos_spark` sees to it)")
         ranges = self.ranges()
         reader = spark.read.format("eosfw").option("backend", self.lab.backend_name)
+        choice = self._reader_choice()
+        if choice.name is not None:
+            own = {f"isolationReader.{name}": text for name, text in choice.properties.items()}
+            reader = reader.options(isolationReader=choice.name, **own)
         return (
             reader.option("kafka.bootstrap.servers", self.lab.cluster.bootstrap_servers)
             .option("assign", json.dumps(_partitions(ranges)))
@@ -94,6 +99,14 @@ class Topic:
             .option("includeHeaders", "true")
             .load()
         )
+
+    def _reader_choice(self) -> PartChoice:
+        """What the test's newest worker chose."""
+        return self.lab.reader_choice()
+
+    def _reader(self, *, headers: bool = False) -> IsolationReader:
+        lab = self.lab
+        return parts.isolation_reader(lab.plugins, self._reader_choice(), lab.backend, lab.runtime, headers=headers)
 
     def _await_decided(self, admin: Admin) -> None:
         counts = admin.partitions(self.topics)
@@ -134,6 +147,16 @@ class Run(Topic):
         they need `"eosfw.identity" = "headers"`, the default in tests.
         """
         return cut(self)
+
+    def offset_store(self) -> OffsetStore:
+        """The offset store that the run's properties choose."""
+        local = self.group.local
+        kind = local.plugins.connector(self.properties["connector.class"])
+        config = connector_config(kind, self.name, self.properties)
+        return parts.offset_store(local.plugins, chosen(OFFSET_STORE, local.config, config))
+
+    def _reader_choice(self) -> PartChoice:
+        return self.group.local.reader_choice
 
     def timeline(self) -> str:
         """The run's transactions in lines of characters."""

@@ -46,7 +46,7 @@ def gone_back(run: Run, sources: Sequence[SourceRecord]) -> list[Stated]:
 
 def stated(run: Run) -> Iterator[Stated]:
     """Each committed offset of a run's connector that the offsets topic still holds, by partition, in order."""
-    local, store = run.group.local, run.lab.plugins.offset_store()
+    local, store = run.group.local, run.offset_store()
     topic = local.config["offset.storage.topic"]
     with closing(run.lab.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
         for one in _single(reader, run, topic):

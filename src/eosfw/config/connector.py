@@ -5,6 +5,7 @@ from __future__ import annotations
 from eosfw.config.definition import Choice, Int, Long, String
 from eosfw.config.kinds import ConnectorName, Identity, ReplicationFactor
 from eosfw.config.layered import LayeredDef
+from eosfw.config.parts import FENCER, OFFSET_STORE
 
 OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
 ELSEWHERE = {
@@ -45,13 +46,15 @@ SOURCE_CONNECTOR = LayeredDef(
     ReplicationFactor(
         "topic.creation.default.replication.factor", -1, "replicas of such topics; -1: the cluster's default"
     ),
+    String(OFFSET_STORE, None, "as for the worker, for this connector alone; default: the worker's"),
+    String(FENCER, None, "as for the worker, for this connector alone; default: the worker's"),
     Identity(
         IDENTITY,
         None,
         "what identifies a record for the verdict: none, headers, value, field:NAME; "
         "default: headers on a backend that sends them in batches (memory), else none",
     ),
-    prefixes=OVERRIDE_PREFIXES,
+    prefixes=(*OVERRIDE_PREFIXES, f"{OFFSET_STORE}.", f"{FENCER}."),
     not_yet=_NOT_YET,
     refused=ELSEWHERE,
 )

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from eosfw.config.connector import ELSEWHERE
-from eosfw.config.definition import Boolean, Choice, Int, List, Long
+from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
 from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
+from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES
 from eosfw.errors import Problem
 
 SUPPORT = "exactly.once.source.support"
@@ -86,9 +87,21 @@ WORKER = WorkerDef(
     ReplicationFactor(
         "offset.storage.replication.factor", -1, "replicas of the offsets topic; -1: the cluster's default"
     ),
+    String(OFFSET_STORE, "kafka", "how source offsets are stated as records, by name; `offset.store.*` are for it"),
+    String(
+        FENCER,
+        None,
+        "who fences earlier producers, by name; `fencer.*` are for it; default: the one named like the backend, else "
+        "`admin`, which asks the backend's admin client",
+    ),
+    String(
+        ISOLATION_READER,
+        "read_committed",
+        "who reads topics for steps and for the verdict, by name; `isolation.reader.*` are for it",
+    ),
     Long("offset.flush.interval.ms", 60_000, "how often offsets are committed between boundaries", at_least=1),
     Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
-    prefixes=CLIENT_PREFIXES,
+    prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES),
     not_yet=_NOT_YET,
     refused=ELSEWHERE,
 )

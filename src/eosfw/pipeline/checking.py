@@ -45,9 +45,10 @@ def backend_of(pipeline: Pipeline, plugins: Plugins) -> type[Backend]:
 def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *, steps_only: bool) -> list[Problem]:
     """Everything wrong with a pipeline that can be seen without a cluster; starts nothing."""
     problems = [*pipeline.problems, *_cluster_problems(pipeline, plugins, runtime), *_step_problems(pipeline, plugins)]
-    asked = _client_problems(pipeline, plugins)
-    worker, wrong = _worker(pipeline, asked)
-    problems += wrong
+    backend, asked = _client(pipeline, plugins)
+    worker, wrong = _worker(pipeline)
+    wrong += worker_problems(plugins, worker, backend, asked)
+    problems += [Problem(f"{pipeline.path.name} [worker]", problem.what) for problem in wrong]
     if steps_only:
         return problems + _steps_only_problems(pipeline)
     if not pipeline.connectors and not pipeline.problems:
@@ -65,19 +66,18 @@ def topic_problems(pipeline: Pipeline, admin: Admin) -> list[Problem]:
     return _unwritten(pipeline, admin.partitions())
 
 
-def _client_problems(pipeline: Pipeline, plugins: Plugins) -> ClientProblems:
+def _client(pipeline: Pipeline, plugins: Plugins) -> tuple[str, ClientProblems]:
     try:
-        return backend_of(pipeline, plugins).problems
+        kind = backend_of(pipeline, plugins)
     except PluginError:  # told elsewhere: nobody is there to be asked
-        return lambda *_: ()
+        return "", lambda *_: ()
+    return kind.name, kind.problems
 
 
-def _worker(pipeline: Pipeline, asked: ClientProblems) -> tuple[Config, list[Problem]]:
-    where = f"{pipeline.path.name} [worker]"
-    values, problems = WORKER.read(pipeline.worker, where)
+def _worker(pipeline: Pipeline) -> tuple[Config, list[Problem]]:
+    values, problems = WORKER.read(pipeline.worker)
     fallback = {name: key.default for name, key in WORKER.keys.items()}
-    config = Config({**fallback, **values}, pipeline.worker)
-    return config, problems + [Problem(where, problem.what) for problem in worker_problems(config, asked)]
+    return Config({**fallback, **values}, pipeline.worker), problems
 
 
 def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> list[Problem]:
@@ -95,7 +95,7 @@ def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) ->
 def _judge_client(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
     kind = backend_of(pipeline, plugins)
     lacking = kind.capabilities.lacking("transactions", "read_committed")
-    if lacking and exactly_once(_worker(pipeline, kind.problems)[0]):
+    if lacking and exactly_once(_worker(pipeline)[0]):
         raise PluginError(f"backend {kind.name!r} cannot run exactly once: it lacks {', '.join(lacking)}")
     kind.connect({"bootstrap.servers": _NOBODY, **pipeline.cluster.properties}, runtime).close()
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from typing import Self
 
+from eosfw.config.parts import ISOLATION_READER, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
 from eosfw.pipeline.checking import backend_of, worker_config
 from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.reaching import require_reachable
-from eosfw.protocols import LocalCluster, Observer, OpenTransaction
-from eosfw.registry import Plugins
+from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
+from eosfw.registry import Plugins, parts
 from eosfw.runtime import Worker
 from eosfw.waiting import Runtime
 
@@ -54,6 +55,15 @@ class LocalRun:
         """Give the worker every connector of the pipeline."""
         for name, properties in self.pipeline.connectors.items():
             self.worker.put_connector(name, properties)
+
+    @property
+    def reader_choice(self) -> PartChoice:
+        """Which isolation reader the worker's properties choose."""
+        return chosen(ISOLATION_READER, self.config)
+
+    def reader(self, *, headers: bool = False) -> IsolationReader:
+        """That reader, over this run's backend; whoever asks closes it."""
+        return parts.isolation_reader(self.plugins, self.reader_choice, self.backend, self.runtime, headers=headers)
 
     def open_transactions(self, partitions: Iterable[TopicPartition]) -> list[OpenTransaction]:
         """Who holds these partitions back; nobody where neither cluster nor client can tell."""

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
+from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
 from eosfw.errors import DamagedDataError, RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.local import LocalRun
 from eosfw.protocols import IsolationLevel, OffsetStore
 from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
+from eosfw.registry import parts
 from eosfw.runtime.offsets import read_offsets
 from eosfw.runtime.polled import Batches, Records, read_polled, records_of, tells_apart, whole
 from eosfw.runtime.preflight import connector_config
@@ -39,7 +41,7 @@ def replayed(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Seque
     """
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
     config = connector_config(connector, name, run.pipeline.connectors[name])
-    store = run.plugins.offset_store()
+    store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
     goal = _Goal(store, dict(_committed(run, name, store)))
     boundary = RequestedBoundary if config[BOUNDARY] == "connector" else PollBoundary
     with ExitStack() as opened:

@@ -117,7 +117,9 @@ class _After:
         local = self._local
         kind = local.plugins.step_engine(local.pipeline.engine)
         self._reporter.phase(f"starting {kind.name}")
-        engine = kind.start(local.backend_name, local.client_properties, str(local.pipeline.folder))
+        engine = kind.start(
+            local.backend_name, local.client_properties, str(local.pipeline.folder), local.reader_choice
+        )
         forget = (self._control.on_stop(engine.close), self._control.on_kill(engine.close))
         try:
             self._control.check()

@@ -95,8 +95,7 @@ def _expected(run: LocalRun, kind: str, names: Sequence[str], topics: set[str]) 
 def _found(run: LocalRun, kind: str, ranges: Ranges) -> Iterator[list[bytes]]:
     """What the topics hold; DamagedDataError names the records that nobody can identify."""
     strangers = Strangers(kind)
-    wants_headers = kind == "headers"
-    with closing(run.plugins.isolation_reader().over(run.backend, run.runtime, headers=wants_headers)) as reader:
+    with closing(run.reader(headers=kind == "headers")) as reader:
         for batch in reader.read(ranges, _STALL):
             if isinstance(batch, LogBatch):
                 yield list(_identities(batch, strangers))

@@ -26,7 +26,7 @@ def committed_ranges(
         partitions = _partitions(admin, topics)
         written = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
         _wait(run, admin, written, control, patience)
-    with closing(run.plugins.isolation_reader().over(run.backend, run.runtime)) as reader:
+    with closing(run.reader()) as reader:
         return reader.bounds(topics)
 
 

@@ -70,9 +70,10 @@ class Plugins:
         """A cluster this machine can serve; without a name, the only one installed."""
         return self._only("cluster") if name is None else self._named("cluster", name)
 
-    def fencer(self, name: str) -> type[Fencer]:
-        """The fencer that is named like a backend; else the framework's own, which asks the backend's Admin."""
-        return self._named("fencer", name if name in self.names("fencer") else "admin")
+    def fencer(self, backend: str, name: str | None = None) -> type[Fencer]:
+        """A fencer by name; without one that which is named like the backend, else `admin`, which asks its Admin."""
+        default = backend if backend in self.names("fencer") else "admin"
+        return self._named("fencer", default if name is None else name)
 
     def offset_store(self, name: str = "kafka") -> OffsetStore:
         """An offset store, made."""

@@ -48,6 +48,8 @@ class TaskPlan:
     config: Config
     boundary: Callable[[], Boundary]
     offsets_topic: OffsetsTopic
+    store: OffsetStore
+    """The task's own."""
     transactional_id: str | None
     """None: at least once, without transactions (`exactly.once.source.support` is not `enabled`)."""
     transaction_timeout: float = 60.0
@@ -70,7 +72,6 @@ class Surroundings:
     """What every task of a worker stands on."""
 
     backend: Backend
-    store: OffsetStore
     config_topic: ConfigTopic
     membership: Membership
     request_fencing: RequestFencing

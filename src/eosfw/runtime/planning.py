@@ -10,11 +10,12 @@ from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
 from eosfw.config.clients import ClientProblems, ClientSettings
 from eosfw.config.connector import BOUNDARY, IDENTITY
+from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem
 from eosfw.identity import kind_in_force
 from eosfw.ids import ConnectorTaskId, task_transactional_id
-from eosfw.registry import Plugins
+from eosfw.registry import Plugins, parts
 from eosfw.runtime.plan import ClientProperties, OffsetsTopic, TaskPlan
 from eosfw.runtime.preflight import connector_config, connector_problems
 from eosfw.state.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
@@ -94,6 +95,7 @@ class Planner:
             planned.parsed[number],
             self._boundary(config),
             offsets_topic(worker),
+            parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),
             transactional_id if clients.exactly_once(worker) else None,
             producer.transaction_timeout,
             kind_in_force(config[IDENTITY], self._facts.capabilities) == "headers",

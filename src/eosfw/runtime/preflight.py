@@ -13,7 +13,7 @@ from eosfw.config.definition import Config
 from eosfw.config.worker import SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import PluginError, Problem
-from eosfw.registry import Plugins
+from eosfw.registry import Plugins, parts
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -36,13 +36,14 @@ def connector_problems(
     except PluginError as error:
         connector = None
         problems.append(Problem("", f"connector.class: {error}"))
-    problems += _property_problems(connector, worker, given, asked)
+    problems += _property_problems(plugins, connector, worker, given, asked)
     return [Problem(f"connector {name}", problem.what) for problem in problems]
 
 
-def worker_problems(worker: Config, asked: ClientProblems) -> list[Problem]:
-    """What is wrong with a worker's own client properties; `asked` is `Backend.problems` of its client."""
+def worker_problems(plugins: Plugins, worker: Config, backend: str, asked: ClientProblems) -> list[Problem]:
+    """What is wrong with a worker's properties for clients and parts; `asked` is `Backend.problems` of its client."""
     problems = override_problems(worker) + client_problems(asked, worker)
+    problems += parts.worker_problems(plugins, worker, backend)
     return [Problem("worker", problem.what) for problem in problems]
 
 
@@ -52,7 +53,11 @@ def connector_config(connector: SourceConnector, name: str, properties: Mapping[
 
 
 def _property_problems(
-    connector: SourceConnector | None, worker: Config, given: Mapping[str, str], asked: ClientProblems
+    plugins: Plugins,
+    connector: SourceConnector | None,
+    worker: Config,
+    given: Mapping[str, str],
+    asked: ClientProblems,
 ) -> list[Problem]:
     if connector is None:
         # Without the connector nobody knows its own properties: only the framework's are judged.
@@ -63,7 +68,7 @@ def _property_problems(
     fallback = {name: key.default for name, key in definition.keys.items()}
     config = Config({**fallback, **values}, given)
     problems += override_problems(worker, config) + client_problems(asked, worker, config)
-    problems += _topic_problems(worker, config)
+    problems += _topic_problems(worker, config) + parts.connector_problems(plugins, worker, config)
     if len(values) < len(definition.keys):
         return problems  # something could not be read: the connector would answer for values nobody gave
     problems += [Problem("", what) for what in _support_problem(connector, worker, config)]

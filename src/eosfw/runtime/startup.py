@@ -104,7 +104,7 @@ class Startup:
             return read_offsets(
                 plan.id.connector,
                 plan.offsets_topic.name,
-                self._around.store,
+                plan.store,
                 admin,
                 reader,
                 stall_timeout=plan.transaction_timeout + READ_TIMEOUT,

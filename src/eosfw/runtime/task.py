@@ -110,7 +110,7 @@ class Task:
     def _go(self, source: SourceTask, started: Started) -> None:
         transaction = self._transaction = self._transaction_over(source, started)
         loop = Loop(self.plan, source, transaction, self._board, self._around.runtime)
-        loop.start(started.offsets, self._around.store.partition_key)
+        loop.start(started.offsets, self.plan.store.partition_key)
         self._board.running()
         try:
             loop.run(self._stop)
@@ -131,8 +131,8 @@ class Task:
             producer,
             delivery,
             RecordTopics(started.admin, *plan.record_topics),
-            around.store,
-            OffsetLedger(around.store.partition_key, started.offsets),
+            plan.store,
+            OffsetLedger(plan.store.partition_key, started.offsets),
             around.runtime,
             around.backend.capabilities.batch_headers,
         )

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from eosfw.config import Config, clients
+from eosfw.config.parts import FENCER, chosen
 from eosfw.config.worker import SUPPORT
 from eosfw.errors import ConfigError, EosfwError, Problem
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, IsolationLevel
-from eosfw.registry import Plugins
+from eosfw.registry import Plugins, parts
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
 from eosfw.runtime.crew import Crew
@@ -50,7 +51,6 @@ class Worker:
         self._leader = Leader(topic, self._config_writer(topic), ties)
         self._around = Surroundings(
             backend,
-            plugins.offset_store(),
             topic,
             self._member,
             self._leader.request_fencing,
@@ -61,7 +61,7 @@ class Worker:
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config log; ConfigError if properties cannot work."""
         config = self._config
-        if problems := worker_problems(config, self._facts.problems):
+        if problems := worker_problems(self._plugins, config, self._backend.name, self._facts.problems):
             raise ConfigError(*problems)
         admin = self._backend.admin()
         try:
@@ -166,7 +166,8 @@ class Worker:
     def _fence(self, connector: str, transactional_ids: Sequence[str]) -> None:
         planned = self._planned.get(connector)
         properties = {} if planned is None else clients.connector_admin(self._config, planned.config).properties
-        fencer = self._plugins.fencer(self._backend.name).connect(self._backend, properties, self._runtime)
+        choice = chosen(FENCER, self._config, None if planned is None else planned.config)
+        fencer = parts.fencer(self._plugins, choice, self._backend, properties, self._runtime)
         try:
             failed = [error for error in fencer.fence(transactional_ids, ROUND_TIMEOUT).values() if error]
         finally:

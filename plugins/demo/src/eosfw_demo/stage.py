@@ -114,7 +114,7 @@ class Stage:
                     yield from (value or b"" for value in batch.values)
 
     def _reader(self) -> IsolationReader:
-        return self.run.plugins.isolation_reader("read_committed").over(self.run.backend, self.run.runtime)
+        return self.run.reader()
 
 
 @contextmanager

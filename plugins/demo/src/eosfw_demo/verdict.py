@@ -46,7 +46,9 @@ def _in_spark(stage: Stage, lines: Sequence[bytes], table: Path, progress: Progr
     ranges = stage.committed()
     progress.doing("Spark starts")
     run = stage.run
-    engine = run.plugins.step_engine().start(run.backend_name, run.client_properties, str(table.parent))
+    engine = run.plugins.step_engine().start(
+        run.backend_name, run.client_properties, str(table.parent), run.reader_choice
+    )
     try:
         progress.say("Spark is up")
         progress.doing("Spark aggregates the committed records")

@@ -10,6 +10,7 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from eosfw.config.parts import PartChoice
 from eosfw.errors import DamagedDataError, Problem, StepFailedError
 from eosfw.health import Finding
 from eosfw.identity import check_kind
@@ -48,14 +49,14 @@ class SparkStepEngine:
         return checks.step_problems(steps, folder)
 
     @classmethod
-    def start(cls, backend: str, properties: Mapping[str, str], folder: str) -> Self:
+    def start(cls, backend: str, properties: Mapping[str, str], folder: str, reader: PartChoice) -> Self:
         """Start Spark over a cluster; takes seconds, and a Java."""
         from eosfw_spark.tables import Tables
 
         running = session.start()
         # Spark's workers import what a step's functions need from the pipeline's folder, as this process does.
         running.spark.sparkContext.environment["PYTHONPATH"] = str(Path(folder).resolve())
-        return cls(running, Tables(running.spark, backend, dict(properties)), folder)
+        return cls(running, Tables(running.spark, backend, dict(properties), reader), folder)
 
     def run(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
         """Run a step over exactly these ranges and replace its output."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from eosfw.config.definition import nearest
+from eosfw.config.parts import PartChoice
 from eosfw.errors import ConfigError, Problem
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
@@ -16,6 +17,7 @@ EARLIEST: Final = -2
 LATEST: Final = -1
 KAFKA: Final = "kafka."
 ISOLATION: Final = "isolation.level"
+READER: Final = "isolationReader"
 API_TIMEOUT: Final = "kafka.default.api.timeout.ms"
 KNOWN: Final = (
     "kafka.bootstrap.servers",
@@ -28,6 +30,7 @@ KNOWN: Final = (
     "minPartitions",
     "kafkaConsumer.pollTimeoutMs",
     "backend",
+    "isolationReader",
 )
 NOT_YET: Final = (
     "subscribePattern",
@@ -40,6 +43,8 @@ NOT_YET: Final = (
     "maxRecordsPerPartition",
     "groupIdPrefix",
 )
+
+COMMITTED: Final = PartChoice(READER, IsolationLevel.READ_COMMITTED.value)
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -57,7 +62,7 @@ class ReadOptions:
     min_partitions: int = 0
     stall_timeout: float = 60.0
     backend: str = "confluent"
-    isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
+    reader: PartChoice = COMMITTED
 
     @property
     def address(self) -> str:
@@ -79,7 +84,7 @@ class _Parser:
 
     def parse(self) -> ReadOptions:
         properties = {name.removeprefix(KAFKA): value for name, value in self._given.items() if name.startswith(KAFKA)}
-        isolation = properties.pop(ISOLATION, IsolationLevel.READ_COMMITTED.value)
+        isolation = properties.pop(ISOLATION, None)
         if not properties.get("bootstrap.servers"):
             self._wrong("kafka.bootstrap.servers", "is missing; give the cluster as HOST:PORT")
         topics, assigned = self._what()
@@ -93,7 +98,7 @@ class _Parser:
             min_partitions=self._number("minPartitions", 0),
             stall_timeout=self._number("kafkaConsumer.pollTimeoutMs", self._number(API_TIMEOUT, 60_000)) / 1000,
             backend=self._text("backend") or "confluent",
-            isolation=self._isolation(isolation),
+            reader=self._reader(isolation),
         )
         if self._problems:
             raise ConfigError(*self._problems)
@@ -157,19 +162,24 @@ class _Parser:
             return default
         return int(text)
 
-    def _isolation(self, text: str) -> IsolationLevel:
-        try:
-            return IsolationLevel(text.lower())
-        except ValueError:
-            among = " or ".join(level.value for level in IsolationLevel)
-            self._wrong(KAFKA + ISOLATION, f"must be {among}, not {text}")
-            return IsolationLevel.READ_COMMITTED
+    def _reader(self, isolation: str | None) -> PartChoice:
+        """The reader by its name, else the one of an isolation level, which is called like it."""
+        name, prefix = self._text(READER), f"{READER.lower()}."
+        if name is not None and isolation is not None:
+            self._wrong(READER, f"excludes {KAFKA + ISOLATION}: give one of them")
+        own = {option.removeprefix(prefix): text for option, text in self._given.items() if option.startswith(prefix)}
+        return PartChoice(READER, name or self._level(isolation or IsolationLevel.READ_COMMITTED.value), own)
+
+    def _level(self, text: str) -> str:
+        if text.lower() not in (among := [level.value for level in IsolationLevel]):
+            self._wrong(KAFKA + ISOLATION, f"must be {' or '.join(among)}, not {text}")
+        return text.lower()
 
 
 def _unknown(name: str) -> str | None:
     lowered = name.lower()
     # `path` is what `load("...")` sets: nothing here is a path.
-    if lowered.startswith(KAFKA) or lowered in {known.lower() for known in KNOWN}:
+    if lowered.startswith((KAFKA, f"{READER.lower()}.")) or lowered in {known.lower() for known in KNOWN}:
         return None
     if lowered in {known.lower() for known in NOT_YET}:
         return f"option {name} of Spark's Kafka source is not supported by format eosfw yet"

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 from eosfw.errors import DamagedDataError
 from eosfw.protocols import Gap, GapReason, IsolationReader
 from eosfw.records import LogBatch
-from eosfw.registry import Plugins, load_plugins
+from eosfw.registry import Plugins, load_plugins, parts
 from eosfw.waiting import ThreadRuntime
 from eosfw_spark.options import ReadOptions, parse
 from eosfw_spark.planning import Ranges, Split, chosen, explicit, splits
@@ -90,7 +90,7 @@ def opened(options: ReadOptions) -> Iterator[IsolationReader]:
     runtime = ThreadRuntime()
     backend = installed.backend(options.backend).connect(options.properties, runtime)
     try:
-        reader = installed.isolation_reader(options.isolation.value).over(backend, runtime, headers=options.headers)
+        reader = parts.isolation_reader(installed, options.reader, backend, runtime, headers=options.headers)
         try:
             yield reader
         finally:

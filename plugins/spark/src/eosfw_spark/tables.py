@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from eosfw.config.parts import PartChoice
 from eosfw.errors import StepFailedError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import StepInput
 from eosfw.records import OffsetRange
-from eosfw_spark.options import KAFKA, offsets_json
+from eosfw_spark.options import KAFKA, READER, offsets_json
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -30,6 +31,7 @@ class Tables:
     spark: SparkSession
     backend: str
     properties: Mapping[str, str]
+    reader: PartChoice
 
     def of_topic(self, topic: str, ranges: Mapping[TopicPartition, OffsetRange], *, headers: bool = False) -> DataFrame:
         """The records of a topic within exactly these ranges, with Kafka's columns."""
@@ -39,6 +41,10 @@ class Tables:
         reader = self.spark.read.format("eosfw").option("backend", self.backend)
         for name, value in self.properties.items():
             reader = reader.option(KAFKA + name, value)
+        if self.reader.name is not None:
+            reader = reader.option(READER, self.reader.name)
+        for name, value in self.reader.properties.items():
+            reader = reader.option(f"{READER}.{name}", value)
         return (
             reader.option("assign", json.dumps({topic: sorted(each.partition for each in wanted)}))
             .option("startingOffsets", offsets_json({each: offsets.start for each, offsets in wanted.items()}))

@@ -1,0 +1,78 @@
+"""Make the parts that properties choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from eosfw.config import Config
+from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, PartChoice, chosen, without_choice
+from eosfw.errors import ConfigError, PluginError, Problem
+from eosfw.protocols import Backend, Fencer, IsolationReader, OffsetStore
+from eosfw.registry.lookup import Plugins
+from eosfw.waiting import Runtime
+
+_READER = "read_committed"
+Closeable = TypeVar("Closeable", Fencer, IsolationReader)
+
+
+def offset_store(plugins: Plugins, choice: PartChoice) -> OffsetStore:
+    """A store of the caller's own; ConfigError if its properties do not fit."""
+    return choice.configured(plugins.offset_store(choice.name or "kafka"))
+
+
+def fencer(
+    plugins: Plugins, choice: PartChoice, backend: Backend, admin: Mapping[str, str], runtime: Runtime
+) -> Fencer:
+    """A fencer over a backend, which gets the admin client's properties; whoever asks closes it."""
+    return _closed_if_refused(choice, plugins.fencer(backend.name, choice.name).connect(backend, admin, runtime))
+
+
+def isolation_reader(
+    plugins: Plugins, choice: PartChoice, backend: Backend, runtime: Runtime, *, headers: bool = False
+) -> IsolationReader:
+    """A reader over a backend; whoever asks closes it."""
+    kind = plugins.isolation_reader(choice.name or _READER)
+    return _closed_if_refused(choice, kind.over(backend, runtime, headers=headers))
+
+
+def worker_problems(plugins: Plugins, worker: Config, backend: str) -> list[Problem]:
+    """What is wrong with the parts that a worker of this backend chooses."""
+    choices = [chosen(key, worker) for key in _JUDGED if key in worker.given or chosen(key, worker).properties]
+    return [problem for choice in choices for problem in _problems(plugins, choice, backend)]
+
+
+def connector_problems(plugins: Plugins, worker: Config, connector: Config) -> list[Problem]:
+    """What is wrong with the parts that a connector chooses itself; what its worker chose was judged there."""
+    problems = []
+    for key in (OFFSET_STORE, FENCER):
+        problems += without_choice(key, connector)
+        if connector[key] is not None:
+            problems += _problems(plugins, chosen(key, worker, connector))
+    return problems
+
+
+def _problems(plugins: Plugins, choice: PartChoice, backend: str = "") -> list[Problem]:
+    try:
+        _JUDGED[choice.key](plugins, choice, backend)
+    except ConfigError as error:
+        return list(error.problems)
+    except PluginError as error:
+        return [Problem("", f"{choice.key}: {error}")]
+    return []
+
+
+# A store is made without a cluster, so it is judged whole; of the others only the properties are.
+_JUDGED: Mapping[str, Callable[[Plugins, PartChoice, str], Any]] = {
+    OFFSET_STORE: lambda plugins, choice, _: offset_store(plugins, choice),
+    FENCER: lambda plugins, choice, backend: choice.config(plugins.fencer(backend, choice.name)),
+    ISOLATION_READER: lambda plugins, choice, _: choice.config(plugins.isolation_reader(choice.name or _READER)),
+}
+
+
+def _closed_if_refused(choice: PartChoice, part: Closeable) -> Closeable:
+    try:
+        return choice.configured(part)
+    except BaseException:
+        part.close()
+        raise
