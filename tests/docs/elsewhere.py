@@ -21,7 +21,19 @@ ELSEWHERE = (
     Elsewhere("pip install uv && uv run tox", "it would run these tests", ".ci/run", "uv run --quiet tox"),
     Elsewhere("pip install uv && uv run eosfw demo", _NETWORK, ".ci/run", "uv run --quiet eosfw demo"),
     Elsewhere(
-        "pip install eosfw eosfw-memory eosfw-file eosfw-spark", _NETWORK, "tests/packaging/test_wheels.py", "install"
+        "pip install uv && uv build --wheel --all-packages --out-dir dist",
+        _NETWORK,
+        "tests/packaging/conftest.py",
+        '"build", "--wheel", "--all-packages", "--out-dir"',
+    ),
+    Elsewhere(
+        "pip install --find-links dist eosfw eosfw-memory eosfw-file eosfw-spark",
+        _NETWORK,
+        "tests/packaging/test_wheels.py",
+        "first-pipeline.md",
+    ),
+    Elsewhere(
+        "pip install --find-links dist pytest-eos", _NETWORK, "tests/packaging/test_wheels.py", "prove-a-connector.md"
     ),
     Elsewhere("eosfw demo --no-spark", "takes seconds", "tests/demo/test_demo.py", '"--no-spark"'),
     Elsewhere("pip install jgo", _NETWORK, "pyproject.toml", '"jgo"'),

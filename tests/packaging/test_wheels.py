@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import zipfile
 from pathlib import Path
@@ -42,6 +43,23 @@ def test_the_list_here_is_the_workspace(wheels):
     built = {wheel.name.split("-")[0].replace("_", "-") for wheel in wheels.glob("*.whl")}
 
     assert built == set(PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [("first-pipeline.md", ["eosfw", "run", "--check", "it.toml"]), ("prove-a-connector.md", ["pytest", "--version"])],
+)
+def test_the_first_commands_of_a_tutorial_install_all_it_needs(fresh, tmp_path, page, command):
+    """From the wheels that its command before builds: nothing is on an index yet."""
+    text = (BARE.parents[2] / "docs" / "tutorial" / page).read_text(encoding="utf-8")
+    (requirements,) = re.findall(r"^\$ pip install --find-links dist (.*)$", text, re.MULTILINE)
+    (tmp_path / "it.toml").write_text("\n".join(re.findall(r"```toml\n# orders.toml\n(.*?)```", text, re.DOTALL)))
+    (tmp_path / "orders.csv").write_text("order,city,quantity\n1,Oslo,3\n")
+
+    python = fresh(tmp_path / "venv", *requirements.split())
+
+    ran = subprocess.run([python.with_name(command[0]), *command[1:]], cwd=tmp_path, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("distribution", PACKAGES)

@@ -81,11 +81,11 @@ class JournalConnector(eosfw.SourceConnector):
 
     def check(self, config: eosfw.Config) -> Iterable[Problem]:
         """Look for the journal."""
-        with closing(sqlite3.connect(f"file:{config.database}?mode=ro", uri=True)) as database:
-            try:
+        try:
+            with closing(sqlite3.connect(f"file:{config.database}?mode=ro", uri=True)) as database:
                 database.execute("SELECT id, what, value FROM journal LIMIT 1")
-            except sqlite3.Error as why:
-                yield Problem("database", f"{config.database} has no journal to read: {why}")
+        except sqlite3.Error as why:
+            yield Problem("database", f"{config.database} has no journal to read: {why}")
 
     def task_configs(self, config: eosfw.Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """One share, whatever `tasks.max` is: order between transactions is kept."""
