@@ -13,7 +13,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
 from eosfw.runtime.shared_ids import taken_over
-from eosfw.runtime.topics import COMPACTED
+from eosfw.runtime.topics import COMPACTED, ensure_topic
 from eosfw.state.steps import TaskStep
 
 from .group import Group
@@ -97,12 +97,25 @@ def test_a_task_that_another_groups_task_fenced_says_whose_id_it_is(cluster, bac
         assert fenced(group) == 1
 
 
-def write_as_connect(group: Group, topic: str) -> None:
-    """A config topic with one task of connector `c`."""
-    records = {"connector-c": {"properties": {}}, "task-c-0": {"properties": {}}, "commit-c": {"tasks": 1}}
+@BACKENDS
+def test_a_leader_that_another_groups_task_fenced_says_whose_id_it_is(cluster, backend, name):
+    """LDR-04, TXN-01: it claims its privilege again only from leaders of its own group."""
+    with Group(cluster.bootstrap_servers, f"{name}-0", backend=backend) as group:
+        write_as_connect(group, "connect-configs", f"cluster-{name}")
+        with closing(group.backend.producer(f"connect-cluster-{name}-0")) as task:
+            task.init_transactions(30.0)
+        with pytest.raises(
+            ConfigError, match=f"is also that of task 0 of connector 'cluster-{name}' in group 'connect'"
+        ):
+            put(group, "c")
+
+
+def write_as_connect(group: Group, topic: str, connector: str = "c") -> None:
+    """A config topic with one task of a connector."""
+    keys = {f"connector-{connector}": {"properties": {}}, f"task-{connector}-0": {"properties": {}}}
     with closing(group.backend.admin()) as admin, closing(group.backend.producer(None)) as producer:
-        admin.create_topics([NewTopic(topic, 1, 1, COMPACTED)])
-        for key, value in records.items():
+        ensure_topic(admin, NewTopic(topic, 1, 1, COMPACTED))
+        for key, value in {**keys, f"commit-{connector}": {"tasks": 1}}.items():
             producer.send(ProducerRecord(topic, json.dumps(value).encode(), key.encode(), partition=0))
         producer.flush(30.0)
 

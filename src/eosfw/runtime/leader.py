@@ -36,6 +36,8 @@ class LeaderTies:
     worker: str
     fence: Callable[[str, Sequence[str]], None]
     """Shut out producers of a connector by their transactional ids; raise if any may still commit."""
+    refuse_shared_id: Callable[[], None]
+    """ConfigError if somebody of another group writes under the leader's transactional id."""
     announce: Announce
     runtime: Runtime
 
@@ -140,6 +142,7 @@ class Leader:
         for pause in PATIENCE:
             self.confirm()
             self._ties.runtime.sleep(pause)
+        self._ties.refuse_shared_id()
         self.start()
         self._refuse_if_any_taken()
 

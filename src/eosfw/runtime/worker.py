@@ -47,7 +47,7 @@ class Worker:
         self._planned: dict[str, Planned] = {}
         self._facts = ClusterFacts(backend.capabilities, backend.problems)
         topic = self._topic = self._config_topic()
-        ties = LeaderTies(config["group.id"], self.name, self._fence, announce, runtime)
+        ties = LeaderTies(config["group.id"], self.name, self._fence, self._refuse_leaders_id, announce, runtime)
         self._leader = Leader(topic, self._config_writer(topic), ties)
         self._around = Surroundings(
             backend,
@@ -69,8 +69,7 @@ class Worker:
             self._facts = replace(self._facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
             admin.close()
-        if config[SUPPORT] != "disabled":
-            self._refuse_shared("worker", [leader_transactional_id(config["group.id"])])
+        self._refuse_leaders_id()
         self._leader.start()
 
     def put_connector(self, name: str, properties: Mapping[str, str]) -> int:
@@ -156,6 +155,10 @@ class Worker:
         if group is not None:
             warn(producer)
         return ConfigWriter(self._backend, topic, self._runtime, group_id=group, worker=self.name, settings=producer)
+
+    def _refuse_leaders_id(self) -> None:
+        if self._config[SUPPORT] != "disabled":
+            self._refuse_shared("worker", [leader_transactional_id(self._config["group.id"])])
 
     def _refuse_shared(self, where: str, transactional_ids: Sequence[str]) -> None:
         group, topic = self._config["group.id"], self._config["config.storage.topic"]
