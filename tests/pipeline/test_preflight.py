@@ -156,3 +156,12 @@ def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(told: Told, kind:
     name = f"{kind}.override.bootstrap.servers"
 
     assert f"{name!r} would take this client to a cluster of its own" in told({name: "127.0.0.1:9092"})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_value_that_a_client_cannot_take_is_named_with_its_whole_key(told: Told, backend: str) -> None:
+    """CFG-08: it would fail the new tasks once the old ones are gone."""
+    problem = told({"producer.override.max.request.size": "large", "producer.override.linger.ms": "5"}, backend=backend)
+
+    assert problem.startswith("connector c: producer.override.max.request.size: ")
+    assert "linger" not in problem

@@ -17,6 +17,7 @@ from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
 from eosfw_confluent.properties import LIBRDKAFKA
 from eosfw_confluent.reader import ConfluentReader, ReaderSettings
+from eosfw_confluent.trial import refused_values
 
 _MAX_BLOCK = 60.0
 _API_TIMEOUT = 30.0
@@ -42,7 +43,7 @@ class ConfluentBackend:
 
     @classmethod
     def problems(cls, properties: Mapping[str, str], client: Client) -> list[Problem]:
-        return LIBRDKAFKA.problems(properties, client)
+        return LIBRDKAFKA.problems(properties, client) or refused_values(properties, client)
 
     def producer(
         self,

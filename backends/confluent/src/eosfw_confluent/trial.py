@@ -1,0 +1,35 @@
+"""Find values that librdkafka refuses, before a client is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from eosfw.config.translation import Client, refusals
+from eosfw.errors import ConfigError, Problem
+from eosfw_confluent.properties import LIBRDKAFKA
+
+_CLIENTS: Mapping[Client, type[Any]] = {
+    Client.PRODUCER: Producer,
+    Client.CONSUMER: Consumer,
+    Client.ADMIN: AdminClient,
+}
+_TOGETHER = "Failed to create"
+"""How librdkafka begins to say that values do not fit together: those of the whole client may, later."""
+
+
+def refused_values(properties: Mapping[str, str], client: Client) -> list[Problem]:
+    """What librdkafka says of each property by itself; nothing is connected, since no broker is named."""
+    return refusals(properties, lambda one: _try(LIBRDKAFKA.translate({}, client, one), client))
+
+
+def _try(config: Mapping[str, Any], client: Client) -> None:
+    try:
+        _CLIENTS[client]({**config, "log_level": 0})
+    except KafkaException as why:
+        said = why.args[0].str()
+        if not said.startswith(_TOGETHER):
+            raise ConfigError(Problem("", said)) from None
