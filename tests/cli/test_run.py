@@ -293,7 +293,7 @@ def test_without_java_a_step_is_refused_before_anything_starts(start, pipeline) 
 
 
 def test_a_malformed_line_of_a_file_ends_with_its_place_and_the_code_of_damaged_data(start, pipeline, tmp_path) -> None:
-    (tmp_path / "bad.csv").write_text('a,b\n1,2\n3,"4\n5,6,7,8\n')
+    (tmp_path / "bad.csv").write_text('a,b\n1,2\n3,"4"5\n6,7\n')
     run = start("run", "--quiet", pipeline("file", more=f'file = "{tmp_path / "bad.csv"}"\nformat = "csv"'))
 
     assert run.end() == ExitCode.DAMAGED_DATA, run.err()
