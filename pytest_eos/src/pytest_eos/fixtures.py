@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from pytest_eos import clocks
+from pytest_eos.leftovers import LEFTOVERS
 from pytest_eos.options import SETTINGS
 from pytest_eos.tally import TALLY
 
@@ -68,6 +69,9 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
     is_virtual = "eos" in request.fixturenames and _is_virtual(request, eos_backend)
     seed = f"{options.seed} {node.nodeid}" if options.seed else None
     with virtual(seed) if is_virtual else serving(options.bootstrap_servers) as cluster:
+        if cluster.local is None:
+            made = request.config.stash[LEFTOVERS]
+            made.clusters.setdefault(cluster.bootstrap_servers, (eos_backend, cluster.client))
         yield cluster
 
 
@@ -97,7 +101,9 @@ def eos(
 
     options = request.config.stash[SETTINGS]
     place = Place(request.node.nodeid, tmp_path, options.seed, options.patience)
-    with Eos(eos_cluster, eos_backend, place, haunt=eos_haunt, tally=request.config.stash[TALLY]) as lab:
+    made = request.config.stash[LEFTOVERS] if eos_cluster.local is None else None
+    tally = request.config.stash[TALLY]
+    with Eos(eos_cluster, eos_backend, place, haunt=eos_haunt, tally=tally, leftovers=made) as lab:
         lab.refuse_without("transactions", "read_committed")  # what exactly-once rests on
         for marker in request.node.iter_markers("eos_backend"):
             lab.refuse_without(*marker.kwargs.get("needs", ()))

@@ -21,18 +21,20 @@ from eosfw.observe.timeline import svg, text
 from eosfw.pipeline.model import ClusterChoice
 from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
 from eosfw.waiting import Runtime
-from pytest_eos import pipeline as pipelines
-from pytest_eos import verdict
 from pytest_eos.clusters import Cluster
 from pytest_eos.faults import BrokerFaults
 from pytest_eos.group import LOOK, VIRTUAL_LOOK, Waiting, WorkerGroup, as_texts
 from pytest_eos.installed import installed
+from pytest_eos.leftovers import Leftovers
 from pytest_eos.markers import Haunt
 from pytest_eos.offered import Offered, Wrap
-from pytest_eos.pipeline import PipelineRun
+from pytest_eos.pipeline import PipelineRun, chosen, load, refuse, remove_topics, run_steps
 from pytest_eos.provenance import Authors
+from pytest_eos.recording import recorded
 from pytest_eos.run import Run, Topic
 from pytest_eos.tally import Tally
+from pytest_eos.verdict import assert_exactly_once as _assert_exactly_once
+from pytest_eos.verdict import assert_no_duplicates as _assert_no_duplicates
 from pytest_eos.zombies import Zombies
 
 Until = int | Literal["drained"]
@@ -53,7 +55,14 @@ class Eos:
     """The laboratory of one test. The fixture `eos` makes it."""
 
     def __init__(
-        self, cluster: Cluster, backend: str, place: Place, *, haunt: Haunt | None = None, tally: Tally | None = None
+        self,
+        cluster: Cluster,
+        backend: str,
+        place: Place,
+        *,
+        haunt: Haunt | None = None,
+        tally: Tally | None = None,
+        leftovers: Leftovers | None = None,
     ) -> None:
         self.cluster, self.backend_name, self.place = cluster, backend, place
         self.tally = tally or Tally()
@@ -67,7 +76,8 @@ class Eos:
         self.random = random.Random(f"{place.seed} {place.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
         """Chance that `--eos-seed` repeats."""
         self._names = random.Random(f"{place.seed} {place.nodeid} names")  # noqa: S311 - same
-        self._offered = Offered(installed(), self.authors)
+        self._leftovers = leftovers
+        self._offered = Offered(installed(), self.authors, leftovers)
         self._haunt, self._haunted = haunt, False
         self._workers: list[WorkerGroup] = []
         self._undo = ExitStack()
@@ -81,7 +91,8 @@ class Eos:
     def backend(self) -> Backend:
         """A client of the cluster, for the test's own reads and writes."""
         if self._backend is None:
-            self._backend = installed().backend(self.backend_name).connect(self.cluster.client, self.runtime)
+            connected = installed().backend(self.backend_name).connect(self.cluster.client, self.runtime)
+            self._backend = recorded(connected, self._leftovers)
             self._undo.callback(self._backend.close)
         return self._backend
 
@@ -149,7 +160,10 @@ class Eos:
     def fresh_group(self) -> str:
         """A name of a worker group that nobody else uses."""
         chance = self._names.getrandbits(128) if self.cluster.virtual else uuid.uuid4().int
-        return f"eos-{chance:032x}"[:12]
+        name = f"eos-{chance:032x}"[:12]
+        if self._leftovers is not None:
+            self._leftovers.prefixes.add(f"{name}-")
+        return name
 
     def named(self, connector: str) -> str:
         """What a connector is called in a run that does not say: `module:Class` and names alike."""
@@ -212,17 +226,19 @@ class Eos:
 
         ConfigError names what is wrong with the file, StepFailedError a step that failed.
         """
-        pipeline = pipelines.load(self, source, steps=steps)
-        pipelines.refuse(self, pipeline)
+        pipeline = load(self, source, steps=steps)
+        refuse(self, pipeline)
+        if self._leftovers is not None:
+            self._undo.callback(remove_topics, self, self._leftovers, pipeline)
         self._undo.enter_context(chdir(pipeline.folder))
         group = self.worker(self.fresh_group(), observers=(), **dict[str, Any](pipeline.worker))
         # Kafka's default, not that of `run`: a file means what it says.
         given = {name: {"tasks.max": "1", **properties} for name, properties in pipeline.connectors.items()}
         kinds = {name: properties["connector.class"] for name, properties in given.items()}
         runs = {name: self.starting(kinds[name], given[name], name=name, worker=group) for name in given}
-        haunted = runs[pipelines.chosen("connector", zombie or next(iter(runs)), runs)]
+        haunted = runs[chosen("connector", zombie or next(iter(runs)), runs)]
         self._run_together(haunted, [run for run in runs.values() if run is not haunted], until)
-        outputs = pipelines.run_steps(self, pipeline, group.local)
+        outputs = run_steps(self, pipeline, group.local)
         group.stop()
         return PipelineRun(runs, outputs)
 
@@ -262,12 +278,12 @@ class Eos:
     def assert_exactly_once(self, seen: Any, expected: Any, *, key: Any = None, allow_empty: bool = False) -> None:
         """`pytest_eos.assert_exactly_once`; `seen` may also be a topic's name."""
         __tracebackhide__ = True
-        verdict.assert_exactly_once(self._seen(seen), expected, key=key, lab=self, allow_empty=allow_empty)
+        _assert_exactly_once(self._seen(seen), expected, key=key, lab=self, allow_empty=allow_empty)
 
     def assert_no_duplicates(self, seen: Any, *, key: Any = None, allow_empty: bool = False) -> None:
         """`pytest_eos.assert_no_duplicates`; `seen` may also be a topic's name."""
         __tracebackhide__ = True
-        verdict.assert_no_duplicates(self._seen(seen), key=key, lab=self, allow_empty=allow_empty)
+        _assert_no_duplicates(self._seen(seen), key=key, lab=self, allow_empty=allow_empty)
 
     def _seen(self, seen: Any) -> Any:
         return self.topic(seen) if isinstance(seen, str) else seen

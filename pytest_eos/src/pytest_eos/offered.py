@@ -9,7 +9,9 @@ from eosfw.connectors import SourceConnector
 from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
 from eosfw.registry import Plugins
 from eosfw.waiting import Runtime
+from pytest_eos.leftovers import Leftovers
 from pytest_eos.provenance import Authors, SigningBackend
+from pytest_eos.recording import RecordingBackend, recorded
 from pytest_eos.task_calls import CallLog
 
 Wrap = Callable[[Backend], Backend]
@@ -21,9 +23,9 @@ class Offered(Plugins):
     Backends made through it sign what tasks send; `wrap` puts a test's own layer under that.
     """
 
-    def __init__(self, installed: Plugins, authors: Authors) -> None:
+    def __init__(self, installed: Plugins, authors: Authors, leftovers: Leftovers | None = None) -> None:
         super().__init__((), installed.failures)
-        self._installed, self._authors = installed, authors
+        self._installed, self._authors, self._leftovers = installed, authors, leftovers
         self._connectors: dict[str, type[SourceConnector]] = {}
         self.fencer_class: type[Fencer] | None = None
         self.offset_store_class: type[OffsetStore] | None = None
@@ -43,7 +45,11 @@ class Offered(Plugins):
         return self.calls.watched(self._installed.connector(connector_class) if own is None else own())
 
     def backend(self, name: str) -> Any:
-        return _Signed(self._installed.backend(name), self._authors, self.wrap)
+        return _Signed(self._installed.backend(name), self._authors, self._wrapped)
+
+    def _wrapped(self, backend: Backend) -> Backend:
+        wrapped: Backend = recorded(self.wrap(backend), self._leftovers)
+        return wrapped
 
     def fencer(self, backend: str, name: str | None = None) -> type[Fencer]:
         return _unwrapping(self.fencer_class or self._installed.fencer(backend, name))
@@ -87,7 +93,7 @@ def _unwrapping(kind: type[Fencer]) -> type[Fencer]:
 
     def connect(_: type[Fencer], backend: Backend, properties: Mapping[str, str], runtime: Runtime) -> Fencer:
         real = backend.real if isinstance(backend, SigningBackend) else backend
-        return kind.connect(real, properties, runtime)
+        return kind.connect(real.real if isinstance(real, RecordingBackend) else real, properties, runtime)
 
     made: type[Fencer] = type(kind.__name__, (kind,), {"connect": classmethod(connect)})
     return made

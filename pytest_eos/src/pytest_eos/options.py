@@ -23,6 +23,7 @@ class Options:
     seed: int
     patience: float
     clock: str
+    keep: bool
 
 
 SETTINGS = pytest.StashKey[Options]()
@@ -66,12 +67,19 @@ def add_options(parser: pytest.Parser) -> None:
         help="virtual: seconds cost nothing, a seed repeats the interleaving; real; auto: virtual where everything is"
         " in this process (default)",
     )
+    group.addoption(
+        "--eos-keep",
+        action="store_true",
+        help="keep what tests make on the cluster of --eos-bootstrap-servers; without it topics and consumer groups are"
+        " deleted at the end of the session, open transactions aborted",
+    )
     parser.addini("eos_backend", "twin of --eos-backend", type="args", default=[])
     parser.addini("eos_bootstrap_servers", "twin of --eos-bootstrap-servers", type="string", default="")
     parser.addini("eos_require", "twin of --eos-require", type="args", default=[])
     parser.addini("eos_seed", "twin of --eos-seed", type="string", default="")
     parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
     parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
+    parser.addini("eos_keep", "twin of --eos-keep", type="bool", default=False)
 
 
 def read_options(config: pytest.Config) -> Options:
@@ -83,6 +91,7 @@ def read_options(config: pytest.Config) -> Options:
         seed=_seed(config),
         patience=float(_number(config, "patience", float) or 60.0),
         clock=_clock(config),
+        keep=bool(config.getoption("eos_keep") or config.getini("eos_keep")),
     )
 
 

@@ -22,6 +22,7 @@ from eosfw.pipeline.visible import committed_ranges
 from eosfw.protocols import IsolationLevel, Step
 from pytest_eos.clocks import needs_real
 from pytest_eos.columns import is_frame
+from pytest_eos.leftovers import Leftovers
 from pytest_eos.markers import suggestion
 from pytest_eos.run import Run
 
@@ -164,11 +165,25 @@ def refuse(lab: Eos, pipeline: Pipeline) -> None:
         )
 
 
-def _used(lab: Eos, pipeline: Pipeline) -> list[str]:
-    named = {each.get("topic", "") for each in pipeline.connectors.values()}
-    topics = named | {one.topic for step in pipeline.steps for one in step.inputs}
+def remove_topics(lab: Eos, made: Leftovers, pipeline: Pipeline) -> None:
+    """Delete the topics that a run made under names of the file, so that the next test may have the same ones."""
+    topics = _topics(pipeline) & made.topics
+    if made.keep or not topics or lab.backend.capabilities.lacking("delete_topics"):
+        return
     with closing(lab.backend.admin()) as admin:
-        counts = admin.partitions(topics)
+        admin.delete_topics(topics)
+        lab.waiting.until(lambda: not admin.partitions(topics), f"the deletion of {', '.join(sorted(topics))}")
+    made.topics -= topics
+
+
+def _topics(pipeline: Pipeline) -> set[str]:
+    written = {each["topic"] for each in pipeline.connectors.values() if "topic" in each}
+    return written | {one.topic for step in pipeline.steps for one in step.inputs}
+
+
+def _used(lab: Eos, pipeline: Pipeline) -> list[str]:
+    with closing(lab.backend.admin()) as admin:
+        counts = admin.partitions(_topics(pipeline))
         ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
         ends = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
     return sorted({one.topic for one, end in ends.items() if end})

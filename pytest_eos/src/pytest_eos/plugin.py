@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_eos import markers
+from pytest_eos.leftovers import LEFTOVERS, Leftovers
 from pytest_eos.options import SETTINGS, add_options, read_options
 from pytest_eos.tally import TALLY, Tally
 
@@ -34,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options, register the markers."""
     config.stash[SETTINGS] = read_options(config)
     config.stash[TALLY] = Tally()
+    config.stash[LEFTOVERS] = Leftovers(config.stash[SETTINGS].keep)
     for line in markers.LINES:
         config.addinivalue_line("markers", line)
 
@@ -118,7 +120,9 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send a worker's counts home."""
+    """Remove what tests made on a running cluster; send a worker's counts home."""
+    if made := session.config.stash[LEFTOVERS]:
+        session.config.stash[TALLY].removed += made.lines()
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[_WORKER_KEY] = session.config.stash[TALLY].as_dict()

@@ -24,6 +24,9 @@ class Tally:
     skipped: list[str] = field(default_factory=list)
     """Why something that was asked for could not be had."""
 
+    removed: list[str] = field(default_factory=list)
+    """What became of what tests made on a running cluster."""
+
     def add(self, other: dict[str, object]) -> None:
         """Add what another process counted."""
         for name, value in other.items():
@@ -46,7 +49,7 @@ class Tally:
 
             lines.append(f"found: {many(self.duplicates, 'duplicate')}, {self.missing:,} missing")
         lines += [f"skipped: {reason}" for reason in dict.fromkeys(self.skipped)]
-        return lines
+        return lines + self.removed
 
 
 TALLY = pytest.StashKey[Tally]()

@@ -34,7 +34,7 @@ class DeletionContract(OnBackendUnderTest):
     @pytest.mark.eos_needs("delete_topics", "transactions")
     def test_groups_are_deleted_with_their_offsets(self, lab: Lab) -> None:
         """Admin: an answer for each; a group that nobody knows is said to be unknown."""
-        one, group, nobody = TopicPartition(lab.topic(), 0), lab.name(), lab.name()
+        one, group, nobody = TopicPartition(lab.topic(), 0), lab.group(), lab.name()
         producer = lab.producer()
         producer.begin_transaction()
         producer.send_offsets({one: 5}, ConsumerGroupMetadata(group), WAIT)

@@ -12,6 +12,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, LogReader, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from eosfw.waiting import Runtime, Spawned
+from pytest_eos.leftovers import Leftovers
 
 T = TypeVar("T")
 WAIT = 30.0
@@ -32,18 +33,26 @@ class Row(NamedTuple):
 class Lab:
     """Names that no other test uses, on a cluster that others use too; `close` lets go of everything made here."""
 
-    def __init__(self, backend: Backend, runtime: Runtime) -> None:
+    def __init__(self, backend: Backend, runtime: Runtime, leftovers: Leftovers | None = None) -> None:
         self.backend = backend
         self.runtime = runtime
         self.admin = backend.admin()
         self._name = f"t{uuid.uuid4().hex[:10]}"
         self._made = 0
+        self._leftovers = leftovers or Leftovers()
+        self._leftovers.prefixes.add(f"{self._name}-")
         self._readers: dict[IsolationLevel, LogReader] = {}
 
     def name(self) -> str:
         """A fresh name, for a topic or a transactional id."""
         self._made += 1
         return f"{self._name}-{self._made}"
+
+    def group(self) -> str:
+        """A fresh name for a consumer group."""
+        name = self.name()
+        self._leftovers.groups.add(name)
+        return name
 
     def topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
         """A new, empty topic."""
@@ -59,7 +68,9 @@ class Lab:
 
     def producer(self, transactional_id: str | None = None, *, timeout: float = 60.0) -> TransactionalProducer:
         """A producer that is ready to begin."""
-        producer = self.backend.producer(transactional_id or self.name(), transaction_timeout=timeout)
+        own = transactional_id or self.name()
+        self._leftovers.transactional_ids.add(own)
+        producer = self.backend.producer(own, transaction_timeout=timeout)
         producer.init_transactions(WAIT)
         return producer
 

@@ -68,7 +68,7 @@ class OffsetsContract(OnBackendUnderTest):
     @needs_transactions
     def test_offsets_of_a_group_commit_with_their_transaction(self, lab: Lab) -> None:
         """PRD-05: whoever copies from topic to topic reads on behind what it wrote."""
-        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
+        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
         producer.begin_transaction()
         producer.send(record(one.topic, b"v"))
@@ -82,7 +82,7 @@ class OffsetsContract(OnBackendUnderTest):
     @needs_transactions
     def test_offsets_of_a_group_are_taken_back_with_their_transaction(self, lab: Lab) -> None:
         """PRD-05: the group goes on where it was, since the records it made are gone."""
-        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
+        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
         producer.begin_transaction()
         producer.send_offsets({one: 9}, group, WAIT)
@@ -96,7 +96,7 @@ class OffsetsContract(OnBackendUnderTest):
     @needs_transactions
     def test_offsets_of_a_group_that_a_zombie_sent_count_for_nobody(self, lab: Lab) -> None:
         """COR-03, KIP-447: nor those that it keeps until its commit."""
-        one, group, own = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name()), lab.name()
+        one, group, own = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group()), lab.name()
         zombie = lab.producer(own)
         zombie.begin_transaction()
         zombie.send(record(one.topic, b"v"))
@@ -113,7 +113,7 @@ class OffsetsContract(OnBackendUnderTest):
     @needs_transactions
     def test_offsets_of_a_group_that_a_transaction_may_change_are_told_to_nobody(self, lab: Lab) -> None:
         """GRP-03: from `send_offsets` on; whoever read on from the old ones would read twice."""
-        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
+        one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
         producer.begin_transaction()
         producer.send(record(one.topic, b"v"))

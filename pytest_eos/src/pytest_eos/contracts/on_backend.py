@@ -13,6 +13,7 @@ from pytest_eos.clusters import runtime
 from pytest_eos.contracts.laboratory import Lab
 from pytest_eos.installed import installed
 from pytest_eos.lab import Eos
+from pytest_eos.leftovers import LEFTOVERS
 from pytest_eos.markers import suggestion
 
 
@@ -25,9 +26,9 @@ class OnBackend:
         return eos.backend
 
     @pytest.fixture
-    def lab(self, backend: Backend) -> Iterator[Lab]:
+    def lab(self, request: pytest.FixtureRequest, backend: Backend) -> Iterator[Lab]:
         """A laboratory over the backend, cleared up behind the test."""
-        lab = Lab(backend, runtime())
+        lab = Lab(backend, runtime(), request.config.stash[LEFTOVERS])
         yield lab
         lab.close()
 

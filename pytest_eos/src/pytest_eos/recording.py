@@ -1,0 +1,50 @@
+"""Note what is made through a backend, so that it can be removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, ConsumerGroupMetadata, NewTopic
+from pytest_eos.leftovers import Leftovers
+
+
+class _Through:
+    """Hands everything on."""
+
+    def __init__(self, real: Any, made: Leftovers) -> None:
+        self.real, self._made = real, made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+class RecordingBackend(_Through):
+    """A backend whose topics, groups and transactional ids are noted; everything else is the real one's."""
+
+    def admin(self, properties: Mapping[str, str] | None = None) -> Any:
+        return _RecordingAdmin(self.real.admin(properties), self._made)
+
+    def producer(self, transactional_id: str | None, **how: Any) -> Any:
+        if transactional_id is not None:
+            self._made.transactional_ids.add(transactional_id)
+        return _RecordingProducer(self.real.producer(transactional_id, **how), self._made)
+
+
+class _RecordingAdmin(_Through):
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        for topic in topics:  # one by one: of many that fail nobody would know which were made
+            self.real.create_topics([topic])
+            self._made.topics.add(topic.name)
+
+
+class _RecordingProducer(_Through):
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
+        self._made.groups.add(group.group_id)
+        self.real.send_offsets(offsets, group, timeout)
+
+
+def recorded(backend: Backend, made: Leftovers | None) -> Any:
+    """The backend with what is made through it noted, where somebody wants to know."""
+    return backend if made is None else RecordingBackend(backend, made)

@@ -1,0 +1,197 @@
+"""What tests make on a running cluster is gone behind them, or kept by an option."""
+
+from __future__ import annotations
+
+import contextlib
+from importlib import import_module
+
+import pytest
+
+from eosfw.protocols import NewTopic
+from eosfw.records import ProducerRecord
+from eosfw.waiting import ThreadRuntime
+from pytest_eos.installed import installed
+from pytest_eos.leftovers import Leftovers
+
+pytest_plugins = ("pytester",)
+WAIT = 30.0
+CLIENTS = {
+    "memory": "eosfw_memory.client.admin",
+    "confluent": "eosfw_confluent.admin",
+    "kafka-python": "eosfw_kafka_python.admin",
+}
+with contextlib.suppress(ImportError):  # tests inside tests must not load a C library again
+    import_module("confluent_kafka.admin")
+TESTS = """\
+import pytest
+from tests.pytest_eos.counter import CounterConnector
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, NewTopic
+from pytest_eos.contracts import BackendContract
+
+@pytest.mark.eos_zombie(at="commit")
+def test_a_run(eos):
+    run = eos.run(CounterConnector, {"topic": "numbers-NAME"})
+    eos.assert_exactly_once(run, run.source_records())
+
+def test_by_hand(eos):
+    eos.backend.admin().create_topics([NewTopic("mine-NAME")])
+    producer = eos.backend.producer("writer-NAME")
+    producer.init_transactions(10.0)
+    producer.begin_transaction()
+    producer.send_offsets({TopicPartition("mine-NAME", 0): 3}, ConsumerGroupMetadata("readers-NAME"), 10.0)
+    producer.commit_transaction(10.0)
+    producer.begin_transaction()
+    from eosfw.records import ProducerRecord
+    producer.send(ProducerRecord("mine-NAME", b"left open"))
+    producer.flush(10.0)
+
+class TestContract(BackendContract):
+    @pytest.fixture
+    def backend(self, eos):
+        return eos.backend
+"""
+SOME = "a_run or by_hand or delete or offsets_of_a_group_commit or topics_are_created"
+
+
+@pytest.fixture
+def backend(cluster):
+    connected = installed().backend("memory").connect({"bootstrap.servers": cluster.bootstrap_servers}, ThreadRuntime())
+    yield connected
+    connected.close()
+
+
+@pytest.fixture
+def foreign(backend, request):
+    """A topic that was there before; its name makes the names of this test's own."""
+    name = f"foreign-{abs(hash(request.node.nodeid)) % 10**9}"
+    backend.admin().create_topics([NewTopic(name)])
+    return name
+
+
+def run(pytester, cluster, foreign, *arguments):
+    pytester.makepyfile(TESTS.replace("NAME", foreign))
+    address = f"--eos-bootstrap-servers={cluster.bootstrap_servers}"
+    return pytester.runpytest_inprocess("-pno:cacheprovider", "-k", SOME, address, "--eos-patience=30", *arguments)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_topics_and_groups_that_tests_made_are_removed(pytester, cluster, backend, foreign, client):
+    """Others' stay; what was left open is aborted, so that nobody who reads on waits for its timeout."""
+    pytest.importorskip(CLIENTS[client])
+    admin = backend.admin()
+    before = _topics(admin)
+
+    result = run(pytester, cluster, foreign, f"--eos-backend={client}")
+
+    assert set(result.parseoutcomes()) <= {"passed", "deselected"}
+    assert _until_gone(admin, before) == set()
+    assert foreign in admin.partitions()
+    assert admin.delete_groups([f"readers-{foreign}"])[f"readers-{foreign}"] is not None, "the group was still there"
+    ids = "* transactional ids stay until the cluster forgets them (transactional.id.expiration.ms)"
+    result.stdout.fnmatch_lines([f"cluster {cluster.bootstrap_servers}: removed * topics, * consumer groups; {ids}"])
+    (told,) = admin.describe_transactions([f"writer-{foreign}"]).values()
+    assert told.started is None, "a transaction was left open"
+
+
+def test_an_option_keeps_what_tests_made(pytester, cluster, backend, foreign):
+    """To look at it afterwards."""
+    result = run(pytester, cluster, foreign, "--eos-keep", "-k", "by_hand")
+
+    result.assert_outcomes(passed=1, deselected=result.parseoutcomes()["deselected"])
+    assert f"mine-{foreign}" in backend.admin().partitions()
+    result.stdout.fnmatch_lines(
+        [f"cluster {cluster.bootstrap_servers}: 1 topic, 1 consumer group, 1 transactional id stay (--eos-keep)"]
+    )
+
+
+def test_an_embedded_cluster_of_a_test_needs_no_clearing_up(pytester):
+    """It is gone with the test: nothing is said."""
+    pytester.makepyfile(TESTS)
+
+    result = pytester.runpytest_inprocess("-pno:cacheprovider", "-k", "by_hand")
+
+    result.assert_outcomes(passed=1, deselected=result.parseoutcomes()["deselected"])
+    result.stdout.no_fnmatch_line("*cluster *removed*")
+
+
+def test_a_topic_that_was_there_before_is_nobodys_to_remove(pytester, cluster, backend, foreign):
+    """Created by somebody else, written to by a test: its records stay."""
+    pytester.makepyfile(
+        f"""
+        from tests.pytest_eos.counter import CounterConnector
+        def test_it(eos): eos.run(CounterConnector, {{"topic": "{foreign}"}})
+        """
+    )
+
+    result = pytester.runpytest_inprocess(
+        "-pno:cacheprovider", f"--eos-bootstrap-servers={cluster.bootstrap_servers}", "--eos-patience=30"
+    )
+
+    result.assert_outcomes(passed=1)
+    assert foreign in backend.admin().partitions()
+
+
+def test_the_next_test_may_run_the_same_pipeline(pytester, cluster, backend, foreign):
+    """Topics have the file's names: each test deletes its own; records of somebody else are refused, before the run."""
+    plain = backend.producer(None)
+    plain.send(ProducerRecord(foreign, b"somebody's"))
+    plain.flush(WAIT)
+    pytester.makepyfile(
+        f"""
+        import pytest
+        from tests.pytest_eos.counter import CounterConnector
+
+        def pipeline(topic):
+            return {{"connectors": {{"counts": {{"connector.class": CounterConnector, "topic": topic}}}}}}
+
+        @pytest.mark.parametrize("time", range(2))
+        def test_it(eos, time):
+            run = eos.run_pipeline(pipeline("own-{foreign}"))
+            eos.assert_exactly_once(eos.topic("own-{foreign}"), run.connector().source_records(), key="headers")
+
+        def test_used(eos):
+            with pytest.raises(pytest.UsageError, match="topics {foreign} of the pipeline hold records already"):
+                eos.run_pipeline(pipeline("{foreign}"))
+            assert not eos.history.events()
+        """
+    )
+
+    result = pytester.runpytest_inprocess(
+        "-pno:cacheprovider", f"--eos-bootstrap-servers={cluster.bootstrap_servers}", "--eos-patience=30"
+    )
+
+    result.assert_outcomes(passed=3)
+
+
+def test_a_backend_that_cannot_delete_says_what_stays(cluster, monkeypatch):
+    """Bad input: a third party's client without the capability, then a cluster that is gone."""
+    from dataclasses import replace
+
+    kind = installed().backend("memory")
+    made = Leftovers(prefixes={"no-such-"}, topics={"x"})
+    made.clusters[cluster.bootstrap_servers] = ("memory", {"bootstrap.servers": cluster.bootstrap_servers})
+    monkeypatch.setattr(kind, "capabilities", replace(kind.capabilities, delete_topics=False))
+
+    (said,) = made.lines()
+
+    assert said.endswith("stay (backend 'memory' does not declare delete_topics)")
+    nowhere = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "300"}
+    made.clusters = {"127.0.0.1:1": ("memory", nowhere)}
+    (said,) = made.lines()
+    assert said.startswith("cluster 127.0.0.1:1: could not remove what tests made: ")
+
+
+def _until_gone(admin, before):
+    """A broker answers before a topic is gone everywhere."""
+    clock = ThreadRuntime()
+    deadline = clock.now() + WAIT
+    while (left := _topics(admin) - before) and clock.now() < deadline:
+        clock.sleep(0.05)
+    return left
+
+
+def _topics(admin):
+    """All but the cluster's own."""
+    return {name for name in admin.partitions() if not name.startswith("__")}
