@@ -19,6 +19,7 @@ from eosfw.runtime import Worker
 from eosfw.runtime.preflight import connector_config
 from eosfw.waiting import Event, Runtime
 from pytest_eos.offered import Offered
+from pytest_eos.stalled import reason
 
 LOOK = 0.005
 """Seconds between two looks whether something happened."""
@@ -46,24 +47,22 @@ class Waiting:
         *,
         sooner: Event | None = None,
     ) -> None:
-        """Wait; fail the test with `what` did not happen, and what did. `sooner` is worth a look at once."""
+        """Wait; fail the test with `what` did not happen, and why not. `sooner` is worth a look at once."""
         deadline, look = self.runtime.now() + self.patience, LOOK
         while not happened():
             if self.runtime.now() > deadline:
-                pytest.fail(f"waited {self._told()} in vain for {what}. {state()}".strip(), pytrace=False)
+                told = f"{self.patience:g} {'virtual seconds' if self.virtual else 's'}"
+                pytest.fail(f"waited {told} in vain for {what}: {state() or 'it did not happen'}", pytrace=False)
             if sooner is None or sooner.is_set():
                 self.runtime.sleep(look)
             else:
                 sooner.wait(look)
             look = min(self._longest, look * 1.5)
 
-    def _told(self) -> str:
-        if self._longest == LOOK:
-            return f"{self.patience:g} s"
-        return (
-            f"{self.patience:g} virtual seconds (a source that needs real ones, since it has threads or a network of "
-            'its own: @pytest.mark.eos_clock("real"))'
-        )
+    @property
+    def virtual(self) -> bool:
+        """Whether its seconds cost nothing, so that looks come apart."""
+        return self._longest != LOOK
 
 
 class WorkerGroup:
@@ -138,10 +137,9 @@ class WorkerGroup:
         self.until(lambda: self.history.records >= count or self.worker.drained(5.0), f"{count} committed records")
 
     def state(self) -> str:
-        """The last step of each task, in words."""
-        last = sorted(self.history.last_steps().items())
-        told = [f"task {lane.task} of generation {lane.generation}: {event.step.value}" for lane, event in last]
-        return f"Last step of each task: {', '.join(told) or 'none was started'}"
+        """What the likeliest cause is if nothing happens, then what each task did."""
+        tasks = self.worker.status().tasks
+        return reason(tasks, self._offered.calls, self.connectors, virtual=self._waiting.virtual)
 
     def stop(self) -> None:
         """Stop cleanly: what was polled commits."""

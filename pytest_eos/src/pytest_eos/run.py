@@ -18,6 +18,7 @@ from eosfw.runtime.preflight import connector_config
 from pytest_eos.clocks import needs_real
 from pytest_eos.committed_transactions import cut
 from pytest_eos.group import WorkerGroup
+from pytest_eos.stalled import held_back
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -117,7 +118,11 @@ class Topic:
             stable = admin.end_offsets(ones, IsolationLevel.READ_COMMITTED)
             return all(stable[one] >= end for one, end in written.items())
 
-        self.lab.waiting.until(decided, f"the end of every transaction in {', '.join(self.topics)}")
+        def open_ones() -> str:
+            tells = self.lab.backend.capabilities.describe_transactions
+            return held_back(admin.open_transactions(ones) if tells else ())
+
+        self.lab.waiting.until(decided, f"the end of every transaction in {', '.join(self.topics)}", open_ones)
 
     def __str__(self) -> str:
         return f"topic {', '.join(self.topics)}"

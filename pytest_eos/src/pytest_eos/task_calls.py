@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from _thread import get_ident
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import FrameType
 from typing import Any
 
 from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.errors import described
 from eosfw.records import SourceBatch, SourceRecord
+from eosfw.wording import many
+from pytest_eos.virtual.explaining import line_of
 
 _METHODS = ("start", "poll", "at_end", "commit", "commit_record", "stop")
+_SHOWN = 3
+"""How many lines of a call tell enough."""
 NEVER = "was never asked"
 
 
@@ -28,12 +36,15 @@ class TaskCalls:
     errors: int = 0
     """Polls that raised."""
     last_error: BaseException | None = None
+    failing: bool = False
+    """Whether the newest poll is one of those."""
+    thread: int = 0
     at_end: object = NEVER
 
     def called(self, method: str, given: Sequence[Any]) -> None:
         """Note that a call begins."""
         self.calls += 1
-        self.calling = method
+        self.calling, self.thread = method, get_ident()
         if method == "start" and len(given) > 1:
             self.name = str(getattr(given[1], "task_id", self.name))
 
@@ -42,7 +53,7 @@ class TaskCalls:
         if method == "poll":
             self.polls += 1
             self.errors += 1
-            self.last_error = error
+            self.last_error, self.failing = error, True
 
     def answered(self, method: str, answer: Any) -> None:
         """Note what a call returned."""
@@ -50,19 +61,35 @@ class TaskCalls:
             self.at_end = answer
         elif method == "poll":
             self.polls += 1
+            self.failing = False
             items = answer if isinstance(answer, Sequence) and not isinstance(answer, SourceBatch) else (answer,)
             for item in items[-1:]:
                 if isinstance(item, SourceRecord | SourceBatch):
                     self.last = item
             self.records += sum(len(one) if isinstance(one, SourceBatch) else one is not None for one in items)
 
+    @property
+    def polled_something(self) -> bool:
+        """Whether a poll gave a record, or told by an error that it has none."""
+        return bool(self.records or self.errors)
+
+    def failures(self) -> str:
+        """How many polls failed, and how the last one did."""
+        return f"{self.errors:,} of {many(self.polls, 'poll')} raised, last {described(self.last_error or OSError())}"
+
+    def place(self) -> str:
+        """Where the call that has not returned stands."""
+        if self.thread == get_ident():  # it takes turns with whoever asks, and does not stand in any place of its own
+            return ""
+        frame = sys._current_frames().get(self.thread)  # noqa: SLF001 - the one way to see another thread's
+        return "" if frame is None else f": it stands in {place_of_call(frame)}"
+
     def __str__(self) -> str:
-        told = [f"{self.polls:,} polls gave {self.records:,} records"]
+        told = [f"{many(self.polls, 'poll')} gave {many(self.records, 'record')}"]
         if self.last is not None:
             told.append(f"the last of {dict(self.last.source_partition)} at {dict(self.last.source_offset)}")
         if self.last_error is not None:
-            error = f"{type(self.last_error).__name__}: {self.last_error}"
-            told.append(f"{self.errors:,} of them raised, last {error}")
+            told.append(self.failures())
         told.append(f"at_end {NEVER}" if self.at_end == NEVER else f"at_end said {self.at_end}")
         if self.calling is not None:
             told.append(f"{self.calling} has not returned")
@@ -130,5 +157,11 @@ def _call(calls: TaskCalls, name: str, method: Any, *given: Any) -> Any:
     return answer
 
 
-CALL = _call.__code__
-"""Where a call of a connector begins, in a list of frames."""
+def place_of_call(frame: FrameType | None) -> str:
+    """The innermost lines of a call, and the connector's own that was called."""
+    lines: list[str] = []
+    while frame is not None and frame.f_code is not _call.__code__:
+        lines.append(line_of(frame))
+        frame = frame.f_back
+    shown = lines if len(lines) <= _SHOWN else [*lines[: _SHOWN - 1], lines[-1]]
+    return ", called by ".join(shown)

@@ -20,8 +20,7 @@ import pytest
 from eosfw.waiting import Event, Runtime
 from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.clusters import runtime
-from pytest_eos.task_calls import CALL, CallLog
-from pytest_eos.virtual.explaining import line_of
+from pytest_eos.task_calls import CallLog, place_of_call
 
 _SIGNAL = signal.SIGURG
 """Ignored by default, so that one that comes late does no harm; its handlers wake a blocked call, as any signal's."""
@@ -29,7 +28,6 @@ _LOOKS = 4
 """Looks within one patience."""
 _AGAIN = 1.0
 """Seconds for whatever blocks once one call of the test was found to block."""
-_SHOWN = 3
 _DEBUGGERS = frozenset({"pdb", "bdb", "IPython", "pydevd", "debugpy", "pudb"})
 
 
@@ -75,8 +73,8 @@ class _Watch:
         calls = self.log.blocked()
         what = f"{calls.calling} of task {calls.name}" if calls is not None else "a task"
         return (
-            f"{what} blocks: it has not returned for {self.told:.0f} s of real time, and stands in {_place(frame)}. "
-            f"A call must return within about a second. {NEEDS_REAL}"
+            f"{what} blocks: it has not returned for {self.told:.0f} s of real time, and stands in "
+            f"{place_of_call(frame)}. A call must return within about a second. {NEEDS_REAL}"
         )
 
 
@@ -96,16 +94,6 @@ def watching(log: CallLog, patience: float) -> Iterator[None]:
         watch.over.set()
         looking.join()
         signal.signal(_SIGNAL, before)
-
-
-def _place(frame: FrameType | None) -> str:
-    """The innermost lines, and the connector's own that was called."""
-    lines: list[str] = []
-    while frame is not None and frame.f_code is not CALL:
-        lines.append(line_of(frame))
-        frame = frame.f_back
-    shown = lines if len(lines) <= _SHOWN else [*lines[: _SHOWN - 1], lines[-1]]
-    return ", called by ".join(shown)
 
 
 def _debugged(frame: FrameType | None) -> bool:

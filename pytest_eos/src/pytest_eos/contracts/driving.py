@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import pytest
+
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
 from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
@@ -133,11 +135,17 @@ class Driver:
                 idle_since = self._runtime.now()
             yield records
             if at_end or self._runtime.now() - idle_since > PATIENCE:
+                self._refuse_failing()
                 with _own_faults():
                     boundary.at_end()
                 return
             if not records:
                 self._runtime.sleep(0.01)
+
+    def _refuse_failing(self) -> None:
+        calls = self.calls.tasks[-1]
+        if calls.failing:
+            pytest.fail(f"polls of task {_TASK} fail: {calls.failures()}", pytrace=False)
 
     def _split(self, records: list[SourceRecord], boundary: Boundary) -> Iterator[tuple[list[SourceRecord], End]]:
         with _own_faults():

@@ -1,0 +1,96 @@
+"""A wait in vain says in its first line why it was in vain."""
+
+from __future__ import annotations
+
+import pytest
+from tests.pytest_eos import stalling
+from tests.pytest_eos.counter import CounterConnector
+
+from eosfw.records import ProducerRecord
+from pytest_eos.contracts.driving import Driver
+from pytest_eos.virtual import VirtualRuntime
+
+ONE = {"tasks.max": 1}
+
+
+def said(eos, connector, **properties) -> list[str]:
+    """The lines with which a run of a connector fails."""
+    with pytest.raises(pytest.fail.Exception) as found:
+        eos.run(connector, {**ONE, **properties})
+    return str(found.value).splitlines()
+
+
+def test_a_source_that_fails_is_told_with_its_error(eos):
+    """The clock is not to blame for a server's errors."""
+    first, task = said(eos, stalling.Failing)
+
+    begin = "waited 60 virtual seconds in vain for a drained run: polls of task failing-0 fail: "
+    assert first.startswith(begin)
+    assert first.endswith(" polls raised, last 503 Service Unavailable")
+    assert "polls gave 8 records, the last of {'stream': 's1'} at {'next': 4}" in task
+    assert "at_end was never asked, no open transaction; RUNNING of generation 0, its last step poll" in task
+
+
+def test_a_source_that_promises_more_is_told_by_its_at_end(eos):
+    """It is not drained by its own word."""
+    first, task = said(eos, stalling.Promising)
+
+    assert first.endswith("task promising-0 gives no records, yet its at_end says that there are more (False)")
+    assert "the last of {'stream': 's1'} at {'next': 24}" in task
+
+
+def test_a_transaction_that_nobody_asked_to_end_is_told(eos):
+    """BND-02: records were returned, none became visible."""
+    first, task = said(eos, stalling.Open, **{"transaction.boundary": "connector"})
+
+    assert first.endswith("task open-0 did not ask to end its transaction, which holds 24 records")
+    assert "24 records in an open transaction" in task
+
+
+@pytest.mark.eos_clock("real")
+def test_a_poll_that_does_not_return_is_told_with_its_line(eos):
+    """On a thread of its own nobody can interrupt it."""
+    eos.waiting.patience = 0.3
+    first, task = said(eos, stalling.Waiting)
+    stalling.OVER.set()
+
+    assert first.startswith(
+        "waited 0.3 s in vain for a drained run: poll of task waiting-0 has not returned: it stands"
+    )
+    assert "called by poll (pytest_eos/stalling.py:" in first
+    assert "poll has not returned" in task
+
+
+def test_only_of_a_source_that_gave_nothing_at_all_the_clock_is_suspected(eos):
+    """Nothing else is known of it."""
+    group = eos.worker()
+    run = eos.starting(stalling.Silent, ONE)
+    group.put(run.name, run.properties)
+
+    with pytest.raises(
+        pytest.fail.Exception, match=r'virtual; .* needs the real clock: @pytest.mark.eos_clock\("real"\)'
+    ):
+        group.until(lambda: False, "a miracle")
+
+
+def test_whose_transaction_holds_readers_back_is_told(eos):
+    """The id leads to its task."""
+    producer = eos.backend.producer("somebody", transaction_timeout=600.0)
+    producer.init_transactions(5.0)
+    eos.run(CounterConnector, {"topic": "counts"})
+    producer.begin_transaction()
+    producer.send(ProducerRecord("counts", b"1"))
+    producer.flush(5.0)
+
+    with pytest.raises(
+        pytest.fail.Exception, match=r"in counts: somebody has one open in counts-0 since offset \d+, for 6"
+    ):
+        eos.topic("counts").values()
+
+
+def test_a_contract_does_not_take_a_source_that_fails_for_one_that_is_empty():
+    """It would test the half of it."""
+    driver = Driver(stalling.Failing(), {"connector.class": "failing", "topic": "t"}, VirtualRuntime())
+
+    with pytest.raises(pytest.fail.Exception, match=r"^polls of task contract-0 fail: .* last 503 Service Unavailable"):
+        driver.records(driver.shares(1)[0], {}, 100)
