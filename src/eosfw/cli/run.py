@@ -11,7 +11,7 @@ import typer
 
 from eosfw.cli.failures import Told, failure_as_json, problems_as_json
 from eosfw.cli.timeline_file import Drawing
-from eosfw.cli.verify_option import HELP, METAVAR, OPTION, chosen
+from eosfw.cli.verify_option import HELP, METAVAR, OPTIONS, chosen
 
 if TYPE_CHECKING:
     from eosfw.cli.progress import Progress
@@ -33,8 +33,7 @@ def command(  # noqa: PLR0913 (an argument for each option)
         float, typer.Option(min=0, help="Seconds without records after which a source that knows no end is drained.")
     ] = 5.0,
     steps_only: Annotated[bool, typer.Option("--steps-only", help="Run the steps alone, no connectors.")] = False,
-    verify: Annotated[str | None, typer.Option(OPTION, metavar=METAVAR, help=HELP, show_default=False)] = None,
-    no_verify: Annotated[bool, typer.Option("--no-verify", help="The same as --verify=off.")] = False,
+    verify: Annotated[str | None, typer.Option(*OPTIONS, metavar=METAVAR, help=HELP, show_default=False)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only warnings.")] = False,
     timeline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the run's transactions there: FILE.svg, or FILE.txt.")
@@ -44,7 +43,7 @@ def command(  # noqa: PLR0913 (an argument for each option)
     from eosfw.cli.stdout import reserved
     from eosfw.pipeline import Options, Verification
 
-    wanted = chosen(verify, no_verify=no_verify)
+    wanted = chosen(verify)
     if steps_only and wanted not in (None, Verification.OFF):
         raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
     showing = Showing(timeout, quiet, Drawing.of(timeline))

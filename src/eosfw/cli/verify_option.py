@@ -10,19 +10,22 @@ import typer.core
 if TYPE_CHECKING:
     from eosfw.pipeline import Verification
 
-OPTION: Final = "--verify"
+_VERIFY: Final = "--verify"
+_NO_VERIFY: Final = "--no-verify"
+OPTIONS: Final = (_VERIFY, _NO_VERIFY)
 METAVAR: Final = "[required|try|off]"
 HELP: Final = (
     "Replay the sources to count duplicates and missing records (needs an identity); it takes about as long as the "
     "run. required: what cannot be verified has failed, exit code 1; --verify alone says this. try: as far as possible;"
-    " so where the run starts its broker itself. off: costs nothing; so on a cluster that is named."
+    " so where the run starts its broker itself. off, or --no-verify: costs nothing; so on a cluster that is named."
 )
 _ALONE: Final = "required"
-_NAMES: Final = (_ALONE, "try", "off")
+_OFF: Final = "off"
+_NAMES: Final = (_ALONE, "try", _OFF)
 
 
 class VerifyCommand(typer.core.TyperCommand):
-    """A command whose `--verify` needs no value."""
+    """A command whose `--verify` needs no value, and whose `--no-verify` is one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         return super().parse_args(ctx, list(completed(args)))
@@ -33,22 +36,21 @@ def completed(arguments: Iterable[str]) -> Iterable[str]:
     waiting = False
     for argument in arguments:
         if waiting:
-            yield f"{OPTION}={argument if argument in _NAMES else _ALONE}"
-        if not (waiting and argument in _NAMES) and argument != OPTION:
+            yield f"{_VERIFY}={argument if argument in _NAMES else _ALONE}"
+        if argument == _NO_VERIFY:
+            yield f"{_VERIFY}={_OFF}"
+        elif argument != _VERIFY and not (waiting and argument in _NAMES):
             yield argument
-        waiting = argument == OPTION
+        waiting = argument == _VERIFY
     if waiting:
-        yield f"{OPTION}={_ALONE}"
+        yield f"{_VERIFY}={_ALONE}"
 
 
-def chosen(text: str | None, *, no_verify: bool) -> Verification | None:
-    """What the command line says of verification, if anything; BadParameter for what is none or contradicts itself."""
-    from eosfw.pipeline.verification import Verification, named
+def chosen(text: str | None) -> Verification | None:
+    """What the command line says of verification, if anything; BadParameter for what is none."""
+    from eosfw.pipeline.verification import named
 
     try:
-        verification = None if text is None else named(text)
+        return None if text is None else named(text)
     except ValueError as why:
-        raise typer.BadParameter(f"{OPTION}: {why}") from None
-    if no_verify and verification not in (None, Verification.OFF):
-        raise typer.BadParameter(f"{OPTION}={text} beside --no-verify: keep one")
-    return Verification.OFF if no_verify else verification
+        raise typer.BadParameter(f"{_VERIFY}: {why}") from None
