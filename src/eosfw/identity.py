@@ -24,6 +24,8 @@ _FIELD: Final = "field:"
 STRANGERS_NAMED: Final = 5
 KINDS: Final = "`value`, `headers` or `field:NAME`"
 NONE: Final = "none"
+_EQUAL_ALIKE: Final = {str, int, bool, type(None)}
+"""Kinds of values that are written alike if they are equal, unlike 0.0 and -0.0."""
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -142,6 +144,8 @@ def _each_canonical(mappings: Sequence[SourcePartition | SourceOffset]) -> Seque
     """The canonical JSON of each mapping. One call of the encoder for all: it costs more than the encoding itself."""
     try:
         objects = list(map(dict, mappings))
+        if len(objects) > 1 and (numbered := _each_numbered(objects)) is not None:
+            return numbered
         text = _ENCODER.encode(objects)[1:-1]
         # JSON escapes NUL, so it can stand between the objects, unless "},{" also stands inside of one.
         each: Iterable[str] = text.replace("},{", "}\0{").split("\0")
@@ -150,6 +154,27 @@ def _each_canonical(mappings: Sequence[SourcePartition | SourceOffset]) -> Seque
         return [one.encode(errors="surrogatepass") for one in each]
     except (TypeError, ValueError) as why:
         raise TaskFailedError(f"a source partition or source offset cannot identify a record: {why}") from None
+
+
+def _each_numbered(objects: Sequence[dict[str, Any]]) -> list[bytes] | None:
+    """The same for objects that differ in one whole number alone, as the offsets of most sources do; else None."""
+    first, last = objects[0], objects[-1]
+    numbers: list[int] | None = None
+    pieces = []
+    for name in sorted(first) if set(map(type, first)) == {str} else ():
+        column = [each.get(name, objects) for each in objects]  # no value is a list
+        kinds = set(map(type, column))
+        if kinds == {int} and numbers is None and first[name] != last.get(name):
+            numbers, text = column, "%d"
+        elif kinds <= _EQUAL_ALIKE and len(kinds) == 1 and column.count(first[name]) == len(column):
+            text = _ENCODER.encode(first[name]).replace("%", "%%")
+        else:
+            return None
+        pieces.append(_ENCODER.encode(name).replace("%", "%%") + ":" + text)
+    if numbers is None or set(map(len, objects)) != {len(first)}:
+        return None
+    template = ("{" + ",".join(pieces) + "}").encode(errors="surrogatepass")
+    return [template % number for number in numbers]
 
 
 def _canonical(thing: Any) -> bytes:

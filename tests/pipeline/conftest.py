@@ -31,7 +31,7 @@ class NumbersTask(SourceTask):
     def start(self, config: Any, context: Any) -> None:
         self.columns = config["columns"] == "yes"
         self.topic, self.records = config["topic"], int(config["records"])
-        self.partition = {"from": "one"}
+        self.partition, self.context = {"from": "one"}, context
         self.next = (context.offset(self.partition) or {"next": 0})["next"]
 
     def poll(self) -> Any:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 
-from eosfw.errors import ConfigError, ReadStalledError, TaskFailedError
+from eosfw.connectors import SourceTask
+from eosfw.errors import ClusterUnavailableError, ConfigError, InterruptedRunError, ReadStalledError, TaskFailedError
 from eosfw.ids import TopicPartition
 from eosfw.pipeline import ClusterChoice, Control, LocalRun, Options, Pipeline, Silent, Summary, Verification, run
-from eosfw.pipeline.counting import Spool, count
+from eosfw.pipeline.comparison import Comparison
+from eosfw.pipeline.counting import Spool, SpoolError, count
 from eosfw.pipeline.visible import committed_ranges
 from eosfw.protocols import NewTopic, Verdict
 from eosfw.records import ProducerRecord
@@ -242,3 +246,80 @@ def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plug
         admin.close()
 
     assert ranges[TopicPartition(topic, 0)].end == 2
+
+
+class Watching(Silent):
+    """Notes how far the verification was."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int]] = []
+
+    def advanced(self, done: int, total: int, unit: str) -> None:
+        self.seen.append((done, total))
+
+
+def test_a_verification_tells_how_far_it_is(pipeline: Make, plugins: Plugins) -> None:
+    watching = Watching()
+    flow = pipeline(backend="memory", records="10")
+    run(flow, plugins, Control(ThreadRuntime()), watching, Options(verify=Verification.REQUIRED))
+
+    assert watching.seen
+    assert all(0 < done <= total for done, total in watching.seen)
+    assert {total for _, total in watching.seen} == {14}  # ten records, a marker behind each of four transactions
+
+
+def test_a_verification_can_be_interrupted(pipeline: Make, plugins: Plugins) -> None:
+    control = Control(ThreadRuntime())
+
+    class Interrupting(Silent):
+        def phase(self, text: str) -> None:
+            if text.startswith("verifying"):
+                control.stop(InterruptedRunError("enough"))
+
+    with pytest.raises(InterruptedRunError, match="enough"):
+        run(pipeline(eosfw_identity="value"), plugins, control, Interrupting(), Options(verify=Verification.TRY))
+
+
+@pytest.mark.parametrize("verify", [Verification.REQUIRED, Verification.TRY])
+def test_a_full_temporary_folder_leaves_the_summary(
+    pipeline: Make, plugins: Plugins, monkeypatch: pytest.MonkeyPatch, verify: Verification
+) -> None:
+    def full(*_: object) -> None:
+        raise SpoolError("the temporary folder cannot hold what is compared: make room there")
+
+    flow = pipeline(eosfw_identity="value")
+    done(flow, plugins, Verification.OFF)
+    write(flow, plugins, b"foreign")
+    monkeypatch.setattr("eosfw.pipeline.verdict.Comparison", partial(Comparison, limit=0))
+    monkeypatch.setattr(Spool, "add", full)
+
+    summary = done(flow, plugins, verify)
+    assert (summary.duplicates, summary.passed) == (None, verify is Verification.TRY)
+    assert "make room there" in summary.as_text()
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (RuntimeError("the source fell over"), "replay of task c-0 failed: RuntimeError: the source fell over (in "),
+        (ClusterUnavailableError("503 from the source"), "task c-0 last failed with: 503 from the source"),
+    ],
+    ids=["for good", "for now"],
+)
+def test_a_source_that_fails_in_its_replay_is_named_and_leaves_the_summary(
+    pipeline: Make, plugins: Plugins, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    flow = pipeline(eosfw_identity="value")
+    kind = plugins.connector("numbers").task
+    poll = kind.poll
+
+    def failing(self: SourceTask) -> Any:
+        if self.context.offset(self.partition) is None and self.next == 6:  # type: ignore[attr-defined]
+            raise error
+        return poll(self)
+
+    done(flow, plugins, Verification.OFF)
+    monkeypatch.setattr("eosfw.pipeline.task_replay._IDLE", 0.1)
+    monkeypatch.setattr(kind, "poll", failing)
+
+    assert told in done(flow, plugins).unverified[0]

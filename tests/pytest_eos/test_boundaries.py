@@ -70,7 +70,7 @@ def test_a_verdict_on_a_run_knows_what_its_tasks_aborted(eos):
     """BND-03: so a run with ends of its own can be verified."""
     run = eos.run(Groups, BOUNDARY)
 
-    verdict, unverified = judge(run.group.local, lambda _: run.ranges(), None)
+    verdict, unverified = judge(run.group.local, lambda _: run.ranges(), lambda *_: None)
 
     assert ((verdict.duplicates, verdict.missing), unverified) == ((0, 0), [])
 

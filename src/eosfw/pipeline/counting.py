@@ -8,13 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
+from eosfw.errors import EosfwError
 from eosfw.protocols import Verdict
 
 _IN_MEMORY = 16 << 20
 """Bytes of a spool that stay in memory."""
 _AT_ONCE = 500_000
 """Identities compared in one pass: some 50 MB."""
-_EXAMPLES = 5
+EXAMPLES = 5
+"""How many duplicates, and how many missing ones, are spelt out."""
+
+
+class SpoolError(EosfwError):
+    """Identities could not be kept in a temporary file."""
 
 
 class Spool:
@@ -39,7 +45,15 @@ class Spool:
     def add(self, chunk: Sequence[Any]) -> None:
         """Keep one chunk more; not while somebody reads."""
         packed = marshal.dumps(list(chunk))
-        self._file.write(len(packed).to_bytes(8) + packed)
+        try:
+            self._file.write(len(packed).to_bytes(8) + packed)
+            self._file.flush()
+        except OSError as why:
+            place = f" {tempfile.tempdir}" if tempfile.tempdir else ""
+            raise SpoolError(
+                f"the temporary folder{place} cannot hold what is compared ({why.strerror}): make room there, or name "
+                f"another one by TMPDIR"
+            ) from None
         self._count += len(chunk)
 
     def __iter__(self) -> Iterator[list[Any]]:
@@ -100,7 +114,7 @@ class _Wrong:
 
 
 def _keep(few: dict[int, int], fingerprint: int, number: int) -> None:
-    if len(few) < _EXAMPLES:
+    if len(few) < EXAMPLES:
         few[fingerprint] = number
 
 
@@ -110,6 +124,11 @@ def _spelt(wanted: dict[int, int], chunks: Callable[[], Iterable[Sequence[bytes]
     for chunk in chunks() if left else ():
         for identity in chunk:
             if (number := left.pop(hash(identity), None)) is not None:
-                yield identity.replace(b"\0", b" ").decode(errors="backslashreplace"), number
+                yield shown(identity), number
         if not left:
             return
+
+
+def shown(identity: bytes) -> str:
+    """An identity as text."""
+    return identity.replace(b"\0", b" ").decode(errors="backslashreplace")

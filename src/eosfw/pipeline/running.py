@@ -105,12 +105,12 @@ class _After:
     def work(self, unwanted: str | None) -> _Done:
         steps = self._local.pipeline.steps
         if not steps:
-            return _Done({}, *self._verdict(None, unwanted))
+            return _Done({}, *self._verdict(unwanted))
         topics = sorted({one.topic for step in steps for one in step.inputs})
         ranges = self._ranges(topics)
         with self._engine() as engine:
             done = {step.name: self._step(engine, number, ranges) for number, step in enumerate(steps)}
-            return _Done(done, *self._verdict(engine, unwanted))
+        return _Done(done, *self._verdict(unwanted))
 
     @contextmanager
     def _engine(self) -> Iterator[StepEngine]:
@@ -140,16 +140,21 @@ class _After:
         own = {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
         return StepResult(engine.run(step, own), str(self._local.pipeline.folder / step.output))
 
-    def _verdict(self, engine: StepEngine | None, unwanted: str | None) -> tuple[Verdict, Sequence[str]]:
+    def _verdict(self, unwanted: str | None) -> tuple[Verdict, Sequence[str]]:
         if unwanted is not None:
             return UNVERIFIED, [unwanted]
         self._control.check()
-        self._reporter.phase("replaying the sources to count duplicates and missing records")
+        self._reporter.phase("verifying: counting duplicates and missing records against a replay of the sources")
         try:
-            return judge(self._local, self._ranges, engine)
+            return judge(self._local, self._ranges, self._advanced)
         except EosfwError as error:  # what was committed stays so, and is worth a summary
             self._control.check()
             return UNVERIFIED, [str(error)]
+
+    def _advanced(self, done: int, total: int) -> None:
+        self._control.check()
+        if total:
+            self._reporter.advanced(done, total, "offsets")
 
     def _ranges(self, topics: Collection[str]) -> Ranges:
         return committed_ranges(self._local, topics, self._control, self._patience)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
 
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config
@@ -11,23 +13,28 @@ from eosfw.config.connector import IDENTITY
 from eosfw.errors import DamagedDataError, Problem
 from eosfw.identity import NONE, IdentityHeaders, Strangers, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
-from eosfw.pipeline.counting import Spool, count
+from eosfw.pipeline.comparison import Comparison, Lane
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.replay import replayed
-from eosfw.protocols import StepEngine, Verdict
-from eosfw.records import LogBatch, OffsetRange
+from eosfw.pipeline.replay import PAUSE, Replay, replaying
+from eosfw.pipeline.task_replay import TaskReplay
+from eosfw.protocols import Verdict
+from eosfw.records import LogBatch, OffsetRange, SourceBatch, SourceRecord
 from eosfw.registry import Plugins
+from eosfw.runtime.polled import Batches, Records, offsets_of
 from eosfw.runtime.preflight import connector_config
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 Bounds = Callable[[Collection[str]], Ranges]
 """The committed ranges of topics."""
+Advanced = Callable[[int, int], None]
+"""Told now and then how many offsets of how many were compared, or of none; may raise to end the count."""
 _STALL = 30.0
+_ALLOCATIONS = 100_000
 UNVERIFIED = Verdict(None, None)
 
 
-def judge(run: LocalRun, bounds: Bounds, engine: StepEngine | None) -> tuple[Verdict, list[str]]:
+def judge(run: LocalRun, bounds: Bounds, advanced: Advanced) -> tuple[Verdict, list[str]]:
     """Duplicates and missing records of all connectors that say how their records are identified.
 
     Also tells, in words, what could not be verified; then the numbers are None.
@@ -38,7 +45,8 @@ def judge(run: LocalRun, bounds: Bounds, engine: StepEngine | None) -> tuple[Ver
     verdicts = []
     for kind, names in _kinds(run).items():
         try:
-            verdicts.append(_judge_kind(run, kind, names, bounds, engine))
+            with ExitStack() as opened, _rare_collections():
+                verdicts.append(_Count(run, kind, opened, advanced).verdict(names, bounds))
         except DamagedDataError as error:
             unverified.append(f"connectors {', '.join(names)}: {error}")
     if unverified or not verdicts:
@@ -70,50 +78,98 @@ def _kinds(run: LocalRun) -> dict[str, list[str]]:
     return kinds
 
 
-def _judge_kind(run: LocalRun, kind: str, names: Sequence[str], bounds: Bounds, engine: StepEngine | None) -> Verdict:
-    topics: set[str] = set()
-    with Spool() as expected:
-        for chunk in _expected(run, kind, names, topics):
-            expected.add(chunk)
-        if not topics:
-            return Verdict(0, 0)
-        ranges = bounds(sorted(topics))
-        if engine is not None:
-            return engine.verdict(ranges, kind, expected)
-        return count(lambda: _found(run, kind, ranges), expected)
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for cyclic garbage rarely: millions of records come and go here, none in a cycle, and each look costs."""
+    before = gc.get_threshold()
+    gc.set_threshold(_ALLOCATIONS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
-def _expected(run: LocalRun, kind: str, names: Sequence[str], topics: set[str]) -> Iterator[list[bytes]]:
-    for name in names:
-        own = IdentityHeaders(name)
-        for chunk in replayed(run, name, apart=kind == "headers"):
-            topics.update(record.topic for record in chunk)
-            headers = own.of_records(chunk) if kind == "headers" else [()] * len(chunk)
-            yield [identity_of(record.value, each, kind) for record, each in zip(chunk, headers, strict=True)]
+class _Count:
+    """The count of connectors whose records have one kind of identity."""
 
+    def __init__(self, run: LocalRun, kind: str, opened: ExitStack, advanced: Advanced) -> None:
+        self._run, self._kind, self._opened, self._advanced = run, kind, opened, advanced
+        self._strangers = Strangers(kind)
+        self._topics: dict[str, None] = {}
 
-def _found(run: LocalRun, kind: str, ranges: Ranges) -> Iterator[list[bytes]]:
-    """What the topics hold; DamagedDataError names the records that nobody can identify."""
-    strangers = Strangers(kind)
-    with closing(run.reader(headers=kind == "headers")) as reader:
-        for batch in reader.read(ranges, _STALL):
-            if isinstance(batch, LogBatch):
-                yield list(_identities(batch, strangers))
-    strangers.refuse()
+    def verdict(self, names: Sequence[str], bounds: Bounds) -> Verdict:
+        """Read topics beside the replays that name them, mostly with their first records."""
+        replays = [self._opened.enter_context(replaying(self._run, name, apart=self._by_headers)) for name in names]
+        lanes = [self._lane(name, one, task) for name, one in zip(names, replays, strict=True) for task in one.tasks]
+        comparison = self._opened.enter_context(Comparison(lanes, self._identify, self._strangers))
+        for lane in lanes:
+            lane.ready()
+        read: set[str] = set()
+        while topics := sorted(self._topics.keys() - read) or comparison.drain(self._pause):
+            if isinstance(topics, list):
+                read.update(topics)
+                self._compare(comparison, bounds(topics))
+            self._advanced(0, 0)
+        for one in replays:
+            one.check()
+        self._strangers.refuse()
+        return comparison.verdict()
 
+    def _compare(self, comparison: Comparison, ranges: Ranges) -> None:
+        total = sum(one.end - one.start for one in ranges.values())
+        done = dict.fromkeys(ranges, 0)
+        with closing(self._run.reader(headers=self._by_headers)) as reader:
+            for batch in reader.read(ranges, _STALL):
+                if isinstance(batch, LogBatch):
+                    comparison.take(batch, self._raw_found(batch), self._pause)
+                    where = TopicPartition(batch.topic, batch.partition)
+                    done[where] = batch.offsets[-1] + 1 - ranges[where].start
+                    self._advanced(sum(done.values()), total)
 
-def _identities(batch: LogBatch, strangers: Strangers) -> Iterator[bytes]:
-    headers = batch.headers or [()] * len(batch)
-    for offset, value, own in zip(batch.offsets, batch.values, headers, strict=True):
-        try:
-            yield identity_of(value, own, strangers.kind)
-        except DamagedDataError:
-            strangers.add(f"{batch.topic}-{batch.partition}@{offset}")
+    def _lane(self, name: str, replay: Replay, task: TaskReplay) -> Lane:
+        headers = IdentityHeaders(name)
+
+        def poll() -> Sequence[Any] | None:
+            polled = replay.poll(task)
+            return self._raw_expected(replay.rest(task) if polled is None else polled, headers, task) or (
+                None if polled is None else ()
+            )
+
+        return Lane(poll)
+
+    def _raw_expected(self, polled: Batches | Records, headers: IdentityHeaders, task: TaskReplay) -> Sequence[Any]:
+        """What is compared of a poll: the values, or the headers that identify each record."""
+        if not polled:
+            return ()
+        self._topics.update(dict.fromkeys(one.topic for one in polled))
+        if isinstance(polled[0], SourceRecord):
+            records: Records = polled  # type: ignore[assignment]
+            raw = headers.of_records(records) if self._by_headers else [record.value for record in records]
+        else:
+            raw = [each for batch in polled for each in self._column(batch, headers, task)]  # type: ignore[arg-type]
+        self._identify(raw[0])  # what cannot be identified at all is said before anything is counted
+        return raw
+
+    def _column(self, batch: SourceBatch, headers: IdentityHeaders, task: TaskReplay) -> Sequence[Any]:
+        if self._by_headers:
+            return headers.column(batch.source_partition, offsets_of(batch, task.id))
+        return batch.values
+
+    def _raw_found(self, batch: LogBatch) -> list[Any]:
+        return list((batch.headers or [()] * len(batch)) if self._by_headers else batch.values)
+
+    def _identify(self, raw: Any) -> bytes:
+        return identity_of(None, raw, self._kind) if self._by_headers else identity_of(raw, None, self._kind)
+
+    def _pause(self) -> None:
+        self._advanced(0, 0)
+        self._run.runtime.sleep(PAUSE)
+
+    @property
+    def _by_headers(self) -> bool:
+        return self._kind == "headers"
 
 
 def _sum(verdicts: Sequence[Verdict]) -> Verdict:
-    known = [(one.duplicates, one.missing) for one in verdicts]
-    if any(duplicates is None or missing is None for duplicates, missing in known):
-        return UNVERIFIED
     examples = [example for one in verdicts for example in one.examples]
-    return Verdict(sum(d or 0 for d, _ in known), sum(m or 0 for _, m in known), examples)
+    return Verdict(sum(one.duplicates or 0 for one in verdicts), sum(one.missing or 0 for one in verdicts), examples)

@@ -12,6 +12,8 @@ from eosfw.errors import DamagedDataError
 from eosfw_file import content
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eosfw.records import SourceOffset
 
 HEAD = 1024
@@ -130,6 +132,13 @@ class SourceFile:
             return os.stat(self.path).st_size
         except OSError:
             return 0
+
+    def offsets(self, positions: Sequence[int]) -> list[SourceOffset]:
+        """The source offsets behind ascending positions that were read."""
+        if not positions or positions[0] < HEAD:
+            return [self.offset(position) for position in positions]
+        identity = self.identity(positions[-1])  # behind the head all have the same
+        return [{"position": position, "id": identity} for position in positions]
 
     def has_grown(self) -> bool:
         """Tell whether there is something behind the end that was seen last."""

@@ -80,13 +80,12 @@ class FileSourceTask(SourceTask):
         self._turn = (self._turn // TURN + 1) % len(self._readers) * TURN
 
     def _source_batch(self, reader: FileReader, taken: Taken) -> SourceBatch:
-        offset = reader.file.offset
         return SourceBatch(
             topic=self._topic,
             values=taken.values,
             source_partition=source_partition(reader.file.path),
-            source_offset=offset(taken.ends[-1]),
-            source_offsets=[offset(end) for end in taken.ends] if self._context.record_offsets else None,
+            source_offset=reader.file.offset(taken.ends[-1]),
+            source_offsets=reader.file.offsets(taken.ends) if self._context.record_offsets else None,
         )
 
     def _tell_waiting(self) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import Headers
+from eosfw_memory.log.alike import read_alike
 from eosfw_memory.log.batch import (
     HEADER,
     NO_EPOCH,
@@ -36,6 +37,8 @@ from eosfw_memory.log.varints import VARINT, read, read_unsigned
 NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
 _ATTRIBUTES: Final = b"\0"
 _TABLE: Final = 1024
+_FEW: Final = 8
+"""Records for which a look whether they are alike does not pay."""
 _TIMES: Final = [_ATTRIBUTES + VARINT[delta] for delta in range(_TABLE)]
 _STARTS: Final = [_TIMES[0] + VARINT[offset] for offset in range(_TABLE)]
 """How a record begins that has its batch's first timestamp."""
@@ -164,6 +167,8 @@ def decode_records(
     data = bytes(memoryview(batch)[HEADER.size : header.size])
     if header.compression:
         data = unpack(header.compression, data, max_unpacked)
+    if header.records > _FEW and (alike := _alike(data, header)) is not None:
+        return alike
     raw = _Raw()
     try:
         end = _read_records(data, header.records, raw)
@@ -172,6 +177,22 @@ def decode_records(
     if end != len(data):
         raise CorruptMessageError(f"{len(data) - end} bytes follow the last record of a batch")
     return _columns(raw, header)
+
+
+def _alike(data: bytes, header: BatchHeader) -> RecordColumns | None:
+    """The columns of records that are like the first, if they are."""
+    first = _Raw()
+    try:
+        _read_records(data, 1, first)
+    except (IndexError, CorruptMessageError):
+        return None
+    columns = read_alike(data, header.records, first.headers.get(0, ()))
+    if columns is None:
+        return None
+    count, base = header.records, header.base_offset
+    append_time = header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    time = header.max_timestamp if append_time else header.base_timestamp
+    return RecordColumns(list(range(base, base + count)), [time] * count, [None] * count, *columns)
 
 
 class _Raw:

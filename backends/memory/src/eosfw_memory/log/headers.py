@@ -36,6 +36,11 @@ def encoded_alone(headers: Headers) -> bytes:
     return next(encoded_headers((headers,)))
 
 
+def encoded_front(headers: Headers) -> bytes:
+    """What comes before the value of the last one of these headers."""
+    return _head(headers[:-1], headers[-1][0])
+
+
 def _head(front: Headers, name: str) -> bytes:
     pieces = [VARINT[len(front) + 1]]
     for each, value in front:
