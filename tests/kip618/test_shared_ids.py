@@ -56,6 +56,17 @@ def test_a_connector_whose_ids_another_group_uses_is_refused(cluster, backend, n
 
 
 @BACKENDS
+def test_ids_of_a_connector_that_was_removed_may_be_used_again(cluster, backend, name):
+    """TXN-01, LOG-08: it has no task any more, so nobody would fence anybody."""
+    with Group(cluster.bootstrap_servers, name, backend=backend) as first:
+        put(first, "b-c")
+        first.worker.remove_connector("b-c")
+    with Group(cluster.bootstrap_servers, f"{name}-b", backend=backend) as second:
+        assert put(second, "c") == 0
+        second.until_step(TaskStep.COMMITTED, 2)
+
+
+@BACKENDS
 def test_a_connector_whose_id_is_that_of_another_groups_leader_is_refused(cluster, backend, name):
     """TXN-01, LDR-01: `connect-cluster-x-0` is the leader of group `x-0`."""
     with (

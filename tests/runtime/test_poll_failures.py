@@ -94,13 +94,14 @@ def test_a_poll_is_repeated_after_as_long_as_its_error_says():
     assert moments[1] - moments[0] >= 0.4
 
 
-def test_a_task_that_waits_to_poll_again_stops_when_it_is_asked():
+@pytest.mark.parametrize("boundary", ["poll", "interval"])
+def test_a_task_that_waits_to_poll_again_stops_when_it_is_asked(boundary):
     """TXN-11, TXN-18: an hour's wait is no hour's stop; what was sent commits."""
     server = DeadServer(batch(0), retry_after=3600.0)
     with Stage(connector_of(scripted(poll=server))) as stage:
-        stage.put("c", transaction_boundary="interval", transaction_boundary_interval_ms="3600000")
+        stage.put("c", transaction_boundary=boundary, transaction_boundary_interval_ms="3600000")
         stage.until(lambda: failures(stage).count == 1, "the failed poll")
-        stage.worker.stop(30.0)
+        stage.worker.stop(10.0)
         (task,) = stage.worker.status().tasks
 
     assert (task.state, server.polls) == (TaskState.STOPPED, 2)

@@ -1,0 +1,50 @@
+"""Records never go to another cluster than their offsets (OFF-05, OFF-06)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from eosfw.errors import ConfigError
+from eosfw.pipeline import Control, Options, Pipeline, Silent, run
+from eosfw.registry import Plugins
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.cluster import EmbeddedCluster
+
+Make = Callable[..., Pipeline]
+RUNTIME = ThreadRuntime()
+
+
+def topics(address: str) -> set[str]:
+    backend = MemoryBackend.connect({"bootstrap.servers": address}, RUNTIME)
+    with closing(backend), closing(backend.admin()) as admin:
+        return {name for name in admin.partitions() if not name.startswith("__")}
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+@pytest.mark.parametrize("layer", ["worker", "connector"])
+def test_a_producer_with_a_cluster_of_its_own_writes_nowhere(
+    embedded: str, pipeline: Make, plugins: Plugins, backend: str, layer: str
+) -> None:
+    """OFF-06: a second run read its offsets at home, and sent everything to the other cluster again."""
+    flow = pipeline(backend=backend)
+    before = topics(embedded)
+    with closing(EmbeddedCluster.start({}, RUNTIME)) as other:
+        key = "producer.bootstrap.servers" if layer == "worker" else "producer.override.bootstrap.servers"
+        flow = replace(flow, **elsewhere(flow, layer, {key: other.bootstrap_servers}))
+        with pytest.raises(ConfigError, match=f"{key}' would take this client to a cluster of its own"):
+            run(flow, plugins, Control(RUNTIME), Silent(), Options())
+
+        assert topics(other.bootstrap_servers) == set()
+    assert topics(embedded) == before
+
+
+def elsewhere(flow: Pipeline, layer: str, given: dict[str, str]) -> dict[str, object]:
+    """The field of a pipeline that holds these properties as well."""
+    if layer == "worker":
+        return {"worker": {**flow.worker, **given}}
+    return {"connectors": {"c": {**flow.connectors["c"], **given}}}
