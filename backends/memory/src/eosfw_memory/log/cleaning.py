@@ -69,18 +69,17 @@ class Cleaner:
         self._aborted = aborted
         self._with_data: set[int] = set()
         """The producers of whose current transaction a batch was seen."""
-        self.gone_markers: set[int] = set()
 
-    def clean(self, batch: bytes, *, last: bool) -> bytes | None:
-        """What stays of a batch, None for nothing; of the `last` one of a segment its place stays in any case."""
+    def clean(self, batch: bytes) -> bytes | None:
+        """What stays of a batch, None for nothing."""
         header = header_at(batch, 0)
         if header.control:
-            return self._marker(header, batch, last=last)
+            return self._marker(header, batch)
         if header.transactional:
             self._with_data.add(header.producer_id)
         columns = decode_records(batch, header)
         kept = [] if self._aborted.holds(header) else self._kept(header, columns)
-        if not kept and not last and not self._last_of_producer(header):
+        if not kept and not self._last_of_producer(header):
             return None
         horizon = self._horizon(header, columns, kept)
         if len(kept) == len(columns) and horizon == header.horizon_ms:
@@ -112,7 +111,7 @@ class Cleaner:
             return not state.batches and header.producer_epoch == state.epoch
         return bool(state.batches) and state.batches[-1].last_offset == header.last_offset
 
-    def _marker(self, header: BatchHeader, batch: bytes, *, last: bool) -> bytes | None:
+    def _marker(self, header: BatchHeader, batch: bytes) -> bytes | None:
         needed = header.producer_id in self._with_data
         self._with_data.discard(header.producer_id)
         if needed:
@@ -121,7 +120,11 @@ class Cleaner:
             columns = decode_records(batch, header)
             horizon = self._facts.now_ms + self._facts.delete_retention_ms
             return rewritten(header, columns, range(len(columns)), horizon)
-        if self._expired(header) and not last and not self._last_of_producer(header):
-            self.gone_markers.add(header.base_offset)
-            return None
-        return batch
+        return None if self._expired(header) and not self._last_of_producer(header) else batch
+
+
+def place_of(batch: bytes) -> bytes:
+    """The least that tells that a batch was there: its header, or the marker that it is."""
+    header = header_at(batch, 0)
+    columns = None if header.control else decode_records(batch, header)
+    return rewritten(header, columns, (), header.horizon_ms) if columns else batch

@@ -307,11 +307,11 @@ class PartitionLog:
         self.log_start_offset = max(self.log_start_offset, begins)
         self.state.aborted.forget_before(begins)
 
-    def rewrite(self, segment: Segment, batches: Sequence[bytes], gone_markers: Collection[int]) -> None:
-        """Put these batches in the place of a sealed segment's."""
+    def rewrite(self, segments: Sequence[Segment], batches: Sequence[bytes], gone_markers: Collection[int]) -> None:
+        """Put one segment with these batches in the place of sealed ones that follow each other."""
         aborted = self.state.aborted.without(gone_markers) if gone_markers else self.state.aborted
-        at = self._segments.index(segment)
-        self._segments[at] = self.shelf.rewritten(segment, batches, aborted)
+        at = self._segments.index(segments[0])
+        self._segments[at : at + len(segments)] = [self.shelf.rewritten(segments, batches, aborted)]
         self.state.aborted = aborted
 
     def cleaned(self, offset: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, repeat
 
 from eosfw_memory.log.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
-from eosfw_memory.log.epochs import NO_LEADER, EpochStart
+from eosfw_memory.log.epochs import NO_LEADER, EpochStart, following
 
 
 class Segment(ABC):
@@ -74,6 +74,11 @@ class Segment(ABC):
         if not self.epochs or self.epochs[-1].epoch != epoch:
             self.epochs.append(EpochStart(epoch, self.end_offset))
         self.leader_epoch = epoch
+
+    def follow(self, segments: Sequence[Segment]) -> None:
+        """Have the leader epochs of segments whose place this one takes."""
+        self.epochs = list(following(segment.epochs for segment in segments))
+        self.leader_epoch = segments[-1].leader_epoch
 
     def epoch_of(self, number: int) -> int:
         """The leader epoch of a batch by its number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -57,8 +57,8 @@ class Shelf(Protocol):
     def sealed(self, segment: Segment, state: LogState) -> None:
         """A segment gets no more batches; `state` is that of the log behind it."""
 
-    def rewritten(self, segment: Segment, batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
-        """Replace a sealed segment by one with these stamped batches, at once or not at all.
+    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+        """Replace sealed segments that follow each other by one with these stamped batches, at once or not at all.
 
         `aborted` are the aborted transactions that still have their markers.
         """
@@ -94,11 +94,11 @@ class MemoryShelf:
     def sealed(self, segment: Segment, state: LogState) -> None:
         pass
 
-    def rewritten(self, segment: Segment, batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
-        made = MemorySegment(segment.base_offset)
+    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+        made = MemorySegment(segments[0].base_offset)
         for batch in batches:
             made.adopt(batch)
-        made.epochs, made.leader_epoch = segment.epochs, segment.leader_epoch
+        made.follow(segments)
         return made
 
     def drop(self, segment: Segment) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import takewhile
 
-from eosfw_memory.log.cleaning import AbortedBatches, Cleaner, Facts, latest_offsets
+from eosfw_memory.log.batch import header_at
+from eosfw_memory.log.cleaning import AbortedBatches, Cleaner, Facts, latest_offsets, place_of
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.segment import Segment
 
@@ -15,7 +17,8 @@ _EVERYTHING = 1 << 62
 def compact(log: PartitionLog, now_ms: int) -> bool:
     """Clean a log if enough of it is dirty; tell whether anything was done.
 
-    Segments are replaced one by one, oldest first; wherever that stops the log is as good as before.
+    Segments are replaced oldest first, those that fit into one segment by a single one, as Kafka's cleaner does;
+    wherever that stops the log is as good as before.
     """
     ready = list(takewhile(lambda segment: _cleanable(log, segment, now_ms), log.sealed_segments()))
     dirty = [segment for segment in ready if segment.end_offset > log.cleaned_to]
@@ -26,8 +29,8 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     latest = latest_offsets(every, AbortedBatches(entries))
     facts = Facts(latest, log.producers(), now_ms, log.config.delete_retention_ms)
     cleaner = Cleaner(facts, AbortedBatches(entries))
-    for segment in ready:
-        _rewrite(log, segment, cleaner)
+    for run in _runs(ready, cleaner, log.config.segment_bytes):
+        run.replace(log)
     log.cleaned(ready[-1].end_offset)
     return True
 
@@ -54,12 +57,68 @@ def _due(log: PartitionLog, segment: Segment, now_ms: int) -> bool:
     return oldest < now_ms - log.config.max_compaction_lag_ms
 
 
-def _rewrite(log: PartitionLog, segment: Segment, cleaner: Cleaner) -> None:
-    before = list(segment.batches())
-    cleaned = [cleaner.clean(batch, last=at == len(before) - 1) for at, batch in enumerate(before)]
-    after = [batch for batch in cleaned if batch is not None]
-    if after != before:
-        log.rewrite(segment, after, cleaner.gone_markers)
+@dataclass(slots=True)
+class _Run:
+    """Segments that follow each other, with what stays of their batches."""
+
+    segments: list[Segment]
+    batches: list[bytes]
+    gone: list[bytes]
+    """The batches of which nothing stays."""
+    last: bytes = b""
+    size: int = 0
+    """Bytes of what stays."""
+    changed: bool = False
+
+    def join(self, other: _Run) -> None:
+        """Go on with the segments behind these."""
+        self.segments += other.segments
+        self.batches += other.batches
+        self.gone += other.gone
+        self.last, self.size, self.changed = other.last, self.size + other.size, True
+
+    def replace(self, log: PartitionLog) -> None:
+        """Write one segment in the place of these, unless it is the only one and stays as it is.
+
+        It ends where the next one begins, so the place of its last batch stays: else a file that is missing could not
+        be told from one that was compacted.
+        """
+        if self.gone and self.gone[-1] is self.last:
+            place = place_of(self.gone.pop())
+            self.changed = self.changed or bool(self.gone) or place is not self.last
+            self.batches.append(place)
+        if self.changed or self.gone:
+            headers = (header_at(batch, 0) for batch in self.gone)
+            log.rewrite(self.segments, self.batches, {each.base_offset for each in headers if each.control})
+
+
+def _runs(segments: Iterable[Segment], cleaner: Cleaner, most: int) -> Iterator[_Run]:
+    """Clean segments, those together that make no more than so many bytes."""
+    run: _Run | None = None
+    for segment in segments:
+        cleaned = _cleaned(segment, cleaner)
+        if run is not None and run.size + cleaned.size <= most:
+            run.join(cleaned)
+            continue
+        if run is not None:
+            yield run
+        run = cleaned
+    if run is not None:
+        yield run
+
+
+def _cleaned(segment: Segment, cleaner: Cleaner) -> _Run:
+    run = _Run([segment], [], [])
+    for batch in segment.batches():
+        after = cleaner.clean(batch)
+        run.last = batch
+        if after is None:
+            run.gone.append(batch)
+        else:
+            run.batches.append(after)
+            run.size += len(after)
+            run.changed = run.changed or after is not batch
+    return run
 
 
 def _droppable(log: PartitionLog, segment: Segment, now_ms: int) -> bool:

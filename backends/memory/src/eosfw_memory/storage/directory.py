@@ -33,6 +33,7 @@ from eosfw_memory.storage.papers import (
 )
 from eosfw_memory.storage.recovery import Found, Search
 from eosfw_memory.storage.sealed import Witness
+from eosfw_memory.storage.segment_join import finish
 from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.stored import Place, StoredTopic
 from eosfw_memory.storage.topic_journal import TopicJournal
@@ -239,6 +240,8 @@ class DataDirectory:
             _LOG.warning("%s: %d bytes of an unfinished write were cut off at byte %d", path, size - whole, whole)
         for path in found.superfluous:
             path.unlink()
+        for joined in found.joined:
+            finish(self.disk, found.file_at(joined.base_offset), joined)
         for path, content in found.repairs:
             self.disk.replace(path, content, durable=False)
         beside = [path.name for path in shelf.directory.iterdir() if path.suffix not in (".log", ".index", ".snapshot")]

@@ -16,12 +16,13 @@ from eosfw_memory.log.epochs import NO_LEADER
 from eosfw_memory.log.errors import LogError
 from eosfw_memory.log.replaying import replay
 from eosfw_memory.log.storing import Kept, LogState
-from eosfw_memory.storage.disk import Disk
+from eosfw_memory.storage.disk import DataFile, Disk
 from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.indexes import decode_index
 from eosfw_memory.storage.scanning import Due, Scanned, scan
 from eosfw_memory.storage.sealed import Witness, unframed, unseal
+from eosfw_memory.storage.segment_join import Joined, joined_in
 from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
 from eosfw_memory.storage.snapshots import decode_state
@@ -43,6 +44,13 @@ class Found:
     """Files to make again."""
     superfluous: list[Path] = field(default_factory=list)
     """Files about nothing that is there."""
+    joined: list[Joined] = field(default_factory=list)
+    """Files in the place of segments, of which some may still be there."""
+
+    def file_at(self, base_offset: int) -> DataFile:
+        """That of the segment that begins there."""
+        segments = [] if self.kept is None else self.kept.segments
+        return next(each.file for each in segments if isinstance(each, FileSegment) and each.base_offset == base_offset)
 
 
 class Search:
@@ -55,7 +63,8 @@ class Search:
         """Of the last batch that was looked at."""
         self._gaps = gaps
         self._distrust = distrust
-        self._found = Found(shelf)
+        self._joined = joined_in(shelf.directory)
+        self._found = Found(shelf, joined=list(self._joined.values()))
 
     def run(self) -> Found:
         """Say what is there."""
@@ -67,13 +76,14 @@ class Search:
 
     def _bases(self) -> list[int]:
         """The base offsets of all segments, oldest first."""
-        bases = []
+        bases = list(self._joined)
         for path in sorted(self._shelf.directory.glob(f"*{LOG}")):
             if len(path.stem) == _DIGITS and path.stem.isascii() and path.stem.isdecimal():
-                bases.append(int(path.stem))
+                if not any(each.covers(int(path.stem)) for each in self._found.joined):
+                    bases.append(int(path.stem))
             else:
                 self._found.damage.append(f"{path}: a segment's name is an offset of {_DIGITS} digits; move it away")
-        return bases
+        return sorted(bases)
 
     def _check_not_emptied(self, bases: list[int]) -> None:
         """What lies beside a log is made from one: a partition that is new has neither."""
@@ -99,7 +109,10 @@ class Search:
         self._found.superfluous = self._leftovers(segments)
 
     def _fresh(self, base_offset: int) -> FileSegment:
-        return FileSegment(base_offset, self._shelf.directory, self._disk)
+        segment = FileSegment(base_offset, self._shelf.directory, self._disk)
+        if base_offset in self._joined:
+            segment.file = DataFile(self._joined[base_offset].path)
+        return segment
 
     def _check_order(self, segments: list[FileSegment], at: int) -> None:
         if at + 1 < len(segments) and segments[at].end_offset != segments[at + 1].base_offset:

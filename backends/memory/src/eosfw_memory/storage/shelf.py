@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from eosfw_memory.storage.files import INDEX, SNAPSHOT, FileSegment, file_name
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.indexes import encode_index
 from eosfw_memory.storage.sealed import Witness, framed, seal, unseal
+from eosfw_memory.storage.segment_join import join
 from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
 from eosfw_memory.storage.snapshots import encode_producers
 
@@ -95,15 +96,18 @@ class FileShelf:
         content = seal(SNAPSHOT_KIND, witness, encode_producers(state.producers))
         return self.directory / file_name(witness.end_offset, SNAPSHOT), content
 
-    def rewritten(self, segment: Segment, batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
-        assert isinstance(segment, FileSegment)
-        made = self._fresh(segment.base_offset)
-        made.file = DataFile(segment.file.path.with_name(segment.file.path.name + TEMPORARY))
+    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+        old = [segment for segment in segments if isinstance(segment, FileSegment)]
+        made = self._fresh(old[0].base_offset)
+        made.file = DataFile(old[0].file.path.with_name(old[0].file.path.name + TEMPORARY))
         for batch in batches:
             self._disk.write(made.file, [batch], made.size)
             made.note_stamped(header_at(batch, 0), len(batch))
-        made.epochs, made.leader_epoch = segment.epochs, segment.leader_epoch
-        self._swap(segment, made)
+        made.follow(old)
+        if len(old) == 1:
+            self._swap(old[0], made)
+        else:
+            join(self._disk, old, made)
         self._disk.replace(*self._index(made, aborted), durable=False)
         self._reseal_snapshot(made)
         return made
