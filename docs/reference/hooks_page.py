@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -19,19 +20,36 @@ and decorates them with `eosfw.hookimpl`. Each function returns classes, and eac
 - The parts that come with eosfw enter by the same door.
 - Two classes of one role with one name are refused. The message names both distributions.
 - A plugin that cannot be loaded does not stop the others. `eosfw plugins` shows it, and the reason.
-- A class of any role may have a class method `health()`. It returns `eosfw.health.Finding`s: what the class needs of
-  this machine, and how that is. `eosfw doctor` shows them, and goes on without an answer after 30 s.
-- The group `eosfw.commands` is for commands: an entry point of it becomes a subcommand of `eosfw`.
+- A module that says `eosfw_api = 1` is refused, by name, by an eosfw whose hooks have become others.
+- Some extension points need no hook: [commands](#commands), and
+  [what a class may do beside its contract](#beside-the-contract).
 
 [Write a connector](../how-to/write-a-connector.md) and [write a backend](../how-to/write-a-backend.md) show plugins
 that run. This page is made from the code by `python docs/reference/hooks_page.py`.
 """
 
 
+COMMANDS = f"""## Commands
+
+An entry point of the group `{hookspecs.COMMANDS_GROUP}` becomes a subcommand of `eosfw` under its own name: the line
+`demo = "eosfw_demo.command:command"` is `eosfw demo`. It names a function, whose parameters are read as
+[Typer](https://typer.tiangolo.com) reads them, or a `typer.Typer` with commands of its own. It is loaded when it is
+asked for; one that cannot be loaded says so, and leaves the others working.
+"""
+BESIDE = """## Beside the contract
+
+What a class may do beside the contract of its role. No hook offers it: whoever asks looks at the class or its instance.
+What a connector and its tasks may override is on the page of [connectors](connectors.md).
+"""
+
+
 def page() -> str:
     """The whole page."""
     hooks = [value for name, value in vars(hookspecs).items() if name.startswith("eosfw_")]
-    return "\n".join([HEAD, *(line for hook in hooks for line in _section(hook))])
+    sections = [line for hook in hooks for line in _section(hook)]
+    return "\n".join(
+        [HEAD, *sections, COMMANDS, BESIDE, *(line for one in hookspecs.OPTIONAL for line in _optional(one))]
+    )
 
 
 def _section(hook: Any) -> Iterator[str]:
@@ -42,6 +60,17 @@ def _section(hook: Any) -> Iterator[str]:
     yield f"`{hook.__name__}{_signature(hook)}`\n"
     yield f"{_prose(hook)}\n"
     yield f"Contract: `{contract.__module__}.{contract.__name__}`. {_prose(contract)}\n"
+    yield "| member | meaning |"
+    yield "|---|---|"
+    yield from _members(contract)
+    yield ""
+
+
+def _optional(one: hookspecs.Optional) -> Iterator[str]:
+    module, _, name = one.protocol.partition(":")
+    contract = getattr(importlib.import_module(module), name)
+    yield f"### {name}\n"
+    yield f"`{module}.{name}`, for {one.whose}. {_prose(contract)} Asked by {one.asked_by}.\n"
     yield "| member | meaning |"
     yield "|---|---|"
     yield from _members(contract)

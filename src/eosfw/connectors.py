@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from eosfw.config import Config, ConfigDef
 from eosfw.errors import Problem
@@ -119,8 +119,9 @@ class SourceTask:
         """Close the source; runs once, also after a failure, on the task's thread."""
 
 
+@runtime_checkable
 class CommitsRecords(Protocol):
-    """A task that wants to hear of each committed record."""
+    """A task that wants to hear of each committed record, at the price of a callback per record."""
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
         """Hear where a record came to lie; None when it was dropped on the way. Errors are only logged."""

@@ -1,14 +1,11 @@
-"""Let parts say how they are, for `eosfw doctor`.
-
-A class of any role may have a class method `health() -> Sequence[Finding]`: what it needs of this machine beside the
-distributions that pip brings, such as a program or a library of the system. It starts nothing that lasts and returns
-within seconds; what it raises is shown as a fault of its distribution.
-"""
+"""Let parts say how they are, for `eosfw doctor`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol, runtime_checkable
 
 
 class Health(Enum):
@@ -31,3 +28,15 @@ class Finding:
     health: Health
     found: str
     remedy: str = ""
+
+
+@runtime_checkable
+class HealthCheck(Protocol):
+    """A class that can tell whether this machine has what it needs."""
+
+    @classmethod
+    def health(cls) -> Sequence[Finding]:
+        """What it needs beside the distributions that pip brings, such as a program or a library of the system.
+
+        It starts nothing that lasts and returns within seconds; what it raises is shown as a fault of its distribution.
+        """

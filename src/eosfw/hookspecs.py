@@ -3,13 +3,14 @@
 A plugin is a module named by an entry point in group `eosfw`; it decorates functions of these names with `@hookimpl`.
 Each returns classes that name themselves (`name = "..."`); two classes of one role and name are refused by naming both
 distributions. The framework's own parts enter by the same door. Contracts: `eosfw.protocols`, `eosfw.connectors`.
-A plugin that says `eosfw_api = 1` is refused, by name, by a framework whose hooks have become others.
+A plugin that says `eosfw_api = 1` is refused, by name, by a framework whose hooks have become others. What needs no
+hook, commands and what a class may do beside the contract of its role, stands at the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pluggy
 
@@ -74,3 +75,27 @@ def eosfw_step_engines() -> Iterable[type[StepEngine]]:  # type: ignore[empty-bo
 @hookspec
 def eosfw_observers() -> Iterable[type[Observer]]:  # type: ignore[empty-body]
     """Offer listeners to every step of the startup protocol and of transactions."""
+
+
+# --- what needs no hook
+
+COMMANDS_GROUP = "eosfw.commands"
+"""Entry points of this group become subcommands of `eosfw`: a function, or a `typer.Typer` with commands of its own."""
+
+
+class Optional(NamedTuple):
+    """Something that classes may do beside the contract of their role; whoever asks looks with `isinstance`."""
+
+    protocol: str
+    """Its place, as module:Class."""
+    whose: str
+    asked_by: str
+
+
+OPTIONAL = (
+    Optional("eosfw.config.parts:Configurable", "offset stores, fencers, isolation readers", "whoever makes one"),
+    Optional("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),
+    Optional("eosfw.connectors:CommitsRecords", "tasks of connectors", "the worker, behind each commit"),
+    Optional("eosfw.test_support:ProducerLookup", "clusters", "`pytest-eos`, to say who wrote a record"),
+    Optional("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for `eos.faults`"),
+)

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import LocalCluster
+from eosfw.test_support import ProducerLookup
 from eosfw.waiting import Runtime, ThreadRuntime
 from pytest_eos.installed import installed
 
@@ -49,9 +49,7 @@ class Cluster:
 
     def producer_of(self, partition: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
         """Who wrote a record, if the cluster tells."""
-        tells: Any = getattr(self.local, "producer_of", None)
-        found: ProducerIdAndEpoch | None = tells(partition, offset) if tells is not None else None
-        return found
+        return self.local.producer_of(partition, offset) if isinstance(self.local, ProducerLookup) else None
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eosfw.errors import ConfigError
+from eosfw.test_support import FaultInjection
 from pytest_eos.clusters import Cluster
 
 
@@ -23,14 +24,14 @@ class BrokerFaults:
         The fault tells whether it struck (`fired`, `firings`), waits for that (`await_fired(timeout)`), and lets go of
         what it delays (`release()`). UsageError, with the nearest name, for what does not exist.
         """
-        broker = getattr(self._cluster.local, "faults", None)
-        if broker is None:
+        local: object = self._cluster.local
+        if not isinstance(local, FaultInjection):
             raise pytest.UsageError(
                 f"{self._nodeid}: faults need an embedded broker that the test itself serves: leave out "
                 f"--eos-bootstrap-servers={self._cluster.bootstrap_servers}"
             )
         try:
-            made = broker.add(kind, **fields)
+            made = local.faults.add(kind, **fields)
         except ConfigError as wrong:
             raise pytest.UsageError(f"{self._nodeid}: {wrong}") from None
         self._made.append(made)

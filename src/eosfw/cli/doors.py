@@ -10,9 +10,10 @@ import typer.main
 
 from eosfw.cli.groups import SuggestingGroup
 from eosfw.errors import PluginError
+from eosfw.hookspecs import COMMANDS_GROUP
 from eosfw.installed import Door, doors, extras
 
-GROUP = "eosfw.commands"
+GROUP = COMMANDS_GROUP
 
 
 class PluginGroup(SuggestingGroup):

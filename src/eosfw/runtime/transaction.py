@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from eosfw.connectors import SourceTask
+from eosfw.connectors import CommitsRecords, SourceTask
 from eosfw.errors import EosfwError, RetriableError, TaskFailedError
 from eosfw.identity import IdentityHeaders
 from eosfw.protocols import OffsetStore, TransactionalProducer
@@ -54,9 +54,7 @@ class Transaction:
 
     def __init__(self, plan: TaskPlan, outlet: Outlet, board: TaskBoard, source: SourceTask) -> None:
         self._plan, self._outlet, self._board, self._source = plan, outlet, board, source
-        self._commit_record: Callable[[SourceRecord, RecordMetadata | None], None] | None = getattr(
-            source, "commit_record", None
-        )
+        self._commit_record = source.commit_record if isinstance(source, CommitsRecords) else None
         self._sent: list[_Sent] = []
         self._number = 0
         self.open = False

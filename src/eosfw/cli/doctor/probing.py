@@ -14,7 +14,7 @@ from typing import Any
 from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
 from eosfw.cli.doctor.versions import requirement
 from eosfw.cli.doors import GROUP as COMMANDS
-from eosfw.health import Finding, Health
+from eosfw.health import Finding, Health, HealthCheck
 from eosfw.installed import doors, extras, needed_python, requirements, version
 from eosfw.registry import Plugins
 from eosfw.registry.loading import GROUP as PLUGINS
@@ -45,9 +45,8 @@ def own_words(plugins: Plugins, patience: float = PATIENCE) -> Iterator[tuple[st
     One that does not answer within `patience` seconds is itself the finding.
     """
     for offered, distribution in plugins.classes():
-        health = getattr(offered, "health", None)
-        if callable(health):
-            yield distribution, _asked(offered, health, patience)
+        if issubclass(offered, HealthCheck):
+            yield distribution, _asked(offered, offered.health, patience)
 
 
 def _asked(offered: type[Any], health: Callable[[], Any], patience: float) -> list[Finding]:

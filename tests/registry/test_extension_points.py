@@ -1,0 +1,59 @@
+"""Every extension point stands on one page, and is a protocol."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from eosfw import hookspecs
+from eosfw.cli import doors
+from eosfw.registry.checks import ROLES
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "hooks.md").read_text(encoding="utf-8")
+SOURCES = [path for folder in ("src", "pytest_eos/src", "plugins") for path in (ROOT / folder).rglob("*.py")]
+
+
+def protocol(one: hookspecs.Optional) -> Any:
+    module, _, name = one.protocol.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def members(contract: type) -> set[str]:
+    return {name for name in (*vars(contract), *contract.__annotations__) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("one", hookspecs.OPTIONAL, ids=lambda one: one.protocol)
+def test_what_a_class_may_do_beside_its_role_is_a_protocol_on_the_page(one: hookspecs.Optional) -> None:
+    contract = protocol(one)
+
+    assert issubclass(contract, Protocol)  # type: ignore[arg-type]
+    assert contract._is_runtime_protocol, "it is looked for with isinstance"
+    assert one.protocol.replace(":", ".") in PAGE
+    assert members(contract)
+    assert all(f"`{name}" in PAGE for name in members(contract))
+
+
+def test_the_page_names_the_group_of_commands_that_is_looked_for() -> None:
+    assert doors.GROUP == hookspecs.COMMANDS_GROUP == "eosfw.commands"
+    assert "`eosfw.commands`" in PAGE
+
+
+def test_no_member_of_a_part_is_looked_up_by_its_name() -> None:
+    """One that is would be an extension point that no page has."""
+    contracts = [role.contract for role in ROLES.values()] + [protocol(one) for one in hookspecs.OPTIONAL]
+    names = set().union(*map(members, contracts)) - {"name", "config", "task"}  # what registration itself checks
+    looked_up = re.compile(r'(?:get|has)attr\(\s*[^()]+,\s*"(\w+)"')
+
+    found = [
+        f"{path.name}: {name}"
+        for path in SOURCES
+        for name in looked_up.findall(path.read_text(encoding="utf-8"))
+        if name in names
+    ]
+
+    assert found == []
