@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_eos import markers
+from pytest_eos import first_cause, markers
 from pytest_eos.leftovers import LEFTOVERS, Leftovers
 from pytest_eos.options import SETTINGS, add_options, read_options
 from pytest_eos.tally import TALLY, Tally
@@ -84,6 +84,8 @@ def _pretence(lab: Any) -> str:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     """Show the timeline under a failing test, and the promise that a contract's test stands for."""
     report = yield
+    if report.failed and ("eos" in getattr(item, "fixturenames", ()) or _promise(item)):
+        first_cause.mark(report)
     if report.when == "call" and report.failed:
         for lab in item.stash.get(LABS, []):
             report.sections.append(("eos timeline", lab.timeline_section()))
@@ -103,8 +105,9 @@ def _promise(item: pytest.Item) -> str | None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how many zombies rose, what was found, what was skipped."""
-    if lines := config.stash[TALLY].lines():
+    """Say how many zombies rose, what was found, what was skipped, what the first of many failures says."""
+    failed = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
+    if lines := config.stash[TALLY].lines() + first_cause.lines(failed):
         terminalreporter.section("eos")
         for line in lines:
             terminalreporter.write_line(line)

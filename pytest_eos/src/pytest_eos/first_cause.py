@@ -1,0 +1,52 @@
+"""Name the cause of the first of many failures, count the others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+_VARYING = re.compile(r"0x[0-9a-f]+|eos-[0-9a-f]{4,}|\d+")
+"""What differs from test to test where the cause is one."""
+_PLURAL = re.compile(r"# (\w+?)s?\b")
+_SHOWN = 3
+_WIDTH = 300
+
+
+def mark(report: pytest.TestReport) -> None:
+    """Have a report counted; the mark survives pytest-xdist, which sends reports as they are."""
+    report.eos = True  # type: ignore[attr-defined]
+
+
+def lines(reports: Sequence[Any]) -> list[str]:
+    """What to tell of the marked ones among failed reports; nothing of one alone, which tells enough by itself."""
+    ours = [report for report in reports if getattr(report, "eos", False)]
+    if len(ours) <= 1:
+        return []
+    first, *more = ours
+    cause = first_line(first)
+    alike, core = 0, _fixed(cause)
+    others: Counter[str] = Counter()
+    for report in more:
+        if core in _fixed(report.longreprtext):
+            alike += 1
+        else:
+            others[_fixed(first_line(report))] += 1
+    told = [f"first cause of {len(ours)} failures: {cause}", f"  in {first.nodeid}"]
+    told.append(f"  the same cause in {alike} more, other causes in {others.total()}")
+    told += [f"    {count} of them: {text}" for text, count in others.most_common(_SHOWN)]
+    return told
+
+
+def first_line(report: Any) -> str:
+    """The first line of what a failure says."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = (report.longreprtext if crash is None else crash.message).strip()
+    return text.splitlines()[0][:_WIDTH] if text else "nothing was said"
+
+
+def _fixed(text: str) -> str:
+    return _PLURAL.sub(r"# \1", _VARYING.sub("#", text))
