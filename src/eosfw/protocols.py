@@ -215,8 +215,9 @@ class Backend(Protocol):
         transaction_timeout: float = 60.0,
         properties: Mapping[str, str] | None = None,
     ) -> TransactionalProducer:
-        """Make a producer: acks=all, idempotent when transactional, Java's partitioner. `properties` are Kafka's
-        names; one that cannot be translated is a ConfigError. The framework has settled enforced ones already."""
+        """Make a producer: idempotent with acks=all when transactional, Java's partitioner. `properties` are Kafka's
+        names; one that cannot be translated, or contradicts idempotence (`eosfw.config.idempotence`), is a ConfigError.
+        So is an empty transactional id. The framework has settled enforced ones already."""
 
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None

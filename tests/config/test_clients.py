@@ -131,6 +131,12 @@ def test_weaker_acks_are_an_error(text: str) -> None:
     assert f"producer.acks={text}" in told(worker(**{"producer.acks": text}))
 
 
+def test_no_retries_at_all_is_an_error() -> None:
+    """PRD-10: refused before any task is replaced."""
+    assert "producer.override.retries=0" in told(worker(), connector(**{"producer.override.retries": "0"}))
+    assert told(worker(), connector(**{"producer.override.retries": "3"})) == ""
+
+
 @pytest.mark.parametrize("text", ["all", "-1"])
 def test_acks_of_all_is_no_error(text: str) -> None:
     assert told(worker(), connector(**{"producer.override.acks": text})) == ""

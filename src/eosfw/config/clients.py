@@ -164,6 +164,8 @@ def _producer_problems(given: Mapping[str, str], prefix: str, *, on: bool) -> li
         return problems
     if given.get("acks", "all") not in ("all", "-1"):
         problems.append(Problem("", f"{prefix}acks={given['acks']}: exactly-once needs acks=all; remove it"))
+    if given.get("retries", "1").strip() == "0":
+        problems.append(Problem("", f"{prefix}retries=0: exactly-once repeats what was not answered; remove it"))
     in_flight = given.get(_IN_FLIGHT, "1")
     if not in_flight.isdecimal() or not 1 <= int(in_flight) <= _MOST_IN_FLIGHT:
         what = f"{prefix}{_IN_FLIGHT}={in_flight}: exactly-once needs a number between 1 and {_MOST_IN_FLIGHT}"

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaException
 
 from eosfw.capabilities import Capabilities
 from eosfw.closing import C, Made
+from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
@@ -53,7 +54,9 @@ class ConfluentBackend:
         properties: Mapping[str, str] | None = None,
     ) -> ConfluentProducer:
         given = self._layered(properties)
+        repeats = idempotent(transactional_id, given, usually=True)
         config = LIBRDKAFKA.translate(self._properties, Client.PRODUCER, properties)
+        config["enable.idempotence"] = str(repeats).lower()
         if transactional_id is not None:
             config |= _transactional(transactional_id, transaction_timeout, given)
         max_block = seconds(given, "max.block.ms", _MAX_BLOCK)
@@ -100,6 +103,5 @@ def _transactional(transactional_id: str, timeout: float, given: Mapping[str, st
         "transactional.id": transactional_id,
         "transaction.timeout.ms": round(timeout * 1000),
         "delivery.timeout.ms": round(delivery * 1000),
-        "enable.idempotence": "true",
         "acks": "all",
     }

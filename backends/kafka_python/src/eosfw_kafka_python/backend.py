@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from eosfw.capabilities import Capabilities
 from eosfw.closing import Made
+from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, number, seconds
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import Problem
 from eosfw.protocols import IsolationLevel
 from eosfw.waiting import Runtime
 from eosfw_kafka_python.properties import KAFKA_PYTHON
@@ -65,7 +66,9 @@ class KafkaPythonBackend:
         from eosfw_kafka_python.producer import KafkaPythonProducer, ProducerSettings
 
         given = self._layered(properties)
+        repeats = idempotent(transactional_id, given, usually=True)
         config = KAFKA_PYTHON.translate(self._properties, Client.PRODUCER, properties)
+        config["enable_idempotence"] = repeats
         if transactional_id is not None:
             config |= _transactional(transactional_id, transaction_timeout, given)
         settings = ProducerSettings(
@@ -124,18 +127,12 @@ def _transactional(transactional_id: str, timeout: float, given: Mapping[str, st
         "transactional_id": transactional_id,
         "transaction_timeout_ms": round(timeout * 1000),
         "delivery_timeout_ms": round(delivery * 1000),
-        "enable_idempotence": True,
         "acks": "all",
     }
 
 
 def _fitting(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, without what the library refuses of it together, said before it is made."""
-    in_flight = config.get("max_in_flight_requests_per_connection", 5)
-    if config.get("enable_idempotence", True) and in_flight > 5:
-        raise ConfigError(
-            Problem("", f"max.in.flight.requests.per.connection is {in_flight}; a producer keeps order up to 5 alone")
-        )
+    """The same, without what the library refuses of it together."""
     linger = min(config["linger_ms"], config["delivery_timeout_ms"] // 2)
     # One attempt may not take longer than all of them.
     request = max(1, min(config["request_timeout_ms"], config["delivery_timeout_ms"] - linger))

@@ -24,13 +24,16 @@ from pytest_eos.contracts.administration import AdministrationContract
 from pytest_eos.contracts.deletion import DeletionContract
 from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, record
 from pytest_eos.contracts.offsets import OffsetsContract
+from pytest_eos.contracts.producer_properties import ProducerPropertiesContract
 from pytest_eos.contracts.transactions import TransactionContract, needs_transactions
 
 # What Java's partitioner makes of keys, for seven partitions (murmur2, as in Kafka's own tests).
 _PLACES = {b"21": 3, b"foobar": 0, b"a-little-bit-long-string": 1, b"abc": 4}
 
 
-class BackendContract(TransactionContract, OffsetsContract, DeletionContract, AdministrationContract):
+class BackendContract(
+    TransactionContract, OffsetsContract, ProducerPropertiesContract, DeletionContract, AdministrationContract
+):
     """Inherit it, define the fixture `backend`; `fencer` is the installed one of the backend's name."""
 
     def test_a_backend_names_itself_and_says_what_it_can(self, lab: Lab) -> None:

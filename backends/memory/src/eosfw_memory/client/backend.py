@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from eosfw.capabilities import Capabilities
 from eosfw.closing import Made
+from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
@@ -59,7 +60,14 @@ class MemoryBackend:
         properties: Mapping[str, str] | None = None,
     ) -> MemoryProducer:
         settings = ClientSettings.of(self._properties, properties, Client.PRODUCER)
-        own = ProducerSettings(transactional_id, transaction_timeout, settings.max_block, settings.max_request)
+        own = ProducerSettings(
+            transactional_id,
+            transaction_timeout,
+            settings.max_block,
+            settings.max_request,
+            idempotent(transactional_id, settings.given, usually=False),
+            settings.acks,
+        )
         return self._made.add(MemoryProducer(own, self._routes(settings, may_create=True)))
 
     def reader(

@@ -28,14 +28,14 @@ _AT_ONCE = 8 << 20
 class Delivery:
     """What a producer has to deliver, and its part in the open transaction; used by one thread at a time."""
 
-    def __init__(self, routes: Routes, coordination: Coordination | None, max_bytes: int) -> None:
+    def __init__(self, routes: Routes, coordination: Coordination | None, max_bytes: int, acks: int = _ALL) -> None:
         self.waiting: dict[TopicPartition, Outbox] = {}
         """Every outbox that may hold something; however many partitions a producer knows, few are in use."""
         self.producer: ProducerIdAndEpoch = NOBODY
         self._routes = routes
         self._coordination = coordination
         self._transactional_id = None if coordination is None else coordination.transactional_id
-        self._max_bytes = max_bytes
+        self._max_bytes, self._acks = max_bytes, acks
         self._outboxes: dict[TopicPartition, Outbox] = {}
         self._added: set[TopicPartition] = set()
         self._groups: set[str] = set()
@@ -44,7 +44,9 @@ class Delivery:
         """The outbox of a partition, to put something in."""
         found = self._outboxes.get(where)
         if found is None:
-            found = self._outboxes[where] = Outbox(where, self.producer, self._max_bytes)
+            found = self._outboxes[where] = Outbox(
+                where, self.producer, self._max_bytes, transactional=self._coordination is not None
+            )
         self.waiting[where] = found
         return found
 
@@ -158,14 +160,14 @@ class Delivery:
 
     def _answer(self, channel: Channel, some: Sequence[Outbox], patience: Patience) -> Answer | None:
         """The answer; None when the same batches may be sent again."""
-        request = _request(self._transactional_id, some, patience.left())
+        request = _request(self._transactional_id, some, patience.left(), self._acks)
         try:
             return channel.call(PRODUCE_API, request, patience.deadline)
         except ClusterUnavailableError as why:
             for outbox in some:
                 self._routes.forget(outbox.where.topic)
             # Sequence numbers make a repetition harmless; without them it could store the records twice.
-            lost = isinstance(why, NoAnswerError) and self._coordination is None
+            lost = isinstance(why, NoAnswerError) and self.producer is NOBODY
             if lost or isinstance(why, HopelessError) or patience.left() <= 0:
                 raise self._failure(why) from why
             return None
@@ -191,14 +193,14 @@ def _portions(every: Sequence[Outbox]) -> list[list[Outbox]]:
     return portions
 
 
-def _request(transactional_id: str | None, some: Sequence[Outbox], left: float) -> Fields:
+def _request(transactional_id: str | None, some: Sequence[Outbox], left: float, acks: int) -> Fields:
     topics: dict[str, list[Fields]] = {}
     for outbox in some:
         data = Fields(index=outbox.where.partition, records=outbox.sealed[0].data)
         topics.setdefault(outbox.where.topic, []).append(data)
     return Fields(
         transactional_id=transactional_id,
-        acks=_ALL,
+        acks=acks,
         timeout=milliseconds(min(left, 30.0)),
         topic_data=[Fields(name=name, partition_data=data) for name, data in topics.items()],
     )

@@ -15,7 +15,7 @@ from eosfw.errors import EosfwError, RecordTooLargeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import DeliveryCallback
 from eosfw.records import Headers, ProducerBatch, ProducerRecord, RecordMetadata
-from eosfw_memory.log.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.log.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, resequenced
 from eosfw_memory.log.codec import encode_batch, encode_record
 
 _LOG = logging.getLogger(__name__)
@@ -40,10 +40,12 @@ class Sealed(NamedTuple):
 class Outbox:
     """The records of one producer for one partition, in the order of sending."""
 
-    def __init__(self, where: TopicPartition, producer: ProducerIdAndEpoch, max_bytes: int) -> None:
+    def __init__(
+        self, where: TopicPartition, producer: ProducerIdAndEpoch, max_bytes: int, *, transactional: bool
+    ) -> None:
         self.where = where
         self.sealed: deque[Sealed] = deque()
-        self._producer = producer
+        self._producer, self._transactional = producer, transactional
         self._max_bytes = max_bytes
         self._next_sequence = 0
         self._empty()
@@ -131,15 +133,20 @@ class Outbox:
             headers=headers,
             producer=self._producer,
             base_sequence=self._next_sequence,
-            transactional=True,
+            transactional=self._transactional,
         )
 
     def _encoded_alone(self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers) -> bytes:
         if self._producer is NOBODY:
             return encode_record(key, value, timestamp, headers)
-        sequence = self._next_sequence
         return encode_record(
-            key, value, timestamp, headers, producer=self._producer, base_sequence=sequence, transactional=True
+            key,
+            value,
+            timestamp,
+            headers,
+            producer=self._producer,
+            base_sequence=self._next_sequence,
+            transactional=self._transactional,
         )
 
     def _keep(self, records: int, told: Told, data: bytes) -> int:
@@ -155,10 +162,20 @@ class Outbox:
     def refused(self, why: EosfwError) -> None:
         """Tell that the first batch is lost; in a transaction it stays, so that its sequence numbers are used again."""
         lost = self.sealed.popleft()
-        if self._producer is not NOBODY:
+        if self._transactional:
             self.sealed.appendleft(Sealed(lost.data, lost.base_sequence, ()))
+        elif self._producer is not NOBODY:
+            self._close_gap(lost.base_sequence)
         for _, tell in lost.told:
             _tell(tell, None, why)
+
+    def _close_gap(self, first: int) -> None:
+        """Give the sequence numbers of a lost batch to those behind it: the broker lets none be left out."""
+        behind = self.sealed[0].base_sequence if self.sealed else self._next_sequence
+        gap = (behind - first) & MAX_SEQUENCE
+        kept = [(one, (one.base_sequence - gap) & MAX_SEQUENCE) for one in self.sealed]
+        self.sealed = deque(Sealed(resequenced(one.data, number), number, one.told) for one, number in kept)
+        self._next_sequence = (self._next_sequence - gap) & MAX_SEQUENCE
 
     def drop(self, why: EosfwError) -> None:
         """Forget what is not delivered; its sequence numbers go to what is sent next."""

@@ -13,11 +13,11 @@ from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
 from eosfw_memory.client.delivery import Delivery
-from eosfw_memory.client.outbox import select
+from eosfw_memory.client.outbox import NOBODY, select
 from eosfw_memory.client.partitioning import Sticky, partition_of
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.client.routing import Routes
-from eosfw_memory.client.transactions import Coordination
+from eosfw_memory.client.transactions import Coordination, fresh_producer
 from eosfw_memory.client.turns import Turns
 
 _FULL = 1 << 20
@@ -32,6 +32,9 @@ class ProducerSettings:
     transaction_timeout: float
     max_block: float
     max_request: int
+    idempotent: bool
+    """Whether a batch that was not answered may be sent again; by its transactional id, or by an id for that alone."""
+    acks: int
 
 
 class MemoryProducer:
@@ -48,7 +51,8 @@ class MemoryProducer:
         self._runtime = routes.runtime
         name = settings.transactional_id
         self._coordination = None if name is None else Coordination(routes, name)
-        self._delivery = Delivery(routes, self._coordination, settings.max_request)
+        self._delivery = Delivery(routes, self._coordination, settings.max_request, settings.acks)
+        self._anonymous = settings.idempotent and name is None
         self._progress = ProducerProgress(transactional=name is not None, lock=self._runtime.lock())
         self._lock = self._runtime.lock()
         self._turns = Turns(self._runtime)
@@ -72,6 +76,7 @@ class MemoryProducer:
             partition = record.partition
             if partition is None:
                 partition = self._choose(record.topic, record.key)
+            self._identify()
             with self._lock:
                 outbox = self._delivery.outbox(TopicPartition(record.topic, partition))
                 ready = outbox.add(record, self._now_ms(), on_delivery)
@@ -84,6 +89,7 @@ class MemoryProducer:
     def send_batch(self, batch: ProducerBatch) -> None:
         self._progress.check(Call.SEND)
         with self._failing:
+            self._identify()
             for partition, part in self._split(batch):
                 with self._lock:
                     outbox = self._delivery.outbox(TopicPartition(batch.topic, partition))
@@ -128,6 +134,13 @@ class MemoryProducer:
             with suppress(EosfwError):
                 self._deliver(self._patience(timeout))
         self._routes.network.close()
+
+    def _identify(self) -> None:
+        """Get a producer id, where batches are to be known again without a transactional id (PRD-01)."""
+        if self._anonymous and self._delivery.producer is NOBODY:
+            with self._lock:
+                if self._delivery.producer is NOBODY:
+                    self._delivery.producer = fresh_producer(self._routes, self._patience(self._settings.max_block))
 
     # --- where records go
 

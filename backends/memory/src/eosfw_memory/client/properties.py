@@ -37,12 +37,14 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     TRANSPORT: ("auto", "direct", "socket"),
     "security.protocol": ("PLAINTEXT",),
     "compression.type": ("none",),
-    "acks": _ALL,
+    "acks": (*_ALL, "0", "1"),
+    "enable.idempotence": ("true", "false"),
 }
 _HINTS: Mapping[str, str] = {
     "security.protocol": "this client speaks PLAINTEXT only; take the confluent backend for TLS or SASL",
     "compression.type": "this client sends records uncompressed",
-    "acks": "this client waits for all replicas",
+    "acks": "say all, -1, 0 or 1",
+    "enable.idempotence": "say true or false",
     TRANSPORT: "say direct, socket or auto",
 }
 
@@ -80,6 +82,9 @@ class ClientSettings:
     fetch_bytes: int
     partition_bytes: int
     fetch_wait: float
+    acks: int
+    given: Mapping[str, str]
+    """The properties as they were given."""
 
     @classmethod
     def of(cls, properties: Mapping[str, str], overrides: Mapping[str, str] | None, client: Client) -> Self:
@@ -98,6 +103,9 @@ class ClientSettings:
             fetch_bytes=number(given, "fetch.max.bytes", 50 << 20),
             partition_bytes=number(given, "max.partition.fetch.bytes", 4 << 20),
             fetch_wait=seconds(given, "fetch.max.wait.ms", 0.5),
+            # With 0 a broker answers nothing, so that nobody would hear of what it refused: 1 is the least here.
+            acks=-1 if given.get("acks", "all").strip().lower() in _ALL else 1,
+            given=given,
         )
 
 

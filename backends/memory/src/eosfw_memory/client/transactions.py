@@ -95,6 +95,20 @@ class Coordination:
         return f"{api.name} of {self.transactional_id!r} at {self._routes.network.servers}"
 
 
+def fresh_producer(routes: Routes, patience: Patience) -> ProducerIdAndEpoch:
+    """A producer id that nobody had before: idempotence without a transactional id (KIP-98)."""
+    request = Fields(
+        transactional_id=None, transaction_timeout=timedelta(0), producer_id=_NOBODY, producer_epoch=_NOBODY
+    )
+    while True:
+        answer: Any = routes.ask(INIT_PRODUCER_ID, request, patience)
+        code = answer["error_code"]
+        if code == Code.NONE:
+            return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
+        if code not in RETRIABLE or not patience.again():
+            raise ours(code, INIT, f"InitProducerId at {routes.network.servers}")
+
+
 def initialise_request(transactional_id: str, timeout: timedelta) -> Fields:
     """The request that takes an id over."""
     return Fields(

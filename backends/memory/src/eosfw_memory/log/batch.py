@@ -191,6 +191,14 @@ def split(records: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
         position += size
 
 
+def resequenced(batch: bytes, base_sequence: int) -> bytes:
+    """The batch under another sequence number."""
+    attributes = _UNCOVERED.size
+    own, fields = _UNCOVERED.unpack_from(batch), _COVERED.unpack_from(batch, attributes)
+    covered = _COVERED.pack(*fields[:6], base_sequence, fields[7]) + batch[attributes + _COVERED.size :]
+    return _UNCOVERED.pack(*own[:4], crc32c(covered)) + covered
+
+
 def restamped(batch: Buffer, header: BatchHeader, newest: int, kind: TimestampType) -> bytes:
     """The batch with another newest timestamp, which with LogAppendTime is that of all its records."""
     attributes = header.attributes & ~_LOG_APPEND_TIME | (_LOG_APPEND_TIME if kind else 0)

@@ -1,0 +1,63 @@
+"""State how a backend takes properties of a producer that bear on exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from eosfw.errors import ConfigError
+from pytest_eos.contracts.laboratory import WAIT, Lab, record
+from pytest_eos.contracts.on_backend import OnBackendUnderTest
+
+_CONTRADICTIONS = (
+    {"acks": "1"},
+    {"acks": "0"},
+    {"retries": "0"},
+    {"max.in.flight.requests.per.connection": "6"},
+)
+
+
+def _named(properties: Mapping[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in properties.items())
+
+
+class ProducerPropertiesContract(OnBackendUnderTest):
+    """Part of BackendContract."""
+
+    @pytest.mark.eos_needs("transactions")
+    @pytest.mark.parametrize("properties", [*_CONTRADICTIONS, {"enable.idempotence": "false"}], ids=_named)
+    def test_what_contradicts_a_transactional_producer_is_refused(self, lab: Lab, properties: dict[str, str]) -> None:
+        """PRD-10: named, before anything is connected; else it would be replaced without a word."""
+        (name,) = properties
+
+        with pytest.raises(ConfigError, match=name):
+            lab.backend.producer(lab.name(), properties=properties)
+
+    @pytest.mark.parametrize("properties", _CONTRADICTIONS, ids=_named)
+    def test_what_contradicts_idempotence_that_was_asked_for_is_refused(
+        self, lab: Lab, properties: dict[str, str]
+    ) -> None:
+        """PRD-10: without a transactional id, too."""
+        (name,) = properties
+
+        with pytest.raises(ConfigError, match=name):
+            lab.backend.producer(None, properties={"enable.idempotence": "true", **properties})
+
+    @pytest.mark.parametrize("properties", [*_CONTRADICTIONS, {"enable.idempotence": "true"}], ids=_named)
+    def test_a_producer_that_need_not_be_idempotent_takes_what_it_is_given(
+        self, lab: Lab, properties: dict[str, str]
+    ) -> None:
+        """PRD-10, KIP-679: nobody asked for idempotence by name, so less than that is no contradiction."""
+        topic = lab.topic()
+        producer = lab.backend.producer(None, properties=properties)
+
+        producer.send(record(topic, b"v"))
+        producer.flush(WAIT)
+
+        assert lab.until(lambda: lab.values(topic), lambda values: values == [b"v"])
+
+    def test_an_empty_transactional_id_is_refused(self, lab: Lab) -> None:
+        """PRD-10: it is neither an id nor none."""
+        with pytest.raises(ConfigError, match=r"transactional\.id"):
+            lab.backend.producer("")
