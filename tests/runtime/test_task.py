@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 from eosfw.errors import RetriableError
 from eosfw.records import SourceBatch, SourceRecord
+from eosfw.runtime.status import TaskState
 from eosfw.state.steps import STARTUP, TaskStep
 
 from .counting import expected
 from .script import OFFSETS, batch, failure, record, run, scripted
-from .stage import Stage, connector_of
+from .stage import PATIENCE, Stage, connector_of
 
 # --- transactions
 
@@ -145,6 +147,25 @@ def test_a_poll_that_raises_fails_its_task_aborts_what_was_sent_and_stops_the_so
     assert stage.cluster.committed("t") == []
     assert task.heard == ["stop"]
     assert stage.steps()[-3:] == [TaskStep.ABORT, TaskStep.ABORTED, TaskStep.FAILED]
+
+
+@pytest.mark.parametrize("poll", ["empty", "asleep"])
+def test_a_task_that_is_killed_between_two_polls_aborts_and_never_commits(poll):
+    """TXN-11: the abort comes from another thread, so its own must not end the transaction as well."""
+    awake = threading.Event()
+
+    def sleep(context: Any) -> None:
+        awake.wait(PATIENCE)
+
+    with Stage(connector_of(scripted(batch(0), *([sleep] if poll == "asleep" else [])))) as stage:
+        stage.put("c", transaction_boundary="interval", transaction_boundary_interval_ms="3600000")
+        stage.until(lambda: stage.steps().count(TaskStep.POLL) > 1, "its next poll")
+        stage.worker.kill()
+        awake.set()
+        (task,) = stage.until_ended()
+
+    assert (task.state, stage.cluster.committed("t")) == (TaskState.STOPPED, [])
+    assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "abort", "close"]
 
 
 def test_a_poll_that_may_be_repeated_counts_as_no_records():

@@ -9,6 +9,7 @@ from eosfw.connectors import SourceTask
 from eosfw.errors import (
     FatalError,
     IndefiniteOutcomeError,
+    InterruptedRunError,
     InvalidProducerEpochError,
     ProducerFencedError,
     SupersededError,
@@ -58,12 +59,14 @@ class Task:
 
         Elsewhere its own thread uses the producer: what is open then aborts with its timeout, or its successor.
         """
-        self._stop.set()
         transaction = self._transaction
         if transaction is None or self._board.now_at is not TaskStep.POLL:
+            self._stop.set()
             self._belongings.take_away()
-        else:
-            self._belongings.take_away(lambda: self._logged(lambda: transaction.abandon(abort_within)))
+            return
+        transaction.abandoned = True  # before anything wakes the task, which would end its transaction as well
+        self._stop.set()
+        self._belongings.take_away(lambda: self._logged(lambda: transaction.abort_abandoned(abort_within)))
 
     def run(self) -> None:
         """Live; never raises, whatever a connector does."""
@@ -73,7 +76,7 @@ class Task:
         except SupersededError as error:
             board.gave_way(error)
         except BaseException as error:  # also SystemExit: a connector must not end the worker
-            if self._belongings.taken_away or isinstance(error, StopAskedError):
+            if self._belongings.taken_away or isinstance(error, StopAskedError | InterruptedRunError):
                 board.stopped()
             else:
                 # Whoever runs the worker finds it in the status, tells it once, ends: what is left is the trace.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from eosfw.connectors import CommitsRecords, SourceTask
-from eosfw.errors import EosfwError, RetriableError, TaskFailedError
+from eosfw.errors import EosfwError, InterruptedRunError, RetriableError, TaskFailedError
 from eosfw.identity import IdentityHeaders
 from eosfw.protocols import OffsetStore, TransactionalProducer
 from eosfw.records import Headers, ProducerRecord, RecordMetadata, SourceBatch, SourceRecord
@@ -58,6 +58,8 @@ class Transaction:
         self._sent: list[_Sent] = []
         self._number = 0
         self.open = False
+        self.abandoned = False
+        """Set by another thread, which aborts: the task's own does no more with its producer."""
         self._identity = IdentityHeaders(plan.id.connector) if plan.identity_headers else None
         self.record_offsets = self._commit_record is not None or self._identity is not None
         """Whether the offset behind each single record must be known."""
@@ -96,6 +98,7 @@ class Transaction:
             self._outlet.ledger.note(behind.source_partition, behind.source_offset)
 
     def _before_send(self, topic: str, count: int) -> None:
+        self._refuse_if_abandoned()
         self._admit(topic)
         if not self.open:
             self._begin()
@@ -168,6 +171,7 @@ class Transaction:
         self._call_back()
 
     def _finish(self, offset_records: Sequence[ProducerRecord]) -> None:
+        self._refuse_if_abandoned()
         outlet, board, records = self._outlet, self._board, self._board.open_records
         if not self.open:
             self._begin()
@@ -185,7 +189,7 @@ class Transaction:
 
     def abort(self) -> None:
         """Take back what was sent since the last commit, as far as that is possible."""
-        if not self.open:
+        if not self.open or self.abandoned:
             return
         number = self._current
         if self._plan.exactly_once:
@@ -198,10 +202,14 @@ class Transaction:
             self._board.step(TaskStep.ABORTED, number, records=self._board.open_records)
         self._board.open_records = 0
 
-    def abandon(self, timeout: float) -> None:
-        """Abort from another thread, once the task's own is to do no more with its producer."""
+    def abort_abandoned(self, timeout: float) -> None:
+        """Abort from another thread what was abandoned."""
         if self.open and self._plan.exactly_once:
             self._outlet.producer.abort_transaction(timeout)
+
+    def _refuse_if_abandoned(self) -> None:
+        if self.abandoned:
+            raise InterruptedRunError(f"task {self._plan.id} was ended from outside")
 
     def abort_then_pass(self) -> None:
         """Discard what was sent, then commit the offsets behind it, so that it is not read again (BND-03)."""
