@@ -41,5 +41,5 @@ def test_a_zombie_adds_nothing_that_the_reader_shows(eos, tmp_path):
 
 
 def test_a_field_that_is_misspelt_in_the_properties_is_no_mask(eos):
-    with pytest.raises(ConfigError, match=r"unknown configuration 'field'; did you mean 'fields'\?"):
+    with pytest.raises(ConfigError, match=r"did you mean 'isolation\.reader\.fields'\?"):
         eos.run("file", {}, worker=eos.worker(isolation_reader="masked", isolation_reader_field="email"))

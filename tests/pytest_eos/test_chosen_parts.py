@@ -117,5 +117,5 @@ def test_a_part_that_cannot_be_used_is_refused_before_anything_starts(example, t
 
     assert ran.returncode == 3
     assert "[worker]: fencer: no fencer 'admn'; installed: admin. Did you mean 'admin'?" in ran.stderr
-    assert 'Missing required configuration "key.file"' in ran.stderr
+    assert 'Missing required configuration "offset.store.key.file"' in ran.stderr
     assert "Traceback" not in ran.stderr

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from eosfw import ConfigDef, SourceConnector, SourceTask, hookimpl, hookspecs
+from eosfw.builtin.fencer import AdminFencer
 from eosfw.errors import PluginError
 from eosfw.registry import Plugins, load_plugins
 
@@ -179,6 +180,23 @@ def test_a_class_that_breaks_its_protocol_is_told_what_is_missing() -> None:
     assert "`close()` is missing" in reason
     assert "`admin` is not a method" in reason
     assert "`capabilities` is missing" in reason
+
+
+class Untold(AdminFencer):
+    """A fencer that takes properties, but does not say which."""
+
+    name = "untold"
+
+    def configure(self, config: Any) -> None: ...
+
+
+def test_a_part_that_does_not_define_its_properties_is_told_so() -> None:
+    """It would never get any."""
+    plugins = load_plugins([door("half", eosfw_fencers=lambda: [Untold])])
+
+    reason = only_failure(plugins)[1]
+    assert "fencer Untold does not keep Fencer: it has `configure()`, but `config` is not a ConfigDef" in reason
+    assert plugins.names("fencer") == ()
 
 
 class NameOnly(SourceConnector):

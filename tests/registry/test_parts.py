@@ -105,9 +105,12 @@ def test_what_a_connector_chooses_beats_its_worker_and_takes_none_of_its_propert
             {"offset.store": "seald"},
             "offset.store: no offset store 'seald'; installed: kafka, sealed. Did you mean 'sealed'?",
         ),
-        ({"offset.store": "sealed"}, 'Missing required configuration "key"'),
-        ({**SEALED, "offset.store.round": "2"}, "unknown configuration 'round'; did you mean 'rounds'?"),
-        ({**SEALED, "offset.store.rounds": "many"}, "Invalid value many for configuration rounds"),
+        ({"offset.store": "sealed"}, 'Missing required configuration "offset.store.key"'),
+        (
+            {**SEALED, "offset.store.round": "2"},
+            "unknown configuration 'offset.store.round'; did you mean 'offset.store.rounds'?",
+        ),
+        ({**SEALED, "offset.store.rounds": "many"}, "Invalid value many for configuration offset.store.rounds"),
         ({**SEALED, "offset.store.key": "weak"}, "offset.store.key: too weak"),
         (
             {"offset.store.topic": "t"},
@@ -116,7 +119,7 @@ def test_what_a_connector_chooses_beats_its_worker_and_takes_none_of_its_propert
         ({"fencer": "admn"}, "fencer: no fencer 'admn'; installed: admin, own. Did you mean 'admin'?"),
         ({"fencer.topic": "t"}, "unknown configuration 'fencer.topic': fencer 'own' takes no properties"),
         ({"isolation.reader": "pickey"}, "Did you mean 'picky'?"),
-        ({"isolation.reader": "picky"}, 'Missing required configuration "field"'),
+        ({"isolation.reader": "picky"}, 'Missing required configuration "isolation.reader.field"'),
     ],
     ids=str,
 )

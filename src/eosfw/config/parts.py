@@ -7,7 +7,7 @@ that chooses for itself gives its own properties; those of the worker are for th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from eosfw.config.definition import Config, ConfigDef
@@ -45,6 +45,7 @@ class PartChoice:
     def config(self, kind: object) -> Config | None:
         """The properties as the part, or its class, defines them; None if it takes none."""
         if isinstance(kind, Configurable):
+            self._spelt_out(kind.config).parse({f"{self.key}.{name}": text for name, text in self.properties.items()})
             return kind.config.parse(self.properties, self.key)
         if self.properties:
             name = f"{self.key}.{min(self.properties)}"
@@ -57,6 +58,10 @@ class PartChoice:
         if config is not None and isinstance(part, Configurable):
             part.configure(config)
         return part
+
+    def _spelt_out(self, definition: ConfigDef) -> ConfigDef:
+        """The same properties by the names that a user writes, for messages."""
+        return ConfigDef(*(replace(key, name=f"{self.key}.{name}") for name, key in definition.keys.items()))
 
     def shown(self, kind: Any) -> str:
         """The part in words: what it is, and its name."""

@@ -30,6 +30,7 @@ ROLES = {
     "step engine": Role("eosfw_step_engines", protocols.StepEngine),
     "observer": Role("eosfw_observers", protocols.Observer),
 }
+_MAY_BE_CONFIGURED = ("offset store", "fencer", "isolation reader")
 
 
 def fault_of(role: str, offered: object) -> str | None:
@@ -42,6 +43,8 @@ def fault_of(role: str, offered: object) -> str | None:
     if not isinstance(name, str) or not name:
         return f"{shown} has no `name`"
     missing = _connector_faults(offered) if contract is SourceConnector else _missing(contract, offered)
+    if role in _MAY_BE_CONFIGURED:
+        missing = [*missing, *_undefined_properties(offered)]
     return f"{shown} does not keep {contract.__name__}: {', '.join(missing)}" if missing else None
 
 
@@ -67,6 +70,14 @@ def _missing_class_attributes(contract: type[Any], offered: type[Any]) -> Iterab
     for name, hint in contract.__annotations__.items():
         if "ClassVar" in str(hint) and not hasattr(offered, name):
             yield f"`{name}` is missing"
+
+
+def _undefined_properties(offered: type[Any]) -> Iterable[str]:
+    """What keeps a class that has one half of `Configurable` from getting its properties."""
+    if inspect.getattr_static(offered, "configure", None) is None:
+        return
+    if not isinstance(inspect.getattr_static(offered, "config", None), ConfigDef):
+        yield "it has `configure()`, but `config` is not a ConfigDef that says which properties"
 
 
 def _connector_faults(offered: type[Any]) -> list[str]:
