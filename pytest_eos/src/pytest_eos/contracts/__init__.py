@@ -2,11 +2,12 @@
 
 from pytest_eos.contracts.backend import BackendContract
 from pytest_eos.contracts.boundaries import TransactionBoundariesContract
-from pytest_eos.contracts.connector import Source, SourceConnectorContract
+from pytest_eos.contracts.connector import SourceConnectorContract
 from pytest_eos.contracts.deadlines import DeadlineContract
 from pytest_eos.contracts.fencer import FencerContract
 from pytest_eos.contracts.isolation_reader import IsolationReaderContract
 from pytest_eos.contracts.offset_store import OffsetStoreContract
+from pytest_eos.contracts.source import Source
 
 __all__ = [
     "BackendContract",

@@ -9,8 +9,9 @@ import pytest
 
 from eosfw.records import SourceRecord
 from eosfw.state.boundary import End
-from pytest_eos.contracts.connector import Source, SourceConnectorContract, committed, sample
+from pytest_eos.contracts.connector import SourceConnectorContract, committed, sample
 from pytest_eos.contracts.driving import Driver, Offsets, Transaction
+from pytest_eos.contracts.source import Source
 from pytest_eos.lab import Eos
 
 

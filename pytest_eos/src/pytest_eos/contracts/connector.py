@@ -6,15 +6,16 @@ import gc
 import json
 import pickle
 import tempfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from eosfw.config.connector import BOUNDARY, SOURCE_CONNECTOR
-from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
+from eosfw.config.connector import SOURCE_CONNECTOR
+from eosfw.connectors import ExactlyOnceSupport
 from eosfw.records import SourceRecord
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import End
@@ -24,7 +25,7 @@ from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver, Offsets, key_of
 from pytest_eos.contracts.elsewhere import disagreement, fingerprints, fingerprints_elsewhere
 from pytest_eos.contracts.held import held
-from pytest_eos.group import as_texts
+from pytest_eos.contracts.source import Source
 from pytest_eos.installed import installed
 from pytest_eos.lab import Eos
 from pytest_eos.options import SETTINGS
@@ -32,45 +33,9 @@ from pytest_eos.watchdog import watching
 
 _SETTLE = 1.0
 """Real seconds that threads get to end in, which were told to."""
+_READABLE = 200
 _RESUMES = 12
 """From how many places of a source a fresh task is resumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A connector with properties under which it has something to give; `most` bounds an endless source.
-
-    A connector that says it ends transactions itself does so here (`transaction.boundary=connector`), unless the
-    properties say otherwise; `transaction_ends` then tells whether a transaction must end right behind a record.
-    """
-
-    connector: type[SourceConnector]
-    properties: Mapping[str, object] = field(default_factory=dict)
-    most: int = 200
-    transaction_ends: Callable[[SourceRecord], bool] | None = None
-
-    @property
-    def given(self) -> dict[str, object]:
-        """The properties, and whose the transaction boundaries are."""
-        given = dict(self.properties)
-        if BOUNDARY not in given and self._boundaries() is ConnectorTransactionBoundaries.SUPPORTED:
-            given[BOUNDARY] = "connector"
-        return given
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """The properties as Kafka writes them."""
-        return self._named(self.given)
-
-    def _named(self, properties: Mapping[str, object]) -> dict[str, str]:
-        given = {"connector.class": self.connector.name, **as_texts(properties)}
-        if "topic" in self.connector.config.keys:
-            given.setdefault("topic", "contract")
-        return given
-
-    def _boundaries(self) -> ConnectorTransactionBoundaries | None:
-        connector = self.connector()
-        return connector.transaction_boundaries(connector_config(connector, "contract", self._named(self.properties)))
 
 
 class SourceConnectorContract:
@@ -122,23 +87,28 @@ class SourceConnectorContract:
     @pytest.mark.parametrize("most", [1, 2, 5])
     def test_it_makes_no_more_tasks_than_it_may(self, driver: Driver, most: int) -> None:
         """TSK: `tasks.max` is a limit."""
-        assert len(driver.shares(most)) <= most, f"tasks.max is {most}"
+        shares = len(driver.shares(most))
+        assert shares <= most, f"`task_configs` makes {shares} tasks, though tasks.max is {most}"
 
     def test_its_shares_survive_the_config_topic(self, driver: Driver) -> None:
         """LOG-02: texts alone, the same whenever it is asked; another worker starts a task from what it reads there."""
         shares = [dict(share) for share in driver.shares(3)]
+        odd = {f"{name}: {value!r}" for share in shares for name, value in share.items() if not isinstance(value, str)}
+        again = [dict(share) for share in driver.shares(3)]
 
-        assert [dict(share) for share in driver.shares(3)] == shares, "asked twice, it splits its work in two ways"
+        assert not odd, f"a share holds what is no text, {', '.join(sorted(odd))}: texts alone come back from the topic"
+        assert again == shares, f"asked twice, it splits its work in two ways: {_differing(shares, again)}"
         assert [json.loads(json.dumps(share)) for share in shares] == shares
-        odd = {value for share in shares for pair in share.items() for value in pair if not isinstance(value, str)}
-        assert odd == set(), "a share holds what is no text"
 
     def test_no_source_partition_belongs_to_two_tasks(self, driver: Driver, source: Source) -> None:
         """KIP-618: two owners of one offset overwrite each other."""
-        shares = [_partitions(driver.records(share, {}, source.most)) for share in driver.shares(3)]
+        owners: dict[str, list[int]] = {}
+        for number, share in enumerate(driver.shares(3)):
+            for partition in sorted(_partitions(driver.records(share, {}, source.most))):
+                owners.setdefault(partition, []).append(number)
+        twice = [f"{partition} belongs to tasks {who}" for partition, who in owners.items() if len(who) > 1]
 
-        together = [one for share in shares for one in share]
-        assert len(together) == len(set(together)), "two tasks own one source partition"
+        assert not twice, f"two tasks own one source partition: {'; '.join(twice)}; `task_configs` must give it to one"
 
     # --- what its offsets are worth
 
@@ -146,7 +116,10 @@ class SourceConnectorContract:
         """Ruling on identity: whoever cannot be replayed cannot be verified, nor resumed."""
         first, second = (_by_partition(driver, source) for _ in range(2))
 
-        assert first == second, "read again, the source gives other records: whoever resumes repeats or loses some"
+        assert first == second, (
+            f"read again, the source gives other records, so whoever resumes repeats or loses some: "
+            f"{_differing(_flat(first), _flat(second))}"
+        )
         assert first, f"the source gives no record: give it properties under which it does. {driver.told()}"
 
     def test_another_process_gets_the_same_records(self, driver: Driver, source: Source) -> None:
@@ -166,8 +139,11 @@ class SourceConnectorContract:
     def test_every_record_has_an_offset_of_its_own(self, driver: Driver, source: Source) -> None:
         """The identity of a record is its source partition and source offset."""
         for partition, records in _by_partition(driver, source).items():
-            offsets = [key_of(record.source_offset) for record in records]
-            assert len(offsets) == len(set(offsets)), f"offsets repeat within source partition {partition}"
+            first, *more = Counter(key_of(record.source_offset) for record in records).most_common()
+            assert first[1] == 1, (
+                f"offsets repeat within source partition {partition}: {first[1]} records have {first[0]}, "
+                f"and {sum(times > 1 for _, times in more)} other offsets repeat"
+            )
 
     def test_offsets_can_be_stored(self, driver: Driver, source: Source) -> None:
         """OFF-01: flat mappings of primitives, and the same again when read back."""
@@ -185,7 +161,10 @@ class SourceConnectorContract:
             for at in (places[number] for number in sample(len(places))):
                 resumed = _by_partition(driver, source, committed(records[at])).get(partition, [])
                 rest = records[at + 1 :]
-                assert resumed[: len(rest)] == rest, f"resumed behind {dict(records[at].source_offset)} of {partition}"
+                assert resumed[: len(rest)] == rest, (
+                    f"resumed behind {dict(records[at].source_offset)} of {partition}, it does not go on with the next "
+                    f"record: {_differing(rest, resumed)}"
+                )
 
     # --- what it holds
 
@@ -280,6 +259,23 @@ def _by_partition(driver: Driver, source: Source, offsets: Offsets | None = None
         for record in driver.records(share, offsets or {}, source.most):
             found.setdefault(key_of(record.source_partition), []).append(record)
     return found
+
+
+def _flat(records: Mapping[str, list[SourceRecord]]) -> list[SourceRecord]:
+    return [record for some in records.values() for record in some]
+
+
+def _differing(due: Sequence[object], given: Sequence[object]) -> str:
+    """The first place where two lists differ, for people."""
+    pairs = enumerate(zip_longest(due, given, fillvalue="nothing"))
+    at, here, there = next((at, *pair) for at, pair in pairs if pair[0] != pair[1])
+    return f"number {at} is {_readable(there)}, not {_readable(here)}"
+
+
+def _readable(one: object) -> str:
+    if isinstance(one, SourceRecord):
+        return f"{one.value!r:.60} at {dict(one.source_offset)}"
+    return str(one)[:_READABLE]
 
 
 def _partitions(records: Iterable[SourceRecord]) -> set[str]:

@@ -1,0 +1,99 @@
+"""Connectors that break one promise each, in ways that authors do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.pytest_eos.counter import CounterConnector, CounterTask
+
+from eosfw.config import Config
+from eosfw.connectors import SourceTaskContext
+from eosfw.errors import Problem
+from eosfw.records import SourceRecord
+
+
+class SetTask(CounterTask):
+    """Goes through what it has in the order of a set, which another process has in another one."""
+
+    def poll(self) -> list[SourceRecord]:
+        found = {record.value: record for record in super().poll()}
+        return [found[value] for value in set(found)]
+
+
+class SetOrder(CounterConnector):
+    task = SetTask
+
+
+class ForgetfulTask(CounterTask):
+    """Starts anew wherever it was."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        super().start(config, context)
+        self.next = dict.fromkeys(self.next, 0)
+
+
+class Forgetful(CounterConnector):
+    task = ForgetfulTask
+
+
+class SkippingTask(CounterTask):
+    """Leaves a record out wherever it resumes."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        super().start(config, context)
+        self.next = {stream: number + 1 if number else 0 for stream, number in self.next.items()}
+
+
+class Skipping(CounterConnector):
+    task = SkippingTask
+
+
+class StutteringTask(CounterTask):
+    """Gives each record of a poll twice."""
+
+    def poll(self) -> list[SourceRecord]:
+        return [record for record in super().poll() for _ in range(2)]
+
+
+class Stuttering(CounterConnector):
+    task = StutteringTask
+
+
+class ChangingShares(CounterConnector):
+    """Splits its work in another way each time it is asked."""
+
+    asked = 0
+
+    def task_configs(self, config: Config, max_tasks: int) -> Any:
+        type(self).asked += 1
+        shares = list(super().task_configs(config, max_tasks))
+        return shares[self.asked % len(shares) :] + shares[: self.asked % len(shares)]
+
+
+class GeneratingTask(CounterTask):
+    """A generator, where a list is due."""
+
+    def poll(self) -> Any:
+        return (record for record in super().poll())
+
+
+class Generating(CounterConnector):
+    task = GeneratingTask
+
+
+class CarelessTask(CounterTask):
+    """Cannot be stopped twice, nor once."""
+
+    def stop(self) -> None:
+        raise RuntimeError("the connection was never opened")
+
+
+class Careless(CounterConnector):
+    task = CarelessTask
+
+
+class Refusing(CounterConnector):
+    """Finds its own example wrong."""
+
+    def problems(self, config: Config) -> Any:
+        return [Problem("until", "must be a multiple of 7")]
