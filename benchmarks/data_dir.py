@@ -2,8 +2,9 @@
 
 Commits: a batch of records is appended, then the disk is waited for; beside it the bare system calls on as many bytes
 and, if it is installed, lmdb, which syncs each of its transactions. All take turns on one file system; the ratios are
-medians of the rounds' ratios. Recovery: a directory of `--bytes`, once after a kill, once after the machine went down,
-once after a stop. Prints one JSON object.
+medians of the rounds' ratios. Transactions: of one record in one partition each, by our own client over a socket, each
+step on the disk before it is answered; the end is also timed by itself. Recovery: a directory of `--bytes`, once after
+a kill, once after the machine went down, once after a stop. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from conditions import show
 
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw.records import ProducerRecord
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.storage.directory import DataDirectory
@@ -30,6 +36,7 @@ from eosfw_memory.topics import Topics
 VALUE, KEY = b"x" * 100, b"%08d"
 PRODUCER = ProducerIdAndEpoch(7, 0)
 NOW = 1_700_000_000_000
+WAIT = 60.0
 BARE_GOAL, LMDB_GOAL, RECOVERY_GOAL = 0.6, 1.0, 20.0
 
 
@@ -103,6 +110,48 @@ def commits(rounds: int, root: Path) -> dict[str, dict[str, float]]:
     return found
 
 
+def transactions(root: Path, producers: int, each: int) -> dict[str, float]:
+    """Transactions in each second, with how long an EndTxn takes at the median, in microseconds."""
+    runtime = ThreadRuntime()
+    properties = {"log.dirs": str(root), "log.flush.interval.messages": "1"}
+    cluster = EmbeddedCluster.start(properties, runtime)
+    cluster.broker.topics.create("t", producers, {})
+    took: list[float] = []
+
+    def run(number: int) -> None:
+        given = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": "socket"}
+        producer = MemoryBackend.connect(given, runtime).producer(f"worker-{number}")
+        producer.init_transactions(WAIT)
+        for _ in range(each):
+            producer.begin_transaction()
+            producer.send(ProducerRecord("t", VALUE, partition=number))
+            producer.flush(WAIT)
+            asked = time.perf_counter()
+            producer.commit_transaction(WAIT)
+            took.append(time.perf_counter() - asked)
+        producer.close(WAIT)
+
+    threads = [runtime.spawn(f"producer-{number}", partial(run, number)) for number in range(producers)]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.join()
+    seconds = time.perf_counter() - began
+    cluster.close()
+    return {
+        "per_second": round(producers * each / seconds),
+        "end_microseconds": round(1e6 * statistics.median(took)),
+    }
+
+
+def ends(rounds: int, root: Path) -> dict[str, dict[str, float]]:
+    """The same for one producer and for eight, medians of the rounds."""
+    found = {}
+    for producers, each in ((1, 300), (8, 100)):
+        turns = [transactions(root / f"ends-{producers}-{turn}", producers, each) for turn in range(rounds)]
+        found[f"{producers} producers"] = {name: statistics.median(turn[name] for turn in turns) for name in turns[0]}
+    return found
+
+
 def fill(root: Path, size: int, per_batch: int, segment: int) -> int:
     """Write a directory of so many bytes in transactions of ten batches, and end as a kill does; give its batches."""
     storage = DataDirectory.open(root, waits=False, node_id=1)
@@ -157,10 +206,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--bytes", type=int, default=1_000_000_000)
     parser.add_argument("--directory", type=Path, default=None, help="where to measure; not in memory")
+    parser.add_argument("--only-transactions", action="store_true", help="leave out all that needs no broker")
     arguments = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="eosfw-bench-", dir=arguments.directory))
     try:
-        result = {"commits": commits(arguments.rounds, root), "recovery": recovery(root, arguments.bytes)}
+        result: dict[str, Any] = {"transactions": ends(arguments.rounds, root)}
+        if arguments.only_transactions:
+            show(result)
+            return 0
+        result |= {"commits": commits(arguments.rounds, root), "recovery": recovery(root, arguments.bytes)}
     finally:
         shutil.rmtree(root)
     show(result)

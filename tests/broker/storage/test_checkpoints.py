@@ -113,24 +113,54 @@ def test_checkpoints_that_were_harmed_cost_time_alone(tmp_path, suffix, harm):
         getattr(house, end)()
 
 
-@pytest.mark.parametrize("whole", range(0, BATCHES, 3))
-def test_a_log_that_was_cut_back_behind_its_checkpoint_is_read_as_it_is(tmp_path, whole):
-    """F34, mutant: a checkpoint newer than the log is not believed."""
-    house = House(tmp_path)
+def cut_back(root, whole):
+    """A log whose checkpoints are newer than it is; give what it told when it was so long."""
+    house = House(root)
     writer, sizes, states = Writer(house.log, 1), [0], [told(house.log)]
     for number in range(BATCHES):
         writer.send(b"%d" % number, transactional=False)
         sizes.append(house.log.size)
         states.append(told(house.log))
     house.crash()
-    with data_file(tmp_path).open("r+b") as file:
+    with data_file(root).open("r+b") as file:
         file.truncate(sizes[whole])
-    house = House(tmp_path)
-    assert told(house.log) == states[whole]
-    house.crash()
-    house = House(tmp_path)
-    assert told(house.log) == states[whole]
-    house.crash()
+    return states[whole]
+
+
+@pytest.mark.parametrize("whole", range(0, 15, 3))
+def test_a_log_shorter_than_its_checkpoint_is_refused_after_a_kill(tmp_path, whole):
+    """F34: a kill cannot take back what was written before the checkpoint, so records are lost."""
+    cut_back(tmp_path, whole)
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match=r"0\.log: ends at byte .* was made of records up to offset \d+") as why:
+        House(tmp_path)
+    assert why.value.exit_code == 4
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("whole", range(0, BATCHES, 3))
+def test_a_log_shorter_than_its_checkpoint_is_read_as_it_is_after_a_power_cut(tmp_path, whole):
+    """F34, mutant: without `--flush=fsync` the checkpoint may be on the disk, what it was made of not."""
+    state = cut_back(tmp_path, whole)
+    (tmp_path / ".running").write_bytes(b"another run of the machine")
+    for _ in range(3):
+        house = House(tmp_path)
+        assert told(house.log) == state
+        house.crash()
+
+
+def test_what_was_made_of_lost_records_is_no_proof_once_others_are_there(tmp_path):
+    """A power cut took records of which the index tells; the log grows again, shorter, longer, as long."""
+    cut_back(tmp_path, 3)
+    (tmp_path / ".running").write_bytes(b"another run of the machine")
+    for count in range(BATCHES):
+        house = House(tmp_path)
+        house.log.append(plain(b"%d" % count), NOW)
+        before = told(house.log)
+        house.crash()
+        house = House(tmp_path)
+        assert told(house.log) == before
+        house.stop()
 
 
 def test_runs_that_each_end_before_a_checkpoint_do_not_pile_up_what_a_start_reads(tmp_path):

@@ -7,9 +7,10 @@ import os
 
 import pytest
 
-from eosfw.ids import TopicPartition
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
+from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.states import Outcome, TransactionState
 from eosfw_memory.deferred import Deferred
@@ -17,6 +18,7 @@ from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.storage.disk import OperatingSystem
+from eosfw_memory.wire.routes import ROUTES
 
 from ..log.shelf import COMMITTED, Consumer
 from .kit import NODE
@@ -79,6 +81,18 @@ class Served:
 
         batch = encode_batch(None, [value], self.broker.now_ms())
         return self.broker.serve(handler, batch, Context(1))
+
+    def stop_waiting(self):
+        """End the thread that waits for the disk."""
+        waiting = self.broker._group_commit
+        waiting._stopping = True
+        waiting.ask()
+        assert waiting._thread.join(WAIT)
+
+    def complete(self):
+        """Wait for the disk once for the decisions, once for the markers."""
+        for _ in range(2):
+            assert self.broker._group_commit.flush()
 
     def tried(self, answer: Deferred):
         return self.broker.attempt(answer, expired=False)
@@ -153,9 +167,59 @@ def test_no_marker_is_written_before_its_decision_is_on_the_disk(served):
     assert served.log.last_stable_offset == 0
     served.disk.let()
     served.awaited(answer)
-    assert served.broker._group_commit.flush()
+    served.complete()
     assert served.log.last_stable_offset == 2
     assert broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
+
+
+def prepared(served) -> ProducerIdAndEpoch:
+    """A transaction with one record, decided; nothing of it waits for the disk yet."""
+    broker, now = served.broker, served.broker.now_ms()
+    producer = broker.coordinator.initialise("id", 60_000, None, now)
+    broker.coordinator.add_partitions("id", producer, [TopicPartition("t", 0)], now)
+    served.log.append(encode_batch(None, [b"v"], now, producer=producer, base_sequence=0, transactional=True), now)
+    broker.coordinator.end("id", producer, Outcome.COMMIT, now)
+    return producer
+
+
+def test_a_transaction_is_not_said_to_be_complete_before_its_markers_are_on_the_disk(served):
+    """A marker that is lost while Complete is not would be written by nobody: the commit would be taken back."""
+    served.stop_waiting()
+    prepared(served)
+    known = []
+    for _ in range(3):
+        known.append((served.broker.coordinator.describe("id").state, served.log.last_stable_offset))
+        assert served.broker._group_commit.flush()
+    state = TransactionState
+    assert known == [(state.PREPARE_COMMIT, 0), (state.PREPARE_COMMIT, 2), (state.COMPLETE_COMMIT, 2)]
+
+
+def test_the_next_transaction_waits_for_the_markers_instead_of_being_told_to_come_again(served):
+    """The answer to an end comes with its decision, so its client may be quicker than the next wait for the disk."""
+    producer = prepared(served)
+    served.disk.hold()
+    add = Fields(
+        v3_and_below_transactional_id="id",
+        v3_and_below_producer_id=producer.producer_id,
+        v3_and_below_producer_epoch=producer.epoch,
+        v3_and_below_topics=[Fields(name="t", partitions=[0])],
+    )
+    answer = served.broker.serve(ROUTES[24].handler(), add, Context(3))
+    assert isinstance(answer, Deferred)
+    assert served.tried(answer) is None
+    served.disk.let()
+    [topic] = served.awaited(answer)["results_by_topic_v3_and_below"]
+    assert topic["results_by_partition"][0]["partition_error_code"] is Code.NONE
+    assert served.broker.coordinator.describe("id").state is TransactionState.ONGOING
+
+
+def test_a_stop_leaves_no_decided_transaction_to_the_next_start(tmp_path):
+    """Decision, markers, Complete: the stop waits for each."""
+    served = Served(tmp_path)
+    prepared(served)
+    served.broker.close()
+    assert served.broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
+    assert not served.broker.coordinator.unfinished
 
 
 def test_a_decided_transaction_is_completed_by_the_next_start(tmp_path):
@@ -167,12 +231,10 @@ def test_a_decided_transaction_is_completed_by_the_next_start(tmp_path):
     batch = encode_batch(None, [b"v"], now, producer=producer, base_sequence=0, transactional=True)
     served.log.append(batch, now)
     broker.coordinator.end("id", producer, Outcome.COMMIT, now)
-    broker._group_commit._stopping = True
-    broker._group_commit.ask()
-    broker._group_commit._thread.join(WAIT)
+    served.stop_waiting()
     broker._storage.release()
     again = Served(tmp_path)
-    assert again.broker._group_commit.flush()
+    again.complete()
     assert [value for _, value in Consumer(again.log, COMMITTED).drain()] == [b"v"]
     assert again.broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
     again.broker.close()

@@ -159,20 +159,64 @@ def test_files_beside_the_log_are_made_again(tmp_path, suffix, harm):
     assert not (ours / f"{10**6:020d}{suffix}").exists()
 
 
-def test_a_snapshot_newer_than_the_log_is_not_believed(tmp_path):
-    """F34, mutant: the log was cut back behind the broker's back after its snapshot was taken."""
-    house = House(tmp_path)
+def cut_after_a_stop(root, **config):
+    """A log whose last record was taken away after a clean stop, but not what was made of it."""
+    house = House(root, **config)
     writer = Writer(house.log, 3)
-    writer.send(b"one", transactional=False)
-    size = data_file(tmp_path).stat().st_size
-    one = told(house.log)
-    writer.send(b"two", transactional=False)
+    for number in range(5):
+        writer.send(b"%d" % number, transactional=False)
+    last = len(list(house.log.batches())[-1])
     house.stop()
-    with data_file(tmp_path).open("r+b") as file:
-        file.truncate(size)
+    with data_file(root, -1).open("r+b") as file:
+        file.truncate(file.seek(0, 2) - last)
+
+
+@pytest.mark.parametrize("config", [{}, SMALL], ids=["one segment", "several"])
+@pytest.mark.parametrize("left", [".index", ".snapshot", ".log"], ids=["index", "snapshot", "both"])
+def test_records_cut_off_after_a_clean_stop_are_missed(tmp_path, config, left):
+    """F34: offsets would be given again; index, or snapshot, alone proves what was there; exit code 4."""
+    cut_after_a_stop(tmp_path, **config)
+    for path in (tmp_path / f"{TOPIC}-0").iterdir():
+        if path.suffix not in (".log", left) and left != ".log":
+            path.unlink()
+    before, path = files(tmp_path), data_file(tmp_path, -1)
+    with pytest.raises(DamagedDataError) as why:
+        House(tmp_path)
+    assert f"{path}: ends at byte {path.stat().st_size} (offset 4), but" in str(why.value)
+    assert "made of records up to offset 5: they are lost. Nothing was changed: restore" in str(why.value)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("harm", ["unlink", "empty"])
+def test_a_newest_segment_that_is_gone_after_a_clean_stop_is_missed(tmp_path, harm):
+    """F34: nothing but the files beside it says that it was there."""
+    filled(tmp_path, clean=True, **SMALL)
+    path = data_file(tmp_path, -1)
+    path.unlink() if harm == "unlink" else path.write_bytes(b"")
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match=r"they are lost\. Nothing was changed"):
+        House(tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_a_snapshot_newer_than_the_log_is_not_believed_after_a_power_cut(tmp_path):
+    """F34, mutant: without `--flush=fsync` it may be on the disk, what it was made of not."""
+    cut_after_a_stop(tmp_path)
+    (tmp_path / ".running").write_bytes(b"another run of the machine")
     house = House(tmp_path)
-    assert told(house.log) == one
+    assert house.log.high_watermark == 4
     house.stop()
+
+
+@pytest.mark.parametrize("suffix", [".log", ".index", ".snapshot"])
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, suffix):
+    """Row 28: exit code 4, not a fault of ours."""
+    filled(tmp_path, clean=True)
+    path = max((tmp_path / f"{TOPIC}-0").glob(f"*{suffix}"))
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(DamagedDataError, match=f"{path}: is no file. Nothing was changed: "):
+        House(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage, Place, Storage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Topic, Topics
+from eosfw_memory.transaction_completion import StepwiseCompletion, transactional_id_of
 from eosfw_memory.transaction_log import TopicTransactionLog
+from eosfw_memory.unknown_transactions import end_unknown
 
 _LOG = logging.getLogger(__name__)
 NODE_ID = 1
@@ -116,10 +118,16 @@ class Broker:
         if self.faults.armed:
             handler = self.faults.around(handler)
         with self._lock:
-            answer = handler(self, request, context)
             if self._group_commit is None:
-                return answer
-            return self._group_commit.awaited(answer, lambda: handler(self, request, context))  # type: ignore[arg-type,return-value]
+                return handler(self, request, context)
+            name = transactional_id_of(request)
+            return self._group_commit.behind_end(name, lambda: self._durably(handler, request, context))
+
+    def _durably(self, handler: Handler, request: Any, context: Context) -> Answer | Deferred | None:
+        """Run a handler; its answer waits until what it tells of is on the disk."""
+        assert self._group_commit is not None
+        answer = handler(self, request, context)
+        return self._group_commit.awaited(answer, lambda: handler(self, request, context))  # type: ignore[arg-type,return-value]
 
     def serve_each(self, handler: ManyHandler, requests: Sequence[Any], context: Context) -> list[Answer]:
         """Run a handler of many requests for all of them in one go."""
@@ -171,8 +179,9 @@ class Broker:
             self.groups.load(self.now_ms())
             # A stop may have come between the end of a topic and that of its offsets.
             self.groups.topics_gone(lambda name: self.topics.by_name(name) is None, self.now_ms())
+        end_unknown(self)
         if self._group_commit is not None:
-            self._group_commit.settle_with(lambda: self.coordinator.decided, self._finish)
+            self._group_commit.settle_with(StepwiseCompletion(self))
         self.settle()
 
     def _disown(self) -> None:
@@ -253,10 +262,10 @@ class Broker:
             run()
         self.settle()
 
-    def _finish(self, at_most: int | None = None) -> None:
+    def _finish(self) -> None:
         while not self.faults.down:
             try:
-                self.coordinator.finish(self.now_ms(), at_most)
+                self.coordinator.finish(self.now_ms())
             except StoppedError as stopped:  # started anew, it goes on with the markers
                 self.faults.stop(stopped)
             else:

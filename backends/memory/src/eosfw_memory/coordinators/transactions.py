@@ -1,7 +1,9 @@
 """Run every transaction from its first partition to its last marker.
 
 Whatever changes is logged before it counts, so the log alone rebuilds the coordinator. An end is answered once Prepare
-is logged; markers, then Complete, follow when `finish` is called. Callers hold the broker's lock; nothing here blocks.
+is logged; markers, then Complete, follow when `finish` is called. Where a write may be lost although a later one is
+not, `mark` and `complete` do the two, for the caller to wait for the disk before, between and after them. Callers hold
+the broker's lock; nothing here blocks.
 """
 
 from __future__ import annotations
@@ -87,11 +89,13 @@ class TransactionCoordinator:
         self._config = config
         self._known: dict[str, TransactionMetadata] = {}
         self._unfinished: deque[str] = deque()
+        self._marked: deque[str] = deque()
 
     def load(self) -> None:
         """Rebuild what is known from the log; decided transactions wait for `finish` again (COR-14)."""
         self._known = _folded(self._log.replay())
         self._unfinished = deque(name for name, known in self._known.items() if known.state in COMPLETED)
+        self._marked = deque()
 
     def set_back(self, now_ms: int) -> None:
         """Let no transaction have begun in times to come, though the clock may have gone back: it would not end."""
@@ -169,27 +173,62 @@ class TransactionCoordinator:
 
     @property
     def unfinished(self) -> bool:
-        """Whether decided transactions wait for their markers."""
-        return bool(self._unfinished)
+        """Whether decided transactions wait for their markers, or for the log to say that they have them."""
+        return bool(self._unfinished or self._marked)
 
     @property
     def decided(self) -> int:
         """How many decided transactions wait for their markers."""
         return len(self._unfinished)
 
-    def finish(self, now_ms: int, at_most: int | None = None) -> None:
-        """Write the markers of every decided transaction, or of the oldest so many, then log that it is complete.
+    @property
+    def marked(self) -> int:
+        """How many transactions have every marker, which the log does not say yet."""
+        return len(self._marked)
+
+    def is_ending(self, transactional_id: str) -> bool:
+        """Whether a transaction of the id is decided and not complete, so that its next one has to wait."""
+        known = self._known.get(transactional_id)
+        return known is not None and known.state in COMPLETED
+
+    def finish(self, now_ms: int) -> None:
+        """Write the markers of every decided transaction, then log that it is complete.
 
         If a marker or that cannot be logged the transaction waits for the next call, and its markers are written again,
         which changes nothing for any reader (COR-10); the others need not wait (COR-11). Of many transactions the
         markers of one partition are written together, then all that are complete are logged together.
         """
-        waiting = self._unfinished
-        names = [waiting.popleft() for _ in range(len(waiting) if at_most is None else min(at_most, len(waiting)))]
+        names = _taken(self._unfinished)
         done = self._completed_alone if len(names) == 1 else self._completed_together
-        for name, why in done(names, now_ms).items():
+        self._wait_again(done(names, now_ms))
+
+    def mark(self, at_most: int | None = None) -> None:
+        """Write the markers of every decided transaction, or of the oldest so many; those with all wait for the rest.
+
+        The decisions have to be on the disk.
+        """
+        names = _taken(self._unfinished, at_most)
+        refused = self._marked_by({name: self._known[name] for name in names})
+        self._marked += (name for name in names if name not in refused)
+        self._wait_again(refused)
+
+    def complete(self, now_ms: int, at_most: int | None = None) -> None:
+        """Log every transaction that has its markers as complete, or the oldest so many.
+
+        The markers have to be on the disk: nobody would write one again that is lost.
+        """
+        names = _taken(self._marked, at_most)
+        self._wait_again(self._apply_each([decisions.completed(self._known[name], now_ms) for name in names], now_ms))
+
+    def went_on(self, transactional_id: str, now_ms: int) -> TransactionMetadata:
+        """Take note that a decided transaction was complete, which the log does not say: give what is known now."""
+        self._unfinished.remove(transactional_id)
+        return self._apply(transactional_id, decisions.completed(self._known[transactional_id], now_ms), now_ms)
+
+    def _wait_again(self, refused: Mapping[str, KafkaError]) -> None:
+        for name, why in refused.items():
             if why.code not in _OVERTAKEN:
-                waiting.append(name)
+                self._unfinished.append(name)
             _LOG.warning("the transaction of %r is decided but cannot be completed yet: %s", name, why)
 
     def sweep(self, now_ms: int) -> list[str]:
@@ -225,6 +264,11 @@ class TransactionCoordinator:
     def describe(self, transactional_id: str) -> TransactionMetadata | None:
         """What is known about an id."""
         return self._known.get(transactional_id)
+
+    def holders(self) -> Mapping[int, str]:
+        """Which id each producer holds, or is to hold next."""
+        heirs = {each.next_producer_id: name for name, each in self._known.items()}
+        return heirs | {each.producer_id: name for name, each in self._known.items()}
 
     def transactions(self) -> list[TransactionMetadata]:
         """What is known about every id."""
@@ -303,11 +347,11 @@ class TransactionCoordinator:
     def _completed_together(self, names: Sequence[str], now_ms: int) -> Mapping[str, KafkaError]:
         """Write the markers of transactions, log those whose every marker is there as complete; give the others."""
         prepared = {name: self._known[name] for name in names}
-        refused = self._marked(prepared)
+        refused = self._marked_by(prepared)
         done = [decisions.completed(each, now_ms) for name, each in prepared.items() if name not in refused]
         return {**refused, **self._apply_each(done, now_ms)}
 
-    def _marked(self, prepared: Mapping[str, TransactionMetadata]) -> dict[str, KafkaError]:
+    def _marked_by(self, prepared: Mapping[str, TransactionMetadata]) -> dict[str, KafkaError]:
         """Write the markers of transactions, partition by partition; give those that one refused."""
         lines: dict[TopicPartition, tuple[list[str], list[Marker]]] = {}
         for name, each in prepared.items():
@@ -326,6 +370,11 @@ class TransactionCoordinator:
 
     def _marker(self, prepared: TransactionMetadata) -> Marker:
         return Marker(prepared.producer, OUTCOME[prepared.state], self._log.epoch_of(prepared.transactional_id))
+
+
+def _taken(waiting: deque[str], at_most: int | None = None) -> list[str]:
+    """Take those in front out of a line."""
+    return [waiting.popleft() for _ in range(len(waiting) if at_most is None else min(at_most, len(waiting)))]
 
 
 def _told(decided: Decision, refused: Mapping[str, KafkaError]) -> Decision:

@@ -29,7 +29,7 @@ def take_state(disk: Disk, witnesses: Sequence[Witness]) -> bytes | None:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
-    path.unlink()
+    disk.remove(path)
     disk.sync_directory(disk.root)
     if len(content) < _HEAD.size:
         return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from typing import Final
+from contextlib import AbstractContextManager, suppress
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from eosfw.waiting import Event, Runtime
 from eosfw_memory.deferred import Answer, Deferred
@@ -13,14 +13,54 @@ from eosfw_memory.storage.disk import Disk
 
 _STOP_SECONDS: Final = 10.0
 _PATIENCE_MS: Final = 60_000
+_STEPS_OF_AN_END: Final = 3
+"""Its decision, its markers, that it is complete: each waits for the disk."""
+
+Served: TypeAlias = "Answer | Deferred | None"
+
+
+class Ends(Protocol):
+    """The transactions that are decided and not complete; every call is made under the broker's lock."""
+
+    def ready(self) -> Ready:
+        """What the next step may be made of, if all that was written so far is on the disk."""
+
+    def go_on(self, ready: Ready) -> bool:
+        """Make that step; whether another one is to follow soon."""
+
+    def going_on(self, transactional_id: str) -> bool:
+        """Whether a transaction of the id is decided and not complete."""
+
+
+class Ready(NamedTuple):
+    """How many transactions can be taken further, in which life of the broker."""
+
+    incarnation: int
+    decided: int
+    marked: int
+
+
+class _NoEnds:
+    def ready(self) -> Ready:
+        return Ready(0, 0, 0)
+
+    def go_on(self, ready: Ready) -> bool:
+        return False
+
+    def going_on(self, transactional_id: str) -> bool:
+        return False
+
+
+NO_ENDS: Final = _NoEnds()
 
 
 class GroupCommit:
     """Holds answers back until what they tell of is on the disk.
 
-    One thread waits for the disk; whatever was written meanwhile shares the next wait. Afterwards it writes the markers
-    of the transactions that were decided before it began: a marker on the disk without the decision that it follows
-    could end one transaction both ways.
+    One thread waits for the disk; whatever was written meanwhile shares the next wait. Afterwards it takes the
+    transactions that were decided before it began one step further, and only those: a marker on the disk without the
+    decision that it follows could end one transaction both ways, and one that is said to be complete without a marker
+    on the disk would never get it.
     """
 
     def __init__(self, disk: Disk, lock: AbstractContextManager[object], runtime: Runtime) -> None:
@@ -28,19 +68,38 @@ class GroupCommit:
         self._lock = lock
         self._runtime = runtime
         self._turn = runtime.lock()
-        self._flushed = disk.written
+        self._flushed = self._wanted = disk.written
         self._asked: Event | None = None
         self._stopping = False
         self._waiting: set[Callable[[], None]] = set()
-        self._decided: Callable[[], int] = lambda: 0
-        self._finish: Callable[[int], None] = lambda _: None
+        self._ends: Ends = NO_ENDS
         self._thread = runtime.spawn("eosfw-flush", self._run)
 
-    def settle_with(self, decided: Callable[[], int], finish: Callable[[int], None]) -> None:
-        """How many transactions are decided, how to write the markers of the first so many; both under the lock."""
-        self._decided, self._finish = decided, finish
+    def settle_with(self, ends: Ends) -> None:
+        """Take these transactions further after each wait."""
+        self._ends = ends
 
-    def awaited(self, answer: Answer | Deferred | None, again: Callable[[], Answer]) -> Answer | Deferred | None:
+    def behind_end(self, transactional_id: str | None, serve: Callable[[], Answer | Deferred | None]) -> Served:
+        """What `serve` answers, once a transaction of the id that is decided is complete, too.
+
+        Else its client, which was told that all is well, would be told to come again, and so much later.
+        """
+        if not transactional_id or self._disk.failed is not None or not self._ends.going_on(transactional_id):
+            return serve()
+        name, served = transactional_id, list[Served]()
+
+        def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
+            if not served:
+                if not expired and self._disk.failed is None and self._ends.going_on(name):
+                    return None
+                served.append(serve())
+            answer = served[0]
+            return answer.attempt(expired) if isinstance(answer, Deferred) else answer
+
+        self.ask()
+        return Deferred(attempt, _PATIENCE_MS, [self])
+
+    def awaited(self, answer: Served, again: Callable[[], Answer]) -> Served:
         """The answer, once all that was written so far is on the disk; if that fails, what `again` says then."""
         wanted = self._disk.written
         if not isinstance(answer, Mapping) or wanted == self._flushed:
@@ -69,6 +128,7 @@ class GroupCommit:
 
     def ask(self) -> None:
         """Have the thread wait for the disk soon."""
+        self._wanted = self._disk.written
         if self._asked is not None:
             self._asked.set()
 
@@ -76,32 +136,32 @@ class GroupCommit:
         """Wait for the disk now; tell whether all that was written before the call is there."""
         with self._turn:
             with self._lock:
-                files, upto, decided = self._disk.take_unsynced(), self._disk.written, self._decided()
-            try:
+                files, upto, ready = self._disk.take_unsynced(), self._disk.written, self._ends.ready()
+            with suppress(KafkaStorageError):
                 self._disk.sync(files)
-            except KafkaStorageError:
-                decided = 0
             with self._lock:
                 if self._disk.failed is None:
                     self._flushed = upto
-                    self._finish(decided)
+                    if self._ends.go_on(ready):
+                        self._wanted = self._disk.written
                 for wake in tuple(self._waiting):
                     wake()
                 return self._disk.failed is None
 
     def close(self) -> None:
-        """Wait for the disk once more, end the thread."""
+        """Wait for the disk until nothing is left to do, end the thread."""
         with self._lock:
             self._stopping = True
             self.ask()
         self._thread.join(_STOP_SECONDS)
-        self.flush()
+        for _ in range(_STEPS_OF_AN_END):
+            self.flush()
 
     def _run(self) -> None:
         while not self._stopping:
             with self._lock:
                 asked = self._asked = self._runtime.event()
-                idle = self._disk.written == self._flushed or self._disk.failed is not None
+                idle = self._flushed >= self._wanted or self._disk.failed is not None
                 idle = idle and not self._stopping
             if idle:
                 asked.wait()

@@ -31,7 +31,7 @@ from eosfw_memory.storage.papers import (
     cluster_id,
     producer_ids,
 )
-from eosfw_memory.storage.recovery import Found, Search
+from eosfw_memory.storage.recovery import Found, LastRun, Search
 from eosfw_memory.storage.sealed import Witness
 from eosfw_memory.storage.segment_join import finish
 from eosfw_memory.storage.shelf import FileShelf
@@ -40,7 +40,8 @@ from eosfw_memory.storage.topic_journal import TopicJournal
 
 _LOG = logging.getLogger(__name__)
 _RUNNING: Final = ".running"
-"""Which run of the machine a broker runs in; it is gone after a clean stop."""
+"""Which run of the machine a broker runs in, whether it waits for the disk; it is gone after a clean stop."""
+_WAITS: Final = b"flush=fsync\n"
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -102,11 +103,11 @@ class DataDirectory:
             for topic in topics:
                 made += self._made(topic)
             if made:
-                self.disk.sync_directory(self.disk.root)
+                self.disk.sync_directory(self.disk.root)  # what is listed must be there
             self._journal.put(topics)
         except (OSError, KafkaStorageError) as why:
             for directory in made:
-                directory.rmdir()
+                self.disk.remove_directory(directory)
             if isinstance(why, KafkaStorageError):
                 raise
             raise KafkaStorageError(f"topic {topics[0].name}: {why.filename}: {why.strerror}") from why
@@ -117,7 +118,7 @@ class DataDirectory:
         for partition in range(0 if before is None else before.partitions, topic.partitions):
             directory = self._directory(topic, partition)
             if not _is_empty(directory):  # a creation that was cut short leaves empty ones
-                directory.mkdir()
+                self.disk.make_directory(directory)
             yield directory
 
     def delete(self, topic: StoredTopic) -> None:
@@ -157,7 +158,7 @@ class DataDirectory:
                 log.close()
             if self.disk.failed is None:
                 self._journal.snapshot()
-                (self.disk.root / _RUNNING).unlink(missing_ok=True)
+                self.disk.remove(self.disk.root / _RUNNING)
         finally:
             self.release()
 
@@ -170,9 +171,9 @@ class DataDirectory:
     def _recover(self) -> None:
         """Look at everything first, so that nothing is changed where anything is damaged."""
         running, boot = self.disk.root / _RUNNING, _boot_id()
-        distrust = running.exists() and running.read_bytes() != boot
+        last_run = replace(_last_run(running, boot), restored=self.restored)
         self._found = {
-            TopicPartition(topic.name, partition): self._search(topic, partition, distrust=distrust)
+            TopicPartition(topic.name, partition): self._search(topic, partition, last_run)
             for topic in self._topics.values()
             for partition in range(topic.partitions)
         }
@@ -185,7 +186,9 @@ class DataDirectory:
         self._journal.snapshot()
         for where, found in self._found.items():
             self._apply(where, found)
-        self.disk.replace(running, boot, durable=False)
+            if self.disk.waits and found.kept is not None and not last_run.stopped:
+                found.shelf.sync(found.kept.segments)  # what a kill left to the system counts from now on
+        self.disk.replace(running, boot + (_WAITS if self.disk.waits else b""), durable=True)
         if self.restored:
             _LOG.warning(
                 "%s was restored from a copy, or moved: leader epochs and producer ids leap, holders of transactional "
@@ -195,14 +198,14 @@ class DataDirectory:
             self.producer_ids = producer_ids(self.disk, leap=True)
         self._incarnation.begin()
 
-    def _search(self, topic: StoredTopic, partition: int, *, distrust: bool) -> Found:
+    def _search(self, topic: StoredTopic, partition: int, last_run: LastRun) -> Found:
         shelf = self._new_shelf(topic, partition)
         shelf.leader_epoch = self._leader_epoch(topic)
         if not shelf.directory.is_dir():
             return Found(shelf, damage=[f"{shelf.directory}: is missing: restore it from a copy"])
         where = TopicPartition(topic.name, partition)
         compacted = "compact" in topic.config.get("cleanup.policy", "") or where in self._cleaned.offsets
-        found = Search(shelf, self.disk, gaps=compacted, distrust=distrust).run()
+        found = Search(shelf, self.disk, gaps=compacted, last_run=last_run).run()
         if found.kept is not None:
             first, end = found.kept.segments[0].base_offset, found.kept.segments[-1].end_offset
             found.kept.start_offset = min(max(self._starts.offsets.get(where, 0), first), end)
@@ -234,14 +237,16 @@ class DataDirectory:
     def _apply(self, where: TopicPartition, found: Found) -> None:
         shelf = found.shelf
         for path in shelf.directory.glob(f"*{TEMPORARY}"):
-            path.unlink()
+            self.disk.remove(path)
         for path, whole, size in found.cuts:
-            os.truncate(path, whole)
+            self.disk.truncate(path, whole)
             _LOG.warning("%s: %d bytes of an unfinished write were cut off at byte %d", path, size - whole, whole)
         for path in found.superfluous:
-            path.unlink()
+            self.disk.remove(path)
         for joined in found.joined:
             finish(self.disk, found.file_at(joined.base_offset), joined)
+        if found.superfluous:  # what tells of more than there is must not come back
+            self.disk.sync_directory(shelf.directory)
         for path, content in found.repairs:
             self.disk.replace(path, content, durable=False)
         beside = [path.name for path in shelf.directory.iterdir() if path.suffix not in (".log", ".index", ".snapshot")]
@@ -265,9 +270,10 @@ class DataDirectory:
             return
         for topic in self._journal.deleting.values():
             for partition in range(topic.partitions):
-                shutil.rmtree(self._directory(topic, partition), ignore_errors=True)
+                self.disk.remove_directory(self._directory(topic, partition))
             for checkpoint in (self._starts, self._cleaned):
                 checkpoint.forget(topic.name)
+        self.disk.sync_directory(self.disk.root)  # what is listed no more must be gone
         self._journal.deleted()
 
 
@@ -280,6 +286,13 @@ def _witness(log: PartitionLog) -> Witness:
 
 def _is_empty(directory: Path) -> bool:
     return directory.is_dir() and not any(directory.iterdir())
+
+
+def _last_run(running: Path, boot: bytes) -> LastRun:
+    if not running.exists():
+        return LastRun(stopped=True)
+    kept = running.read_bytes()
+    return LastRun(machine_went_down=kept.removesuffix(_WAITS) != boot, waited=kept.endswith(_WAITS))
 
 
 def _boot_id() -> bytes:

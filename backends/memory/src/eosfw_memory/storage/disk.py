@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -21,6 +23,24 @@ class System(Protocol):
     def sync(self, descriptor: int) -> None:
         """Wait until what was written is on the disk."""
 
+    def truncate(self, descriptor: int, size: int) -> None:
+        """Leave so many bytes of a file."""
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Give a file another name, in place of whatever had that."""
+
+    def remove(self, path: Path) -> None:
+        """Remove a file."""
+
+    def make_directory(self, path: Path) -> None:
+        """Make a directory."""
+
+    def remove_directory(self, path: Path) -> None:
+        """Remove a directory with all that is in it."""
+
+    def sync_directory(self, path: Path) -> None:
+        """Wait until the names in a directory are on the disk."""
+
 
 class OperatingSystem:
     """The real calls."""
@@ -31,6 +51,28 @@ class OperatingSystem:
     def sync(self, descriptor: int) -> None:
         os.fdatasync(descriptor)
 
+    def truncate(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def rename(self, old: Path, new: Path) -> None:
+        old.replace(new)
+
+    def remove(self, path: Path) -> None:
+        path.unlink()
+
+    def make_directory(self, path: Path) -> None:
+        path.mkdir()
+
+    def remove_directory(self, path: Path) -> None:
+        shutil.rmtree(path)
+
+    def sync_directory(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
 
 class DataFile:
     """A file that is opened when it is first needed."""
@@ -38,6 +80,10 @@ class DataFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._descriptor is not None
 
     def descriptor(self) -> int:
         """The open file, made where it is missing."""
@@ -133,12 +179,12 @@ class Disk:
             raise KafkaStorageError(self.failed)
         temporary = DataFile(path.with_name(path.name + TEMPORARY))
         try:
-            os.ftruncate(temporary.descriptor(), 0)
+            self._system.truncate(temporary.descriptor(), 0)
             if content and self._system.write(temporary.descriptor(), [content], 0) != len(content):
                 raise OSError("not all bytes were taken")  # noqa: TRY301
             if durable:
                 self._system.sync(temporary.descriptor())
-            os.replace(temporary.path, path)
+            self._system.rename(temporary.path, path)
             if durable:
                 self.sync_directory(path.parent)
         except OSError as why:
@@ -163,7 +209,7 @@ class Disk:
         """Give a file another name, in place of whatever had that."""
         self._unsynced.pop(file, None)
         try:
-            os.replace(file.path, path)
+            self._system.rename(file.path, path)
         except OSError as why:
             raise self.fail(path, why) from why
         file.path = path
@@ -174,15 +220,37 @@ class Disk:
         except OSError as why:
             raise self.fail(file.path, why) from why
 
-    def sync_directory(self, path: Path) -> None:
-        """Wait until the names in a directory are on the disk."""
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    def truncate(self, path: Path, size: int) -> None:
+        """Leave so many bytes of a file; that is on the disk on return."""
+        file = DataFile(path)
         try:
-            os.fsync(descriptor)
+            self._system.truncate(file.descriptor(), size)
+            self._system.sync(file.descriptor())
         except OSError as why:
             raise self.fail(path, why) from why
         finally:
-            os.close(descriptor)
+            file.close()
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, if it is there."""
+        with suppress(FileNotFoundError):
+            self._system.remove(path)
+
+    def make_directory(self, path: Path) -> None:
+        """Make a directory."""
+        self._system.make_directory(path)
+
+    def remove_directory(self, path: Path) -> None:
+        """Remove a directory with all that is in it; what cannot be removed is left."""
+        with suppress(OSError):
+            self._system.remove_directory(path)
+
+    def sync_directory(self, path: Path) -> None:
+        """Wait until the names in a directory are on the disk."""
+        try:
+            self._system.sync_directory(path)
+        except OSError as why:
+            raise self.fail(path, why) from why
 
     def fail(self, path: Path, why: OSError) -> KafkaStorageError:
         """Close the directory for writing; give the error to raise."""

@@ -20,6 +20,7 @@ from eosfw_memory.storage.disk import DataFile, Disk
 from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.indexes import decode_index
+from eosfw_memory.storage.proofs import Proof, proof
 from eosfw_memory.storage.scanning import Due, Scanned, scan
 from eosfw_memory.storage.sealed import Witness, unframed, unseal
 from eosfw_memory.storage.segment_join import Joined, joined_in
@@ -53,22 +54,51 @@ class Found:
         return next(each.file for each in segments if isinstance(each, FileSegment) and each.base_offset == base_offset)
 
 
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """How the last run on a directory ended."""
+
+    stopped: bool = False
+    """Cleanly, with everything on the disk."""
+    machine_went_down: bool = False
+    """So that of what was written since a wait for the disk anything may be missing, whatever came later."""
+    restored: bool = False
+    """And its files were replaced by older ones, beside which newer ones may have been left."""
+    waited: bool = False
+    """Whether it waited for the disk, as with `--flush=fsync`."""
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether a write that nobody was told of may be missing before one that is there.
+
+        Of a run that did not wait, records that are missing before others are lost.
+        """
+        return self.machine_went_down and self.waited
+
+    @property
+    def kept_order(self) -> bool:
+        """Whether nothing that tells of a segment can be there without the segment."""
+        return not self.restored and (self.waited or not self.machine_went_down)
+
+
 class Search:
     """Looks through the directory of one partition, once."""
 
-    def __init__(self, shelf: FileShelf, disk: Disk, *, gaps: bool, distrust: bool) -> None:
+    def __init__(self, shelf: FileShelf, disk: Disk, *, gaps: bool, last_run: LastRun) -> None:
         self._shelf = shelf
         self._disk = disk
         self._epoch = NO_LEADER
         """Of the last batch that was looked at."""
         self._gaps = gaps
-        self._distrust = distrust
+        self._last_run = last_run
+        self._proof: Proof | None = None
         self._joined = joined_in(shelf.directory)
         self._found = Found(shelf, joined=list(self._joined.values()))
 
     def run(self) -> Found:
         """Say what is there."""
-        bases = self._bases()
+        self._check_kinds()
+        bases = [] if self._found.damage else self._bases()
         self._check_not_emptied(bases)
         if bases and not self._found.damage:
             self._search(bases)
@@ -85,10 +115,17 @@ class Search:
                 self._found.damage.append(f"{path}: a segment's name is an offset of {_DIGITS} digits; move it away")
         return sorted(bases)
 
+    def _check_kinds(self) -> None:
+        """What has the name of a file is one."""
+        for path in sorted(self._shelf.directory.iterdir()):
+            if path.suffix in (LOG, INDEX, SNAPSHOT) and not path.is_file():
+                remedy = "restore the file from a copy" if path.suffix == LOG else "move it away, it is made again"
+                self._found.damage.append(f"{path}: is no file. Nothing was changed: {remedy}")
+
     def _check_not_emptied(self, bases: list[int]) -> None:
         """What lies beside a log is made from one: a partition that is new has neither."""
         beside = sorted(path for path in self._shelf.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
-        if beside and not bases:
+        if beside and not bases and not self._found.damage:
             self._found.damage.append(
                 f"{self._shelf.directory}: every segment ({LOG}) is missing, of the records there is only "
                 f"{beside[0].name}. Nothing was changed: restore the files from a copy"
@@ -96,6 +133,7 @@ class Search:
 
     def _search(self, bases: list[int]) -> None:
         segments = [self._fresh(base) for base in bases]
+        self._proof = proof(self._shelf, bases[-1])
         state, trusted = self._trusted(segments)
         for at, segment in enumerate(segments):
             last = at == len(segments) - 1
@@ -105,8 +143,9 @@ class Search:
             self._check_order(segments, at)
             if self._found.damage:
                 return
+        self._check_end(segments[-1])
         self._found.kept = Kept([*segments], state)
-        self._found.superfluous = self._leftovers(segments)
+        self._found.superfluous += self._leftovers(segments)
 
     def _fresh(self, base_offset: int) -> FileSegment:
         segment = FileSegment(base_offset, self._shelf.directory, self._disk)
@@ -123,12 +162,27 @@ class Search:
                 f"{segments[at + 1].file.path.name}"
             )
 
+    def _check_end(self, last: FileSegment) -> None:
+        """What is known to have been in the newest segment is there."""
+        known = self._proof
+        if known is None or (known.base_offset, known.size) <= (last.base_offset, last.size):
+            return
+        if not self._last_run.kept_order:  # it must not be believed later, when the log is as long again
+            self._found.superfluous.append(last.file.path.with_suffix(INDEX))
+            last.indexed, last.index_size, last.snapshot_at = 0, 0, None
+            return
+        where = f"{last.file.path}: ends at byte {last.size} (offset {last.end_offset})"
+        self._found.damage.append(
+            f"{where}, but {known.file} was made of records up to offset {known.end_offset}: they are lost. "
+            "Nothing was changed: restore the file from a copy"
+        )
+
     # --- what needs no look at the batches
 
     def _trusted(self, segments: list[FileSegment]) -> tuple[LogState, int]:
         """The state behind as many segments as have a fitting index and, behind the last of them, a snapshot."""
         entries: list[list[AbortEntry]] = []
-        for segment in [] if self._distrust else segments:
+        for segment in [] if self._last_run.machine_went_down else segments:
             found = self._indexed(segment, last=segment is segments[-1])
             if found is None:
                 break
@@ -211,13 +265,17 @@ class Search:
 
     def _judge(self, segment: FileSegment, result: Scanned, *, last: bool) -> None:
         """Only what a crash leaves at the very end of a log may be cut off."""
-        path = segment.file.path
-        if last and result.batch_behind is None:
+        path, known = segment.file.path, self._proof if self._last_run.kept_order else None
+        certain = 0 if known is None else known.size if known.base_offset == segment.base_offset else result.size
+        torn = result.batch_behind is None or self._last_run.shuffled
+        if last and torn and result.whole >= certain:
             self._found.cuts.append((path, result.whole, result.size))
             return
         where = f"{path}: damaged at byte {result.whole} (offset {segment.end_offset}): {result.problem}"
         if result.batch_behind is None:
             more = "more segments behind it"
+        elif result.whole < certain and last:
+            more = f"it was whole when {known.file if known else ''} was made"
         elif result.batch_behind == result.whole:
             more = "it is whole"
         else:

@@ -55,7 +55,7 @@ def finish(disk: Disk, file: DataFile, joined: Joined) -> None:
     """Remove what a file covers, then give it the name of a segment; done twice, the same is done."""
     directory = joined.path.parent
     for path in _covered(joined):
-        path.unlink()
+        disk.remove(path)
     disk.sync_directory(directory)  # else one of them might outlive the name that says it does not count
     disk.rename(file, directory / file_name(joined.base_offset, LOG))
     disk.sync_directory(directory)

@@ -62,13 +62,12 @@ class FileShelf:
         return made
 
     def sealed(self, segment: Segment, state: LogState) -> None:
-        assert isinstance(segment, FileSegment)
-        if self._disk.waits:
-            self._disk.sync_file(segment.file)
         self.checkpoint(segment, state)
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
         assert isinstance(segment, FileSegment)
+        if self._disk.waits:  # so that what is made of it proves that it was there
+            self._disk.sync_file(segment.file)
         if segment.snapshot_at == segment.end_offset and segment.indexed == len(segment):
             return
         witness = self.witness(segment)
@@ -79,7 +78,7 @@ class FileShelf:
         before, segment.snapshot_at = segment.snapshot_at, segment.end_offset
         self._disk.replace(*self._snapshot(witness, state), durable=False)
         if before is not None and before not in (segment.base_offset, segment.end_offset):
-            (self.directory / file_name(before, SNAPSHOT)).unlink(missing_ok=True)
+            self._disk.remove(self.directory / file_name(before, SNAPSHOT))
 
     def sealing(self, segment: FileSegment, state: LogState) -> list[tuple[Path, bytes]]:
         """What belongs beside a segment whose end the state is of."""
@@ -116,16 +115,29 @@ class FileShelf:
         assert isinstance(segment, FileSegment)
         segment.file.close()
         for suffix in (INDEX, SNAPSHOT):  # that of the next segment's start stays: it is where a replay begins
-            (self.directory / file_name(segment.base_offset, suffix)).unlink(missing_ok=True)
-        segment.file.path.unlink(missing_ok=True)
+            self._disk.remove(self.directory / file_name(segment.base_offset, suffix))
+        self._disk.remove(segment.file.path)
+        if self._disk.waits and self.directory.is_dir():  # else the next one may be gone, and this one there: a gap
+            self._disk.sync_directory(self.directory)
 
     def close(self, segments: list[Segment], state: LogState) -> None:
         last = segments[-1]
         if last.size and self.failed is None:
+            self.sync(segments)
             self.sealed(last, state)
         for segment in segments:
             if isinstance(segment, FileSegment):
                 segment.file.close()
+
+    def sync(self, segments: Sequence[Segment]) -> None:
+        """Wait until segments that were here before, or are in use, are on the disk with their names."""
+        for segment in segments:
+            if isinstance(segment, FileSegment) and segment.size:
+                was_open = segment.file.is_open  # there may be more segments than a process may have files open
+                self._disk.sync_file(segment.file)
+                if not was_open:
+                    segment.file.close()
+        self._disk.sync_directory(self.directory)
 
     def witness(self, segment: FileSegment) -> Witness:
         """What must be found again in the log for files about a segment to be believed."""

@@ -1,0 +1,55 @@
+"""Find out what a partition's newest segment is known to have held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from eosfw_memory.storage.files import INDEX, SNAPSHOT
+from eosfw_memory.storage.indexes import KIND as INDEX_KIND
+from eosfw_memory.storage.sealed import Witness, unframed, unseal
+from eosfw_memory.storage.shelf import FileShelf
+from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
+
+
+class Proof(NamedTuple):
+    """So many bytes of a segment were there, up to an offset, when a file was made of them."""
+
+    base_offset: int
+    size: int
+    end_offset: int
+    file: str
+
+
+def proof(shelf: FileShelf, newest: int) -> Proof | None:
+    """What the files beside a log tell of its newest segment, or of one behind it that is not there.
+
+    Older segments need none: each has to end where the next begins, and compaction makes them smaller.
+    """
+    return max(
+        (
+            Proof(each.base_offset, each.size, each.end_offset, name)
+            for name, each in _witnesses(shelf, newest)
+            if each.base_offset >= newest and (each.topic_id, each.partition) == (shelf.topic_id, shelf.partition)
+        ),
+        default=None,
+    )
+
+
+def _witnesses(shelf: FileShelf, newest: int) -> Iterator[tuple[str, Witness]]:
+    for path in shelf.directory.iterdir():
+        if not path.stem.isdecimal() or int(path.stem) < newest:
+            continue
+        if path.suffix == INDEX:
+            yield from ((path.name, each) for each in _parts(path.read_bytes()) if each.base_offset == int(path.stem))
+        elif path.suffix == SNAPSHOT:
+            found = unseal(SNAPSHOT_KIND, path.read_bytes())
+            if found is not None and found[0].end_offset == int(path.stem):
+                yield path.name, found[0]
+
+
+def _parts(index: bytes) -> Iterator[Witness]:
+    view, at = memoryview(index), 0
+    while (found := unframed(INDEX_KIND, view, at)) is not None:
+        yield found[0]
+        at = found[2]

@@ -1,0 +1,49 @@
+"""Take decided transactions to their end in steps, each of which waits for the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from eosfw_memory.faults.board import StoppedError
+from eosfw_memory.storage.committing import Ready
+
+if TYPE_CHECKING:
+    from eosfw_memory.broker import Broker
+
+
+class StepwiseCompletion:
+    """Writes markers once the decisions are on the disk, and that all is complete once the markers are."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def ready(self) -> Ready:
+        broker = self._broker
+        return Ready(broker.incarnation, broker.coordinator.decided, broker.coordinator.marked)
+
+    def go_on(self, ready: Ready) -> bool:
+        broker, coordinator = self._broker, self._broker.coordinator
+        self._step(ready, lambda: coordinator.complete(broker.now_ms(), ready.marked))
+        self._step(ready, lambda: coordinator.mark(ready.decided))
+        return coordinator.unfinished
+
+    def going_on(self, transactional_id: str) -> bool:
+        return self._broker.coordinator.is_ending(transactional_id)
+
+    def _step(self, ready: Ready, make: Callable[[], None]) -> None:
+        broker = self._broker
+        if broker.faults.down or ready.incarnation != broker.incarnation:  # started anew, all wait for the disk first
+            return
+        try:
+            make()
+        except StoppedError as stopped:
+            broker.faults.stop(stopped)
+
+
+def transactional_id_of(request: Any) -> str | None:
+    """The id of a client that wants an answer to a step of its transaction."""
+    if getattr(request, "acks", None) == 0:
+        return None
+    name = getattr(request, "transactional_id", None)
+    return name if name is not None else getattr(request, "v3_and_below_transactional_id", None)

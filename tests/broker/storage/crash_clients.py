@@ -1,0 +1,350 @@
+"""Run clients of a broker whose answers wait for the disk, step by step, the same way for each seed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.client.apis import Fields, milliseconds
+from eosfw_memory.codes import Code
+from eosfw_memory.deferred import Deferred
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.wire.routes import ROUTES
+
+from .crash_disk import Recorder
+from .kit import NODE
+
+FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
+TOPICS = {"flights": 2, "counts": 1}
+TIMEOUT_MS = 60_000
+BEGAN = 1_700_000_000.0
+_PRODUCE, _COMMIT, _CREATE, _DELETE, _INIT, _ADD, _ADD_OFFSETS, _END, _TXN_COMMIT = 0, 8, 19, 20, 22, 24, 25, 26, 28
+_AGAIN = {Code.CONCURRENT_TRANSACTIONS, Code.COORDINATOR_NOT_AVAILABLE}
+Answers = Generator[tuple[int, int, Fields], Any, Any]
+
+
+class StillRuntime(ThreadRuntime):
+    """Threads that never run, a clock that somebody moves."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def now(self) -> float:
+        return self.at
+
+    def wall(self) -> float:
+        return BEGAN + self.at
+
+    def lock(self):
+        return threading.RLock()
+
+    def spawn(self, name, target):
+        return self
+
+    def join(self, timeout=None):
+        return True
+
+
+@dataclass
+class Deed:
+    """One transaction: what was written where, which offset was committed, how it was to end, whether it did."""
+
+    written: list[tuple[TopicPartition, bytes]] = field(default_factory=list)
+    offset: int | None = None
+    asked: bool | None = None
+    """To commit, or to abort; None while neither."""
+    answered: bool = False
+
+
+class Writer:
+    """A transactional producer with its group; it knows what it asked for and what it was told."""
+
+    def __init__(self, name: str, *, old: bool) -> None:
+        self.name = name
+        self.old = old
+        self.producer = ProducerIdAndEpoch(-1, -1)
+        self.deeds: list[Deed] = []
+        self.sequences: dict[TopicPartition, int] = {}
+        self.in_flight: tuple[TopicPartition, int, bytes] | None = None
+
+    def run(self, random: Random, transactions: int, partitions: list[TopicPartition]) -> Answers:
+        """Transaction after transaction; every request waits for the answer to the one before."""
+        yield from self.take_over()
+        for number in range(transactions):
+            yield from self.transact(random, number, random.sample(partitions, random.randint(1, 2)))
+
+    def take_over(self) -> Answers:
+        """Initialise the id."""
+        answer = yield from _until_good(
+            _INIT,
+            3 if self.old else 5,
+            transactional_id=self.name,
+            transaction_timeout=milliseconds(TIMEOUT_MS / 1000),
+            producer_id=-1,
+            producer_epoch=-1,
+        )
+        self.producer = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
+        self.sequences = {}
+
+    def transact(self, random: Random, number: int, touched: list[TopicPartition]) -> Answers:
+        """One transaction, with its group's offset in two of three."""
+        deed = Deed()
+        self.deeds.append(deed)
+        if self.old:
+            topics = [Fields(name=each.topic, partitions=[each.partition]) for each in touched]
+            yield from _until_good(_ADD, 3, v3_and_below_topics=topics, **self._who("v3_and_below_"))
+        for where in touched:
+            for batch in range(random.randint(1, 2)):
+                place = b"%s-%d" % (where.topic.encode(), where.partition)
+                value = b"%s %d %s %d" % (self.name.encode(), number, place, batch) + b"." * random.choice((0, 40))
+                deed.written.append((where, value))
+                yield from self.send(where, value)
+        if random.random() < 0.67:
+            deed.offset = number + 1
+            yield from self.commit_offset(deed.offset)
+        yield from self.end(deed, commit=random.random() < 0.7)
+
+    def send(self, where: TopicPartition, value: bytes) -> Answers:
+        """One record."""
+        self.in_flight = where, self.sequences.get(where, 0), value
+        yield from self.send_again()
+
+    def send_again(self) -> Answers:
+        """The record that was sent last, under its number."""
+        assert self.in_flight is not None
+        where, sequence, value = self.in_flight
+        version = 11 if self.old else 12
+        yield from _until_good(_PRODUCE, version, **produced(self.name, self.producer, where, sequence, value))
+        self.sequences[where], self.in_flight = sequence + 1, None
+
+    def commit_offset(self, offset: int) -> Answers:
+        """Of its group, in its transaction."""
+        if self.old:
+            yield from _until_good(_ADD_OFFSETS, 3, group_id=self.group, **self._who())
+        yield from _until_good(
+            _TXN_COMMIT,
+            3 if self.old else 5,
+            group_id=self.group,
+            generation_id=-1,
+            member_id="",
+            group_instance_id=None,
+            topics=_offset(offset),
+            **self._who(),
+        )
+
+    def end(self, deed: Deed, *, commit: bool) -> Answers:
+        """Commit or abort."""
+        deed.asked = commit
+        answer = yield from _until_good(_END, 3 if self.old else 5, committed=commit, **self._who())
+        deed.answered = True
+        if not self.old:
+            after = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
+            if after != self.producer:
+                self.producer, self.sequences = after, {}
+
+    @property
+    def group(self) -> str:
+        return f"group of {self.name}"
+
+    def _who(self, before: str = "") -> dict[str, object]:
+        names = ("transactional_id", "producer_id", "producer_epoch")
+        return dict(zip((before + name for name in names), (self.name, *self.producer), strict=True))
+
+
+class Plain:
+    """An idempotent producer without transactions, which also commits offsets, makes topics and deletes them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.sent: list[tuple[TopicPartition, bytes, bool]] = []
+        self.offsets: list[tuple[int, bool]] = []
+        self.topics: dict[str, tuple[str, bool]] = {}
+        self.producer = ProducerIdAndEpoch(-1, -1)
+
+    def run(self, random: Random, steps: int, partitions: list[TopicPartition]) -> Answers:
+        """Step after step."""
+        answer = yield from _until_good(
+            _INIT, 5, transactional_id=None, transaction_timeout=milliseconds(60), producer_id=-1, producer_epoch=-1
+        )
+        self.producer, sequences = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]), {}
+        for number in range(steps):
+            where, value = random.choice(partitions), b"%s-%d" % (self.name.encode(), number)
+            self.sent.append((where, value, False))
+            sequence = sequences.get(where, 0)
+            yield from _until_good(_PRODUCE, 12, **produced(None, self.producer, where, sequence, value))
+            sequences[where] = sequence + 1
+            self.sent[-1] = where, value, True
+            if number % 3 == 0:
+                yield from self._commit(number + 1)
+            if number % 4 == 1:
+                yield from self._topic(f"made-{number}")
+            if number % 8 == 3:
+                yield from self._topic(f"made-{number - 2}", gone=True)
+
+    def _commit(self, offset: int) -> Answers:
+        self.offsets.append((offset, False))
+        who = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
+        yield from _until_good(_COMMIT, 8, group_id=self.name, topics=_offset(offset), **who)
+        self.offsets[-1] = offset, True
+
+    def _topic(self, name: str, *, gone: bool = False) -> Answers:
+        self.topics[name] = ("gone" if gone else "there", False)
+        wanted = Fields(name=name, num_partitions=1, replication_factor=1, assignments=(), configs=())
+        if gone:
+            yield from _until_good(_DELETE, 5, topic_names=[name], timeout=milliseconds(60))
+        else:
+            yield from _until_good(_CREATE, 5, topics=[wanted], timeout=milliseconds(60), validate_only=False)
+        self.topics[name] = (self.topics[name][0], True)
+
+
+def produced(name, producer, where: TopicPartition, sequence: int, value: bytes) -> dict[str, object]:
+    """The fields of a Produce of one record."""
+    batch = encode_batch(
+        None,
+        [value],
+        int(BEGAN * 1000),
+        producer=producer,
+        base_sequence=sequence,
+        transactional=name is not None,
+    )
+    data = [Fields(name=where.topic, partition_data=[Fields(index=where.partition, records=batch)])]
+    return {"transactional_id": name, "acks": -1, "timeout": milliseconds(60), "topic_data": data}
+
+
+def _offset(offset: int) -> list[Fields]:
+    one = Fields(partition_index=0, committed_offset=offset, committed_leader_epoch=-1, committed_metadata="")
+    return [Fields(name="flights", partitions=[one])]
+
+
+class RefusedError(Exception):
+    """An answer that a client cannot go on from."""
+
+
+def _until_good(key: int, version: int, **fields: object) -> Answers:
+    while True:
+        answer = yield key, version, Fields(**fields)
+        codes = set(_codes(answer)) - {Code.NONE}
+        if not codes:
+            return answer
+        if not codes <= _AGAIN:
+            raise RefusedError(key, codes)
+
+
+def _codes(answer: Any) -> Iterator[Code]:
+    if isinstance(answer, dict | Fields) or hasattr(answer, "keys"):
+        for name, value in answer.items():
+            if name in ("error_code", "partition_error_code"):
+                yield Code(int(value))
+            elif isinstance(value, list | tuple) or hasattr(value, "keys"):
+                yield from _codes(value)
+    elif isinstance(answer, list | tuple):
+        for each in answer:
+            yield from _codes(each)
+
+
+class Asker:
+    """Carries one client's requests to a broker; answers may come later."""
+
+    def __init__(self, broker: Broker, client: Answers) -> None:
+        self._broker = broker
+        self._client = client
+        self._waiting: Deferred | None = None
+        self._request: tuple[int, int, Fields] | None = None
+        self.done = False
+        self._go(None)
+
+    def step(self) -> bool:
+        """Go on, if there is an answer; tell whether the client came to something new."""
+        if self.done:
+            return False
+        broker = self._broker
+        if self._waiting is not None:
+            answer = broker.attempt(self._waiting, expired=False)
+            if answer is None:
+                return False
+            self._waiting = None
+        else:
+            assert self._request is not None
+            key, version, fields = self._request
+            told = broker.serve(ROUTES[key].handler(), fields, Context(version))
+            broker.settle()
+            if isinstance(told, Deferred):
+                self._waiting = told
+                return True
+            answer = told
+        self._go(answer)
+        return True
+
+    def _go(self, answer: Any) -> None:
+        try:
+            self._request = self._client.send(answer)
+        except StopIteration:
+            self.done = True
+
+
+class Known(NamedTuple):
+    """What clients have asked for, and were told, at one moment."""
+
+    writers: list[Writer]
+    plain: Plain
+
+
+class Run:
+    """Clients on a broker whose directory is recorded."""
+
+    def __init__(self, root: Path, seed: int, *, writers: int = 3, transactions: int = 4) -> None:
+        self.random = Random(seed)
+        self.recorder = Recorder()
+        self.recorder.root = root
+        runtime = StillRuntime()
+        storage = DataDirectory.open(root, waits=True, node_id=NODE, system=self.recorder)
+        self.broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), runtime, storage)
+        for topic, partitions in TOPICS.items():
+            self.broker.topics.create(topic, partitions, {"segment.bytes": "700"})
+        self.flush = self.broker._group_commit.flush
+        self.flush()
+        self.begins = len(self.recorder.steps)
+        partitions = [TopicPartition(topic, number) for topic, count in TOPICS.items() for number in range(count)]
+        self.writers = [Writer(f"writer-{number}", old=number == 0) for number in range(writers)]
+        self.plain = Plain("plain")
+        clients = [each.run(self.random, transactions, partitions) for each in self.writers]
+        clients.append(self.plain.run(self.random, 3 * transactions, partitions))
+        self._askers = [Asker(self.broker, each) for each in clients]
+        self.known: list[Known] = []
+        """What clients knew before each step of the disk, and at the end."""
+        self.recorder.before = self._note
+        self.recorder.before()
+
+    def _note(self) -> None:
+        while len(self.known) + self.begins <= len(self.recorder.steps):
+            self.known.append(Known(deepcopy(self.writers), deepcopy(self.plain)))
+
+    def steps(self) -> Iterator[None]:
+        """Let somebody do something, again and again, until all are done; yields after each."""
+        self.recorder.during = self._meanwhile
+        while not all(asker.done for asker in self._askers):
+            stepped = [asker.step() for asker in self.random.sample(self._askers, 2)]
+            if self.random.random() < 0.4 or not any(stepped):
+                self.flush()
+            yield
+        self.recorder.during = lambda: None
+        self._note()
+
+    def _meanwhile(self) -> None:
+        """Requests come while the disk is waited for, unless the broker waits in the midst of one."""
+        if not self.broker._lock._is_owned() and self.random.random() < 0.5:
+            self.random.choice(self._askers).step()
+
+    def end(self) -> None:
+        """Close everything."""
+        self.broker.close()

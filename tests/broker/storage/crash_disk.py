@@ -1,0 +1,238 @@
+"""Record what a broker does to its directory; give the states in which a machine that goes down may leave it.
+
+In the manner of ALICE (Pillai et al., OSDI 2014): whatever was written, renamed, made or removed since the last wait
+for that file, or for that directory, may be there or not, whatever came later; of a write any part may be missing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from eosfw_memory.storage.claiming import LOCK
+from eosfw_memory.storage.disk import OperatingSystem
+
+FOLDER = -1
+"""What a name in a directory stands for, if not for a file by its number."""
+
+
+class Step(NamedTuple):
+    """One change, or one wait."""
+
+    kind: str
+    folder: str
+    name: str = ""
+    file: int = FOLDER
+    at: int = 0
+    data: bytes = b""
+    since: int = 0
+    """Of a wait: how many steps were made before it began."""
+    old: str = ""
+
+
+class State(NamedTuple):
+    """What is on a disk: files by their names, directories."""
+
+    files: dict[str, bytes]
+    folders: frozenset[str]
+
+    def write(self, root: Path) -> None:
+        """Have it in a directory."""
+        root.mkdir()
+        for folder in sorted(self.folders):
+            (root / folder).mkdir()
+        for name, content in self.files.items():
+            (root / name).write_bytes(content)
+        (root / LOCK).touch()
+
+
+class Recorder(OperatingSystem):
+    """Makes every change, keeps it in mind; waits for nothing, since nothing goes down here."""
+
+    def __init__(self) -> None:
+        self.root = Path()
+        self.steps: list[Step] = []
+        self.during: Callable[[], None] = lambda: None
+        """Called in the midst of each wait for a file."""
+        self.before: Callable[[], None] = lambda: None
+        """Called before each step."""
+        self._numbers: dict[int, int] = {}
+        self._made = 0
+
+    def write(self, descriptor, pieces, at):
+        taken = super().write(descriptor, pieces, at)
+        self._add("write", *self._known(descriptor), at=at, data=b"".join(pieces)[:taken])
+        return taken
+
+    def truncate(self, descriptor, size):
+        super().truncate(descriptor, size)
+        self._add("truncate", *self._known(descriptor), at=size)
+
+    def sync(self, descriptor):
+        folder, name, file = self._known(descriptor)
+        since = len(self.steps)
+        self.during()
+        self._add("sync", folder, name, file, since=since)
+
+    def rename(self, old, new):
+        self._forget(new)
+        self._add("rename", *self._place(new), self._number(old), old=old.name)
+        super().rename(old, new)
+
+    def remove(self, path):
+        self._forget(path)
+        super().remove(path)
+        self._add("remove", *self._place(path))
+
+    def make_directory(self, path):
+        super().make_directory(path)
+        self._add("make", *self._place(path))
+
+    def remove_directory(self, path):
+        for each in path.iterdir():
+            self.remove(each)
+        path.rmdir()
+        self._add("remove", *self._place(path))
+
+    def sync_directory(self, path):
+        for each in sorted(path.iterdir()):
+            if each.is_file() and each.name != LOCK:
+                self._number(each)
+        self._add("sync folder", self._name(path), since=len(self.steps))
+
+    def _add(self, kind, folder, name="", file=FOLDER, **more):
+        self.before()
+        self.steps.append(Step(kind, folder, name, file, **more))
+
+    def _known(self, descriptor) -> tuple[str, str, int]:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        return *self._place(path), self._number(path)
+
+    def _number(self, path: Path) -> int:
+        inode = path.stat().st_ino
+        if inode not in self._numbers:
+            self._numbers[inode] = self._made
+            self._made += 1
+            self._add("create", *self._place(path), self._numbers[inode])
+        return self._numbers[inode]
+
+    def _forget(self, path: Path) -> None:
+        if path.exists():
+            self._numbers.pop(path.stat().st_ino, None)
+
+    def _place(self, path: Path) -> tuple[str, str]:
+        return self._name(path.parent), path.name
+
+    def _name(self, path: Path) -> str:
+        return str(path.relative_to(self.root))
+
+
+class Volume:
+    """What is for certain on the disk after some steps, and what may be."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, tuple[bytes, list[tuple[int, Step]]]] = {}
+        self._folders: dict[str, tuple[dict[str, int], list[tuple[int, Step]]]] = {".": ({}, [])}
+        self._steps = 0
+
+    def take(self, step: Step) -> None:
+        """Let one more step be made."""
+        at, self._steps = self._steps, self._steps + 1
+        if step.kind in ("write", "truncate"):
+            self._files[step.file][1].append((at, step))
+        elif step.kind == "sync":
+            certain, maybe = self._files[step.file]
+            done = [each for each in maybe if each[0] < step.since]
+            self._files[step.file] = (_content(certain, done), maybe[len(done) :])
+        elif step.kind == "sync folder":
+            names, waiting = self._folders[step.folder]
+            done = [each for each in waiting if each[0] < step.since]
+            self._folders[step.folder] = (_names(names, done), waiting[len(done) :])
+        else:
+            self._folders[step.folder][1].append((at, step))
+            if step.kind == "create":
+                self._files[step.file] = (b"", [])
+            elif step.kind == "make":
+                self._folders[step.name] = ({}, [])
+
+    def state(self, kept: dict[int, Step | None] | None = None) -> State:
+        """What is there if of the uncertain steps these are kept, all if none are named; a step may be kept in part."""
+
+        def chosen(steps: list[tuple[int, Step]]) -> list[tuple[int, Step]]:
+            if kept is None:
+                return steps
+            return [(at, kept[at] or step) for at, step in steps if at in kept]
+
+        files: dict[str, bytes] = {}
+        folders: set[str] = set()
+        top = _names(self._folders["."][0], chosen(self._folders["."][1]))
+        for name, number in top.items():
+            if number != FOLDER:
+                files[name] = _content(self._files[number][0], chosen(self._files[number][1]))
+                continue
+            folders.add(name)
+            certain, waiting = self._folders[name]
+            for inner, file in _names(certain, chosen(waiting)).items():
+                files[f"{name}/{inner}"] = _content(self._files[file][0], chosen(self._files[file][1]))
+        return State(files, frozenset(folders))
+
+    def uncertain(self) -> list[tuple[int, Step]]:
+        """The steps of which nobody knows, in their order."""
+        every = [each for _, waiting in (*self._files.values(), *self._folders.values()) for each in waiting]
+        return sorted(every)
+
+    def states(self, random: Random, subsets: int) -> Iterator[State]:
+        """Everything kept, everything lost; each step lost or kept alone; so many sets at random, with torn writes."""
+        steps = self.uncertain()
+        yield self.state()
+        if not steps:
+            return
+        yield self.state({})
+        for at, _ in steps[-subsets:]:
+            yield self.state({at: None})
+            yield self.state({other: None for other, _ in steps if other != at})
+        for _ in range(subsets):
+            chance = random.choice((0.2, 0.5, 0.8))
+            yield self.state({at: _torn(step, random) for at, step in steps if random.random() < chance})
+
+
+def _torn(step: Step, random: Random) -> Step | None:
+    """A part of a write: its beginning, its end, or all but its middle; None for the whole."""
+    if step.kind != "write" or not step.data or random.random() < 0.5:
+        return None
+    first, second = sorted((random.randrange(len(step.data) + 1), random.randrange(len(step.data) + 1)))
+    shape = random.randrange(3)
+    if shape == 0:
+        return step._replace(data=step.data[:first])
+    if shape == 1:
+        return step._replace(data=step.data[first:], at=step.at + first)
+    return step._replace(data=step.data[:first] + bytes(second - first) + step.data[second:])
+
+
+def _content(certain: bytes, steps: list[tuple[int, Step]]) -> bytes:
+    if not steps:
+        return certain
+    content = bytearray(certain)
+    for _, step in steps:
+        if step.kind == "truncate":
+            del content[step.at :]
+            content.extend(bytes(step.at - len(content)))
+        else:
+            content.extend(bytes(max(0, step.at - len(content))))
+            content[step.at : step.at + len(step.data)] = step.data
+    return bytes(content)
+
+
+def _names(certain: dict[str, int], steps: list[tuple[int, Step]]) -> dict[str, int]:
+    names = dict(certain)
+    for _, step in steps:
+        if step.kind == "remove":
+            names.pop(step.name, None)
+        else:
+            names[step.name] = step.file
+            if step.kind == "rename":
+                names.pop(step.old, None)
+    return names

@@ -1,0 +1,137 @@
+"""With `--flush=fsync` no crash of the machine takes back what was answered, nor holds readers back (F32).
+
+A sample of the states that `benchmarks/crash_states.py` looks at.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from random import Random
+
+import pytest
+
+from eosfw_memory import broker as broker_module
+from eosfw_memory import unknown_transactions
+from eosfw_memory.storage.disk import Disk
+from eosfw_memory.storage.recovery import LastRun
+from eosfw_memory.transaction_completion import StepwiseCompletion
+
+from .crash_check import Verdicts, lived
+from .crash_disk import Volume
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """Hundreds of starts have much to say."""
+    logging.disable(logging.WARNING)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def explored(root, seed, every, *, subsets=3, enough=1 << 30) -> Verdicts:
+    run, found = lived(root / str(seed), seed), Verdicts()
+    try:
+        found.explore(run, Random(seed), subsets, every, enough)
+    finally:
+        with suppress(Exception):
+            run.end()
+    return found
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_crash_of_the_machine_takes_back_an_answer_or_blocks_a_reader(tmp_path, seed):
+    """A25, F32, KIP-98: commits, aborts, group offsets, plain records, topics, with and without KIP-890's epochs."""
+    found = explored(tmp_path, seed, every=11)
+    assert found.bad == []
+    assert found.states > 200
+
+
+def test_the_record_of_a_run_is_whole(tmp_path):
+    """Every change went through the recorder: made again from its steps alone, the directory is the same."""
+    run = lived(root := tmp_path / "data", 1)
+    volume = Volume()
+    for step in run.recorder.steps:
+        volume.take(step)
+    there = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    assert {name: data for name, data in there.items() if name != ".lock"} == volume.state().files
+    run.end()
+
+
+# --- planted bugs
+
+
+def complete_with_the_markers(monkeypatch):
+    """Complete may be on the disk where the markers are not."""
+
+    def go_on(self, ready):
+        self._step(ready, lambda: self._broker.coordinator.mark(ready.decided))
+        self._step(ready, lambda: self._broker.coordinator.complete(self._broker.now_ms()))
+        return self._broker.coordinator.unfinished
+
+    monkeypatch.setattr(StepwiseCompletion, "go_on", go_on)
+
+
+def mark_with_the_decision(monkeypatch):
+    """Markers may be on the disk where the decision is not."""
+    ready = StepwiseCompletion.ready
+
+    def marked(self):
+        self._broker.coordinator.mark()
+        return ready(self)
+
+    monkeypatch.setattr(StepwiseCompletion, "ready", marked)
+
+
+def leave_what_nobody_knows(monkeypatch):
+    """A record whose transaction is not on the disk holds readers back for good."""
+    monkeypatch.setattr(broker_module, "end_unknown", lambda broker: None)  # noqa: ARG005
+
+
+def abort_what_nobody_knows(monkeypatch):
+    """A client that repeats a record is told that it is there, and commits nothing."""
+    monkeypatch.setattr(unknown_transactions, "_noted", lambda *arguments: False)  # noqa: ARG005
+
+
+def end_the_wrong_one(monkeypatch):
+    """A marker for the transaction before ends the one behind it."""
+    monkeypatch.setattr(unknown_transactions, "_is_behind", lambda known, producer: False)  # noqa: ARG005
+
+
+def refuse_what_is_out_of_order(monkeypatch):
+    """A write that nobody was told of is missing before one that is there."""
+    monkeypatch.setattr(LastRun, "shuffled", False)
+
+
+def sync_no_names(monkeypatch):
+    """A segment whose name is not on the disk is gone with all that is in it."""
+    monkeypatch.setattr(Disk, "sync_directory", lambda self, path: None)  # noqa: ARG005
+
+
+def acknowledge_at_once(monkeypatch):
+    """An answer does not wait for the disk."""
+    monkeypatch.setattr("eosfw_memory.storage.committing.GroupCommit.awaited", lambda self, answer, again: answer)  # noqa: ARG005
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        complete_with_the_markers,
+        mark_with_the_decision,
+        leave_what_nobody_knows,
+        abort_what_nobody_knows,
+        end_the_wrong_one,
+        refuse_what_is_out_of_order,
+        sync_no_names,
+        acknowledge_at_once,
+    ],
+)
+def test_a_planted_bug_is_found(tmp_path, monkeypatch, plant):
+    """A test of the test."""
+    plant(monkeypatch)
+    found = []
+    for seed, every in ((1, 5), (2, 5), (1, 1), (3, 1)):
+        found = explored(tmp_path / str(every), seed, every, enough=1).bad
+        if found:
+            break
+    assert found

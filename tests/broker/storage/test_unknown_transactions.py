@@ -1,0 +1,100 @@
+"""What a partition holds open and no coordinator knows is ended by the start (F32, BRK-06)."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.waiting import ThreadRuntime
+from eosfw_memory.broker import Broker
+from eosfw_memory.coordinators.groups.committing import Committer
+from eosfw_memory.coordinators.groups.records import Committed
+from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.topics import GROUP_LOG
+
+ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@pytest.fixture
+def broker():
+    made = Broker(Settings.parse({}), Endpoint("127.0.0.1", 1), ThreadRuntime())
+    made.topics.create("t", 2, {})
+    return made
+
+
+def write(broker, where, producer, sequence=0):
+    """A record as it is in a partition, whatever the coordinator knows."""
+    batch = encode_batch(None, [b"v"], broker.now_ms(), producer=producer, base_sequence=sequence, transactional=True)
+    return broker.topics.partition(*where).log.append(batch, broker.now_ms())
+
+
+def held_back(broker):
+    return [where for where, log in broker.topics.logs().items() if log.last_stable_offset < log.high_watermark]
+
+
+def test_a_producer_that_nobody_knows_holds_no_reader_back(broker, caplog):
+    """Aborted, and said."""
+    write(broker, ONE, ProducerIdAndEpoch(77, 3))
+    broker.restart()
+    assert held_back(broker) == []
+    assert broker.topics.partition(*ONE).log.state.aborted.ended_in(0, 10)
+    assert "t-0: no coordinator knew the open transaction of producer 77: aborted" in caplog.text
+
+
+@pytest.mark.parametrize("already", [[], [OTHER]], ids=["not begun", "in another partition"])
+def test_a_record_without_its_transaction_is_in_it_again(broker, already):
+    """Its client may send it again, be told that it is there, and commit (BRK-02)."""
+    now = broker.now_ms()
+    producer = broker.coordinator.initialise("id", 60_000, None, now)
+    if already:
+        broker.coordinator.add_partitions("id", producer, already, now)
+    write(broker, ONE, producer)
+    broker.restart()
+    known = broker.coordinator.describe("id")
+    assert (known.state, known.partitions) == (TransactionState.ONGOING, {ONE, *already})
+    assert write(broker, ONE, producer).duplicate
+    broker.coordinator.end("id", producer, Outcome.COMMIT, now)
+    broker.settle()
+    assert held_back(broker) == []
+    assert not broker.topics.partition(*ONE).log.state.aborted.ended_in(0, 10)
+
+
+def test_a_record_behind_a_decided_transaction_is_not_ended_with_it(broker):
+    """KIP-890: the log says Prepare, while the next transaction of the id has begun; its epoch is the raised one."""
+    now = broker.now_ms()
+    producer = broker.coordinator.initialise("id", 60_000, None, now)
+    broker.coordinator.add_partitions("id", producer, [ONE], now, 2)
+    write(broker, ONE, producer)
+    after = broker.coordinator.end_bumping("id", producer, Outcome.COMMIT, now)
+    broker.topics.partition(*ONE).log.append_marker(after, Outcome.COMMIT, 0, now)
+    write(broker, ONE, after)
+    broker.restart()
+    assert broker.coordinator.describe("id").state is TransactionState.ONGOING
+    broker.coordinator.end_bumping("id", after, Outcome.ABORT, now)
+    broker.settle()
+    log = broker.topics.partition(*ONE).log
+    assert held_back(broker) == []
+    assert [each.first_offset for each in log.state.aborted.ended_in(0, 10)] == [2]
+
+
+def test_an_open_transaction_that_is_known_stays_open(broker):
+    """COR-14: only its timeout, or its holder, ends it."""
+    now = broker.now_ms()
+    producer = broker.coordinator.initialise("id", 60_000, None, now)
+    broker.coordinator.add_partitions("id", producer, [ONE], now)
+    write(broker, ONE, producer)
+    broker.restart()
+    assert held_back(broker) == [ONE]
+
+
+def test_offsets_of_a_group_that_nobody_will_commit_wait_for_nothing(broker):
+    """GRP-01, GRP-03: else a stable look-up would be told to come again for ever."""
+    offset = Committed(5, -1, "", 0)
+    who, partition = ProducerIdAndEpoch(78, 0), TopicPartition(GROUP_LOG, broker.groups.partition_of("group"))
+    broker.groups.offsets.commit_in_transaction("group", Committer(), who, {ONE: offset}, broker.now_ms())
+    assert held_back(broker) == [partition]
+    broker.restart()
+    assert held_back(broker) == []
+    assert broker.groups.offsets.fetch("group", [ONE], stable=True)[ONE].offset == -1
