@@ -20,7 +20,9 @@ _PAUSE = 0.1
 _ADDRESS = re.compile(r"(?:\w+://)?(?:\[(?P<six>[0-9a-fA-F:.%]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})")
 
 
-class _Address(NamedTuple):
+class Address(NamedTuple):
+    """A host with a port."""
+
     host: str
     port: int
 
@@ -29,7 +31,7 @@ class _Address(NamedTuple):
 
 
 class _Tried(NamedTuple):
-    address: _Address
+    address: Address
     refusal: str | None
 
 
@@ -53,16 +55,16 @@ def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
     second; silence after `socket.connection.setup.timeout.ms`. Whether somebody who lets us in also answers is left to
     the client, within `default.api.timeout.ms`, as is an address that cannot be read.
     """
-    addresses = _addresses(properties.get("bootstrap.servers", ""))
-    if not addresses:
+    each_address = addresses(properties.get("bootstrap.servers", ""))
+    if not each_address:
         return
     patience = _setup_timeout(properties)
     answers: Queue[_Tried] = runtime.queue()
-    for address in addresses:
+    for address in each_address:
         runtime.spawn(f"eosfw-reach-{address}", partial(_try, address, patience, answers, runtime))
-    refusals = dict.fromkeys(addresses, f"nothing within {patience:g} s")
+    refusals = dict.fromkeys(each_address, f"nothing within {patience:g} s")
     deadline = runtime.now() + patience + _STARTING
-    for _ in addresses:
+    for _ in each_address:
         try:
             tried = answers.get(max(0.0, deadline - runtime.now()))
         except TimeoutError:  # somebody still looks a name up, which nothing can hurry
@@ -74,14 +76,14 @@ def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
     raise ClusterUnavailableError(f"no broker listens at {shown}; is the cluster running, is bootstrap.servers right?")
 
 
-def _try(address: _Address, patience: float, answers: Queue[_Tried], runtime: Runtime) -> None:
+def _try(address: Address, patience: float, answers: Queue[_Tried], runtime: Runtime) -> None:
     final = runtime.now() + min(patience, _STARTING)
     while (refusal := _refusal(address, patience)) is not None and runtime.now() < final:
         runtime.sleep(_PAUSE)
     answers.put(_Tried(address, refusal))
 
 
-def _refusal(address: _Address, patience: float) -> str | None:
+def _refusal(address: Address, patience: float) -> str | None:
     try:
         socket.create_connection(address, timeout=patience).close()
     except TimeoutError:
@@ -91,18 +93,18 @@ def _refusal(address: _Address, patience: float) -> str | None:
     return None
 
 
-def _addresses(servers: str) -> list[_Address]:
+def addresses(servers: str) -> list[Address]:
     """Every address, or none if one of them is not written HOST:PORT: the client knows how to complain."""
     found = [_address(text.strip()) for text in servers.split(",") if text.strip()]
     return [] if None in found else list(dict.fromkeys(one for one in found if one))
 
 
-def _address(text: str) -> _Address | None:
+def _address(text: str) -> Address | None:
     found = _ADDRESS.fullmatch(text)
-    return _Address(found["six"] or found["host"], int(found["port"])) if found else None
+    return Address(found["six"] or found["host"], int(found["port"])) if found else None
 
 
-def _possible(address: _Address | None) -> bool:
+def _possible(address: Address | None) -> bool:
     return address is not None and 0 < address.port <= 65535
 
 

@@ -24,7 +24,7 @@ class Reporter(Protocol):
         """How far the phase is that began last, if it can tell: so many of so many `unit`; called now and then."""
 
     def warning(self, text: str) -> None:
-        """Something the user should know that is no error."""
+        """Something the user should know that is no error; any thread may call."""
 
 
 class Silent:

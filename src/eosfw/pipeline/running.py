@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from eosfw.config.clients import task_producer
 from eosfw.errors import ConfigError, EosfwError
+from eosfw.pipeline.broker_watch import BrokerWatch
 from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems
 from eosfw.pipeline.control import Control
 from eosfw.pipeline.draining import drain
@@ -74,16 +75,17 @@ def run(pipeline: Pipeline, plugins: Plugins, control: Control, reporter: Report
     runtime = control.runtime
     begun = runtime.now()
     reporter.phase(f"checking {pipeline.path.name}")
-    check(pipeline, plugins, runtime, options)
-    control.check()
-    with LocalRun(pipeline, plugins, runtime) as local:
-        reporter.started(local)
-        if not options.steps_only:
-            reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")
-            drain(local, control, reporter, options.idle)
-        after = _After(local, control, reporter)
-        done = after.work(options.unwanted(pipeline))
-        return _summary(local, done, options.verification(pipeline), runtime.now() - begun)
+    with BrokerWatch(pipeline.cluster.properties, runtime, reporter.warning):
+        check(pipeline, plugins, runtime, options)
+        control.check()
+        with LocalRun(pipeline, plugins, runtime) as local:
+            reporter.started(local)
+            if not options.steps_only:
+                reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")
+                drain(local, control, reporter, options.idle)
+            after = _After(local, control, reporter)
+            done = after.work(options.unwanted(pipeline))
+            return _summary(local, done, options.verification(pipeline), runtime.now() - begun)
 
 
 @dataclass(frozen=True, slots=True)
