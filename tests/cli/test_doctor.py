@@ -233,7 +233,7 @@ def test_a_cluster_that_answers_is_fine(start, doctor, tmp_path, backend) -> Non
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_topics_that_would_lose_offsets_are_told_before_a_run(embedded, doctor, tmp_path, backend) -> None:
-    """OFF-05, LOG-01: what a run would refuse."""
+    """LOG-01, and the same of the offsets topic: what a run would refuse."""
     (tmp_path / "lines.txt").write_text("1\n")
     group = f"doctor-{backend}"
     with closing(MemoryBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime()).admin()) as admin:

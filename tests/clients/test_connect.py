@@ -95,7 +95,7 @@ def until(reader: LiveReader, count: int, worker: Worker) -> None:
 
 
 def test_each_line_of_a_file_is_committed_once_over_restarts_of_its_task(start, source, embedded, group):
-    """TXN-02, FEN-14: records and their offsets in one transaction; a task restarted by REST goes on."""
+    """Java's worker against this broker: records and offsets in one transaction; a task restarted by REST goes on."""
     worker = start()
     worker.ready()
     source.grow(LINES)
@@ -119,7 +119,7 @@ def test_each_line_of_a_file_is_committed_once_over_restarts_of_its_task(start, 
 
 
 def test_a_worker_that_is_killed_is_replaced_without_loss_or_repeat(start, source, embedded):
-    """SCN, FEN-08: the open transaction of a dead worker's task is aborted, its successor goes on behind the last."""
+    """Java's: the open transaction of a dead worker's task is aborted, its successor goes on behind the last."""
     first, second = at_work(start, source)
 
     with LiveReader(embedded, source.topic) as reader:
@@ -135,7 +135,7 @@ def test_a_worker_that_is_killed_is_replaced_without_loss_or_repeat(start, sourc
 
 
 def test_a_worker_that_wakes_from_a_pause_is_fenced(start, source, embedded):
-    """FEN-01, PRD-08: a zombie in the middle of its transactions, its successor running; it cannot commit any more."""
+    """Java's: a zombie in the middle of its transactions, its successor running; it cannot commit any more."""
     first, second = at_work(start, source)
 
     with LiveReader(embedded, source.topic) as reader:

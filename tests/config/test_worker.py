@@ -131,7 +131,7 @@ def test_client_properties_pass_by_prefix_but_not_the_bare_prefix() -> None:
 
 @pytest.mark.parametrize("kind", ["producer", "consumer", "admin"])
 def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(kind: str) -> None:
-    """OFF-05, OFF-06: records and their offsets must lie on one cluster."""
+    """Without OFF-06, which makes an offsets topic on that cluster, records and offsets would lie on two."""
     name = f"{kind}.bootstrap.servers"
 
     assert f"{name!r} would take this client to a cluster of its own" in refused(**{name: "127.0.0.1:9092"})

@@ -30,7 +30,7 @@ def create(group: Group, *topics: NewTopic) -> None:
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
 @pytest.mark.parametrize(("kind", "key"), [("configs", "config.storage.topic"), ("offsets", "offset.storage.topic")])
 def test_a_topic_that_is_not_compacted_alone_is_refused_by_name(group, kind, key, policy):
-    """OFF-05, LOG-01: after its retention a finished source would be sent again."""
+    """LOG-01, and the same of the offsets topic: after its retention a finished source would be sent again."""
     create(group, NewTopic(f"{group.name}-{kind}", 1, 1, {"cleanup.policy": policy}))
 
     with pytest.raises(ConfigError) as told:

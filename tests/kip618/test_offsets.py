@@ -80,7 +80,7 @@ def test_a_damaged_offset_of_its_own_keeps_a_task_from_starting(cluster):
 
 @pytest.mark.parametrize("partitions", ["1", "4"])
 def test_offsets_lie_in_the_topic_the_worker_was_told(cluster, partitions):
-    """OFF-05, OFF-01: as many partitions as configured; keys and values of Connect's shape."""
+    """OFF-01: as many partitions as configured; keys and values of Connect's shape."""
     with Group(cluster.bootstrap_servers, offset_storage_partitions=partitions) as group:
         group.put(streams="1", until="3", batch="3")
         group.until_drained()

@@ -150,8 +150,8 @@ def test_who_begins_in_the_middle_of_an_aborted_transaction_sees_none_of_it(lab:
     assert lab.read({TopicPartition(topic, 0): OffsetRange(1, 4)}) == []
 
 
-def test_a_reader_at_read_committed_does_not_lag_behind_an_open_transaction(lab: Lab) -> None:
-    """CON-04: lag counts up to the last stable offset; at read_uncommitted up to the end of the log."""
+def test_the_end_at_read_committed_lies_before_an_open_transaction(lab: Lab) -> None:
+    """BRK-06: it is the last stable offset, from which lag is counted; at read_uncommitted it is the end of the log."""
     topic = lab.topic()
     lab.write(topic, b"before")
     owner = lab.open_transaction(topic, b"open", b"open")

@@ -152,7 +152,7 @@ def test_what_the_framework_settles_itself_is_asked_of_no_client(told: Told, bac
 
 @pytest.mark.parametrize("kind", ["producer", "consumer", "admin"])
 def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(told: Told, kind: str) -> None:
-    """OFF-05, OFF-06: offsets must lie where the records do, and there is one offsets topic, the worker's."""
+    """Without OFF-06, which makes an offsets topic on that cluster, records and offsets would lie on two."""
     name = f"{kind}.override.bootstrap.servers"
 
     assert f"{name!r} would take this client to a cluster of its own" in told({name: "127.0.0.1:9092"})

@@ -24,7 +24,7 @@ from eosfw.records import LogBatch, OffsetRange, ProducerBatch, ProducerRecord, 
 CAPABILITIES = Capabilities(transactions=True, read_committed=True)
 
 
-@dataclass
+@dataclass(eq=False)
 class Txn:
     open: bool = True
     aborted: bool = False
@@ -36,6 +36,16 @@ class Entry:
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
     txn: Txn | None
+
+
+@dataclass
+class Made:
+    """A client: its kind, its transactional id if it has one, its properties, whether it was closed."""
+
+    kind: str
+    transactional_id: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    closed: bool = False
 
 
 @dataclass
@@ -51,6 +61,10 @@ class FakeCluster:
     capabilities: Capabilities = CAPABILITIES
     readers: list[IsolationLevel] = field(default_factory=list)
     """The isolation of each reader that was made."""
+    reads: list[Mapping[TopicPartition, OffsetRange]] = field(default_factory=list)
+    """What readers were asked for."""
+    made: list[Made] = field(default_factory=list)
+    """Every client that was made, in order."""
 
     def called(self, call: str, transactional_id: str | None = None) -> None:
         self.before(call, transactional_id)
@@ -158,6 +172,7 @@ class FakeReader:
         self.cluster, self.committed, self.headers = cluster, isolation is IsolationLevel.READ_COMMITTED, headers
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        self.cluster.reads.append(dict(ranges))
         for partition, wanted in ranges.items():
             entries = list(enumerate(self.cluster.logs[partition]))[wanted.start : wanted.end]
             if self.committed and any(entry.txn and entry.txn.open for _, entry in entries):
@@ -221,14 +236,21 @@ class FakeBackend:
     def problems(cls, properties: Mapping[str, str], client: Client) -> list[Problem]:
         return [Problem(name, f"the fake backend does not know {name}") for name in properties if name == "unheard.of"]
 
-    def producer(self, transactional_id: str | None, **_: Any) -> FakeProducer:
+    def producer(
+        self, transactional_id: str | None, properties: Mapping[str, str] | None = None, **_: Any
+    ) -> FakeProducer:
+        self.cluster.made.append(Made("producer", transactional_id, properties or {}))
         return FakeProducer(self.cluster, transactional_id)
 
-    def reader(self, isolation: IsolationLevel, *, headers: bool = False, **_: Any) -> FakeReader:
+    def reader(
+        self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
+    ) -> FakeReader:
         self.cluster.readers.append(isolation)
+        self.cluster.made.append(Made(f"reader at {isolation.value}", None, properties or {}))
         return FakeReader(self.cluster, isolation, headers=headers)
 
     def admin(self, properties: Mapping[str, str] | None = None) -> FakeAdmin:
+        self.cluster.made.append(Made("admin", None, properties or {}))
         return FakeAdmin(self.cluster)
 
     def close(self) -> None:
@@ -238,12 +260,13 @@ class FakeBackend:
 class FakeFencer:
     name: ClassVar[str] = "fake"
 
-    def __init__(self, cluster: FakeCluster) -> None:
-        self.cluster = cluster
+    def __init__(self, cluster: FakeCluster, made: Made) -> None:
+        self.cluster, self.made = cluster, made
+        cluster.made.append(made)
 
     @classmethod
     def connect(cls, backend: FakeBackend, properties: Mapping[str, str], runtime: Any) -> FakeFencer:
-        return cls(backend.cluster)
+        return cls(backend.cluster, Made("fencer", None, properties))
 
     def fence(self, transactional_ids: Collection[str], timeout: float) -> Mapping[str, EosfwError | None]:
         self.cluster.called(f"fence {' '.join(transactional_ids)}")
@@ -252,4 +275,4 @@ class FakeFencer:
         return dict.fromkeys(transactional_ids)
 
     def close(self) -> None:
-        pass
+        self.made.closed = True

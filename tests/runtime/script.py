@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from eosfw.connectors import SourceTask
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.status import TaskState
+from eosfw.waiting import Runtime
 
 from .fake import FakeCluster
 from .stage import Stage, connector_of
@@ -60,9 +61,11 @@ def record(number: int, topic: str = "t", **more: Any) -> SourceRecord:
     return SourceRecord(topic, b"%d" % number, None, {"p": "a"}, {"o": number + 1}, **more)
 
 
-def run(task: type[Scripted], cluster: FakeCluster | None = None, **properties: str) -> Stage:
+def run(
+    task: type[Scripted], cluster: FakeCluster | None = None, runtime: Runtime | None = None, **properties: str
+) -> Stage:
     """Run a scripted task to its end."""
-    with Stage(connector_of(task), cluster) as stage:
+    with Stage(connector_of(task), cluster, runtime=runtime) as stage:
         stage.put("c", **properties)
         stage.until(lambda: stage.worker.drained(9) or bool(stage.worker.status().failures), "the end of the script")
     return stage

@@ -12,7 +12,7 @@ from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.runtime import Worker
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import ThreadRuntime
+from eosfw.waiting import Runtime, ThreadRuntime
 
 from .counting import CountingConnector
 from .fake import FakeBackend, FakeCluster, FakeFencer
@@ -58,6 +58,7 @@ class Stage:
         connector: SourceConnector | None = None,
         cluster: FakeCluster | None = None,
         on_step: Callable[[StepEvent], None] = lambda _: None,
+        runtime: Runtime | None = None,
         **worker: str,
     ) -> None:
         self.cluster = cluster or FakeCluster()
@@ -70,7 +71,7 @@ class Stage:
             FakeBackend(self.cluster),  # type: ignore[arg-type]
             StagePlugins(connector or CountingConnector()),  # type: ignore[arg-type]
             self._hear,
-            ThreadRuntime(),
+            runtime or ThreadRuntime(),
         )
 
     def _hear(self, event: StepEvent) -> None:

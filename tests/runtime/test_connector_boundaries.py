@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from eosfw.records import SourceRecord
+from eosfw.records import SourceBatch, SourceRecord
 
-from .script import OFFSETS, failure, record, run, scripted
+from .script import OFFSETS, batch, failure, record, run, scripted
 
 
 def test_a_connector_ends_transactions_where_it_says():
@@ -38,14 +38,35 @@ def test_what_a_connector_aborts_is_passed_not_read_again():
     assert stage.cluster.calls[1:-1] == ["begin", "send t", "send t", "abort", "begin", OFFSETS, "commit"]
 
 
-def test_aborting_nothing_never_reaches_the_producer():
-    """BND-04."""
+def test_aborting_nothing_never_reaches_the_producer(caplog):
+    """BND-04: it is warned of."""
 
     def ask(context: Any) -> None:
         context.transaction.abort()
 
     stage = run(scripted(ask), transaction_boundary="connector")
     assert stage.cluster.calls == ["init", "close"]
+    assert "task c-0 asked to abort, but no record was sent since the last commit" in caplog.text
+
+
+def test_offsets_behind_nothing_but_an_abort_are_committed(caplog):
+    """BND-04: the source got on without a record; nothing of that is read again."""
+
+    def ask(context: Any) -> SourceBatch:
+        context.transaction.abort()
+        return batch(5, 0)
+
+    stage = run(scripted(record_first, ask), transaction_boundary="connector")
+
+    assert stage.cluster.committed("g-offsets") == [b'{"o":1}', b'{"o":5}']
+    assert stage.cluster.calls.count("abort") == 0
+    assert "asked to abort" in caplog.text
+
+
+def record_first(context: Any) -> list[SourceRecord]:
+    """A record with its commit, so that an offset lies there already."""
+    context.transaction.commit()
+    return [record(0)]
 
 
 def test_the_last_records_request_beats_the_opposite_for_its_batch():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from itertools import groupby
 
 import pytest
 
@@ -25,7 +26,7 @@ def log_of(stage: Stage) -> list[tuple[str, object]]:
 
 
 def test_a_connector_is_written_as_connect_writes_it():
-    """LOG-02, LOG-03, LDR-02: properties, tasks closed by their commit, at last the count of what may be zombies."""
+    """LOG-02, LOG-03: properties, tasks closed by their commit, at last the count of what may be zombies."""
     with Stage() as stage:
         stage.put("c", streams="2", until="1", tasks_max="2")
         stage.until_drained()
@@ -37,6 +38,18 @@ def test_a_connector_is_written_as_connect_writes_it():
     assert values["tasks-fencing-c"] == {"task-count": 2}
     assert values["connector-c"]["properties"]["name"] == "c"
     assert values["task-c-1"]["properties"]["streams"] == "s1"
+
+
+def test_each_write_of_the_leader_is_a_transaction_of_its_own():
+    """LDR-02: all tasks of a connector and their commit record are one write."""
+    with Stage() as stage:
+        stage.put("c", streams="2", until="1", tasks_max="2")
+        stage.until_drained()
+
+    entries = stage.cluster.logs[TopicPartition("g-configs", 0)]
+    written = [[entry.key for entry in some] for _, some in groupby(entries, lambda entry: id(entry.txn))]
+    assert None not in {entry.txn for entry in entries}
+    assert written == [[b"connector-c"], [b"task-c-0", b"task-c-1", b"commit-c"], [b"tasks-fencing-c"]]
 
 
 def test_tasks_of_one_connector_share_a_fencing_round():
@@ -112,7 +125,7 @@ def test_a_config_topic_of_many_partitions_is_refused():
 
 
 def test_internal_topics_are_created_once():
-    """LOG-01, OFF-05: 25 partitions for offsets, unless told otherwise."""
+    """LOG-01: 25 partitions for offsets, unless told otherwise."""
     with Stage() as stage:
         assert FakeAdmin(stage.cluster).partitions() == {"g-configs": 1, "g-offsets": 25}
     with Stage(cluster=stage.cluster):

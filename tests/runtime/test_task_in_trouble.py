@@ -18,6 +18,7 @@ from eosfw.errors import (
 )
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
+from eosfw.waiting import ThreadRuntime
 
 from .fake import FakeCluster
 from .script import OFFSETS, Scripted, batch, failure, run, scripted
@@ -33,6 +34,28 @@ def test_sending_again_keeps_the_transaction_open():
 
     assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "send_batch t 2", OFFSETS, "commit", "close"]
     assert stage.cluster.committed("t") == [b"0", b"1"]
+
+
+class PausesRuntime(ThreadRuntime):
+    """Writes pauses down beside a cluster's calls."""
+
+    def __init__(self, calls: list[str]) -> None:
+        self._calls = calls
+
+    def sleep(self, seconds: float) -> None:
+        self._calls.append(f"pause {seconds:g}")
+        super().sleep(min(seconds, 0.001))
+
+
+def test_a_pause_lies_before_each_repeated_send():
+    """TXN-09: Connect's 100 ms, for a batch as for offsets."""
+    cluster = troubled("send_batch t 2", RetriableError("full"), RetriableError("full"))
+    cluster.fail[OFFSETS] = [RetriableError("full")]
+    run(scripted(batch(0)), cluster, PausesRuntime(cluster.calls))
+
+    calls = cluster.calls[: cluster.calls.index("commit")]
+    sent = ["send_batch t 2", "pause 0.1", "send_batch t 2", "pause 0.1", "send_batch t 2"]
+    assert calls == ["init", "begin", *sent, OFFSETS, "pause 0.1", OFFSETS]
 
 
 def test_a_send_that_fails_fails_the_task_at_once():

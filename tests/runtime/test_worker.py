@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import threading
+
 import pytest
 
 from eosfw.errors import ConfigError, TopicAuthorizationError
+from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.fencing import ROUND_TIMEOUT, FencingRefusedError
 from eosfw.state.steps import TaskStep
+from eosfw.waiting import ThreadRuntime
 
-from .fake import FakeCluster
-from .stage import Stage
+from .fake import Entry, FakeCluster, Txn
+from .script import scripted
+from .stage import Stage, connector_of
 
 
 @pytest.mark.parametrize(
@@ -38,8 +44,87 @@ def test_nobody_is_fenced_for_a_connector_that_does_not_exist():
     assert not [call for call in stage.cluster.calls if call.startswith("fence")]
 
 
+def test_a_fencing_is_decided_by_the_config_topic_as_it_is_now():
+    """FEN-02: it is read to its end first, so what another leader committed meanwhile counts."""
+    with Stage() as stage:
+        share = {"properties": {"streams": "s0", "topic": "t"}}
+        written = (("connector-other", share), ("task-other-0", share), ("commit-other", {"tasks": 1}))
+        for key, value in written:
+            stage.cluster.append("g-configs", 0, Entry(key.encode(), json.dumps(value).encode(), (), None))
+        stage.worker._leader.request_fencing("other", 0)
+
+    assert b'{"task-count":1}' in stage.cluster.committed("g-configs")
+
+
+def test_connectors_are_fenced_side_by_side():
+    """FEN-03: one whose fencing takes long holds up nobody but itself."""
+    go = threading.Event()
+    cluster = FakeCluster(before=lambda call, _: go.wait(30) if call == "fence g-slow-0 g-slow-1" else None)
+    with Stage(cluster=cluster) as stage:
+        for until in ("3", "5"):
+            for name in ("slow", "quick"):
+                stage.put(name, streams="2", tasks_max="2", until=until)
+            stage.until(lambda: [one.at_end for one in tasks_of(stage, "quick")] == [True] * 2, "the quick one's end")
+            if until == "3":
+                stage.until_drained()
+        fencing = [event for event in stage.events if event.step is TaskStep.WRITE_TASK_COUNT]
+        assert [(event.connector, event.generation) for event in fencing].count(("slow", 1)) == 0
+        go.set()
+        stage.until_drained()
+
+    assert cluster.calls.count("fence g-slow-0 g-slow-1") == 1
+
+
+def tasks_of(stage, connector):
+    return stage.worker.status().connectors[connector].tasks
+
+
+class SkippingRuntime(ThreadRuntime):
+    """Threads that are waited for in vain cost no time: the clock goes on instead."""
+
+    def __init__(self) -> None:
+        self.ahead, self.waited = 0.0, list[float]()
+
+    def now(self) -> float:
+        return super().now() + self.ahead
+
+    def spawn(self, name, run):
+        return Skipped(super().spawn(name, run), self)
+
+
+class Skipped:
+    """A thread of that runtime."""
+
+    def __init__(self, thread, runtime) -> None:
+        self._thread, self._runtime, self.name = thread, runtime, thread.name
+        self.is_alive = thread.is_alive
+
+    def join(self, timeout: float | None = None) -> bool:
+        if self._thread.join(0.0):
+            return True
+        self._runtime.waited.append(timeout)
+        self._runtime.ahead += timeout
+        return False
+
+
+def test_tasks_have_five_seconds_to_stop_all_together():
+    """CFG-10: not each of them, however many do not stop."""
+    go, runtime = threading.Event(), SkippingRuntime()
+    blocked = scripted(lambda _: go.wait(30) and None)
+    with Stage(connector_of(blocked), runtime=runtime) as stage:
+        stage.put("c", tasks_max="6")
+        stage.until(lambda: sum(event.step is TaskStep.POLL for event in stage.events) == 6, "six polls")
+        runtime.waited.clear()
+        stage.put("c", tasks_max="1")
+        waited = list(runtime.waited)
+        go.set()
+
+    assert len(waited) == 6
+    assert sum(waited) == pytest.approx(5.0, abs=0.5)
+
+
 def test_new_task_configurations_stop_the_tasks_of_their_connector_alone():
-    """FEN-12, CFG-11: its own old tasks end before its new ones are initialised; others go on untouched."""
+    """FEN-12: its own old tasks end before its new ones are initialised; others go on untouched."""
     with Stage() as stage:
         stage.put("c", streams="2", tasks_max="2", until="5")
         stage.put("d", streams="1", until="5")
@@ -104,3 +189,19 @@ def test_a_topic_whose_properties_nobody_may_see_is_used_with_a_warning(caplog):
 def refuse_to_describe(call: str, _: object) -> None:
     if call.startswith("topic_config"):
         raise TopicAuthorizationError("not for you")
+
+
+def test_what_follows_the_last_record_of_the_config_topic_is_passed_too():
+    """LOG-01: the position is the next offset, behind control records and aborted ones, so nothing is read again."""
+    with Stage() as stage:
+        log = stage.cluster.logs[TopicPartition("g-configs", 0)]
+        stage.put("c", streams="1", until="3")
+        stage.until_drained()
+        log.append(Entry(b"connector-c", None, (), Txn(open=False, aborted=True)))
+        stage.worker.confirm()
+
+        assert stage.worker._topic.position == len(log)
+        read = len(stage.cluster.reads)
+        stage.worker.confirm()
+        assert stage.cluster.reads[read:] == []
+        assert stage.worker._topic.entry("c").properties is not None
