@@ -77,3 +77,30 @@ def test_a_connector_may_choose_it_for_itself(eos, tmp_path, key_file):
 
     assert list(again.records()) == []
     assert isinstance(run.group.local.config, Config)
+
+
+@pytest.mark.eos_clock("real")
+def test_a_process_that_sleeps_in_its_transaction_changes_no_signed_offset(eos, tmp_path, key_file):
+    (tmp_path / "lines.txt").write_text("".join(f"line {number}\n" for number in range(10)))
+    properties = {"file": f"{tmp_path}/lines.txt", "topic": "lines", "batch.size": 5}
+    signed = {"offset.store": "signed", "offset.store.key.file": str(key_file)}
+    connector = "eosfw_file.connector:FileSourceConnector"
+    process = eos.zombies.process(connector, properties, at="commit", nth=2, worker_properties=signed).await_frozen()
+
+    eos.run("file", properties, name=process.name, worker=eos.worker(process.group, **signed))
+    process.wake().await_end()
+
+    assert process.fenced
+    eos.assert_exactly_once("lines", process.source_records())
+
+
+def test_a_worker_that_goes_on_keeps_the_store_of_the_one_before(eos, tmp_path, key_file):
+    lines = tmp_path / "lines.txt"
+    lines.write_text("a\n")
+    eos.worker(offset_store="signed", offset_store_key_file=str(key_file))
+    eos.run("file", {"file": str(lines)})
+    lines.write_text("a\nb\n")
+
+    again = eos.run("file", {"file": str(lines)})
+
+    assert again.values() == [b"b"]

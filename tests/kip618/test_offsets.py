@@ -13,15 +13,24 @@ from eosfw.state.steps import TaskStep
 from .group import PLUGINS, RUNTIME, Group
 
 KEY = b'["c",{"stream":"s0"}]'
+FOREIGN = b'["c", {"stream": "s0"}]'
+"""The same source partition as another tool might write it."""
 
 
-def write_offset(group: Group, value: bytes | None, *, key: bytes = KEY, transactional_id: str | None = None):
+def write_offset(
+    group: Group,
+    value: bytes | None,
+    *,
+    key: bytes = KEY,
+    timestamp: int | None = None,
+    transactional_id: str | None = None,
+):
     """Write an offset of the counting connector beside its tasks; return a producer whose transaction is open."""
     producer = group.backend.producer(transactional_id)
     if transactional_id is not None:
         producer.init_transactions(30.0)
         producer.begin_transaction()
-    producer.send(ProducerRecord(f"{group.name}-offsets", value, key))
+    producer.send(ProducerRecord(f"{group.name}-offsets", value, key, timestamp=timestamp))
     producer.flush(30.0)
     return producer
 
@@ -39,18 +48,37 @@ def test_a_start_waits_for_offsets_in_an_open_transaction(cluster):
         assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
 
 
+def last_values(group: Group) -> dict[bytes, bytes | None]:
+    """What the offsets topic holds once it was compacted."""
+    with closing(PLUGINS.isolation_reader().over(group.backend, RUNTIME)) as reader:
+        read = reader.read(reader.bounds([f"{group.name}-offsets"]), 30.0)
+        batches = [batch for batch in read if isinstance(batch, LogBatch)]
+    return {key: value for batch in batches for key, value in zip(batch.keys, batch.values, strict=True)}
+
+
+@pytest.mark.parametrize("newer", [KEY, FOREIGN])
+def test_of_two_keys_for_a_source_partition_the_newer_counts_and_one_is_left(cluster, newer):
+    """OFF-01: they lie in different partitions of the topic, whose order nobody knows."""
+    older = FOREIGN if newer == KEY else KEY
+    with Group(cluster.bootstrap_servers) as group:
+        write_offset(group, b'{"next":7}', key=newer, timestamp=2_000).close()
+        write_offset(group, b'{"next":3}', key=older, timestamp=1_000).close()
+        group.put(streams="1", until="10", batch="3")
+        group.until_drained()
+
+        assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
+        assert last_values(group) == {newer: b'{"next":10}', older: None}
+
+
 def test_a_task_goes_on_under_the_very_key_that_the_topic_has(cluster):
     """OFF-01: byte for byte what another worker group wrote, so that compaction finds its older offset."""
-    foreign = b'["c", {"stream": "s0"}]'
     with Group(cluster.bootstrap_servers, offset_storage_partitions="1") as group:
-        write_offset(group, b'{"next":7}', key=foreign).close()
+        write_offset(group, b'{"next":7}', key=FOREIGN).close()
         group.put(streams="1", until="10")
         group.until_drained()
 
         assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
-        with closing(PLUGINS.isolation_reader().over(group.backend, RUNTIME)) as reader:
-            read = reader.read(reader.bounds([f"{group.name}-offsets"]), 30.0)
-            assert {key for batch in read if isinstance(batch, LogBatch) for key in batch.keys} == {foreign}
+        assert last_values(group) == {FOREIGN: b'{"next":10}'}
 
 
 def test_an_aborted_offset_never_was_and_a_plain_one_counts(cluster):

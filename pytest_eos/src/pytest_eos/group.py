@@ -79,12 +79,12 @@ class WorkerGroup:
         properties: Mapping[str, str] | None = None,
         served: LocalCluster | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.properties = name, properties or {}
         self._waiting, self._offered = waiting, offered
         self.gates = Gates(waiting.runtime)
         self.connectors: dict[str, Mapping[str, str]] = {}
         pipeline = Pipeline(
-            Path("pytest-eos"), cluster, {**_WORKER, "group.id": name, **(properties or {})}, self.connectors
+            Path("pytest-eos"), cluster, {**_WORKER, "group.id": name, **self.properties}, self.connectors
         )
         # Gates come last: they block, and whoever records must have heard before.
         self.local = LocalRun(pipeline, offered, waiting.runtime, observers=(*observers, self.gates), served=served)

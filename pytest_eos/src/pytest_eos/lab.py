@@ -137,7 +137,8 @@ class Eos:
     ) -> WorkerGroup:
         """The test's worker; with a group's name or properties (`offset_flush_interval_ms=10`) another one.
 
-        A worker of the same group as an earlier one takes over from it, or goes on where that one stopped.
+        A worker of the same group as an earlier one takes over from it, or goes on where that one stopped; it has the
+        properties of that one, but for those that are given.
         """
         if group is None and not properties and self._workers:
             if not self._workers[-1].stopped:
@@ -150,12 +151,16 @@ class Eos:
             self._offered,
             self.waiting,
             observers=(self.history, self.authors, *observers),
-            properties=as_texts(given),
+            properties={**self._earlier(group), **as_texts(given)},
             served=self.cluster.local,
         )
         self._undo.enter_context(made)
         self._workers.append(made)
         return made
+
+    def _earlier(self, group: str | None) -> Mapping[str, str]:
+        """What the last worker of a group was given; nothing if there was none."""
+        return next((one.properties for one in reversed(self._workers) if one.name == group), {})
 
     def fresh_group(self) -> str:
         """A name of a worker group that nobody else uses."""

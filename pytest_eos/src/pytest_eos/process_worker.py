@@ -55,7 +55,7 @@ def work(job: Job) -> ExitCode:
     place = Place(f"process {os.getpid()}", Path(), 0, job.patience)
     observers = (Teller(), Sleeper(TaskStep(job.step), job.nth))
     with Eos(Cluster(job.bootstrap_servers), job.backend, place) as lab:
-        group = lab.worker(job.group, observers=observers)
+        group = lab.worker(job.group, observers=observers, **job.worker)
         run = lab.starting(connector, job.properties, name=job.name, worker=group)
         group.put(run.name, run.properties)
         while not group.worker.status().superseded and not group.worker.drained(job.patience):

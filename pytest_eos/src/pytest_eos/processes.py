@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -40,6 +40,7 @@ class Job:
     """`module:Class`."""
     name: str
     properties: Mapping[str, str]
+    worker: Mapping[str, Any]
     step: str
     nth: int
     path: tuple[str, ...]
@@ -66,7 +67,14 @@ class WorkerProcess:
 
     @classmethod
     def start(
-        cls, lab: Eos, connector: str, properties: Mapping[str, object], step: TaskStep, nth: int, group: str | None
+        cls,
+        lab: Eos,
+        connector: str,
+        properties: Mapping[str, object],
+        step: TaskStep,
+        nth: int,
+        group: str | None,
+        worker: Mapping[str, object],
     ) -> Self:
         """Start the process; it puts the connector at once."""
         job = Job(
@@ -76,6 +84,7 @@ class WorkerProcess:
             connector,
             lab.named(connector),
             as_texts({"eosfw.identity": "headers", **properties}),
+            as_texts(worker),
             step.value,
             nth,
             module_path(),
@@ -119,7 +128,7 @@ class WorkerProcess:
 
     def source_records(self) -> list[SourceRecord]:
         """What it, with all who took its connector over, should have written up to the committed source offsets."""
-        worker = self._lab.worker(self.group)
+        worker = self._lab.worker(self.group, **self._job.worker)
         run = self._lab.starting(self._connector, self._job.properties, name=self.name, worker=worker)
         worker.connectors[self.name] = run.properties
         return run.source_records()

@@ -119,18 +119,19 @@ class Zombies:
         at: TaskStep | str,
         nth: int = 1,
         group: str | None = None,
+        worker_properties: dict[str, object] | None = None,
     ) -> WorkerProcess:
         """Run a worker in a process of its own that stops itself (SIGSTOP) before a step; wake or kill it by signal.
 
-        `connector` is `module:Class`, which the process imports. Processes share no virtual time: mark such a test
-        `@pytest.mark.eos_clock("real")`.
+        `connector` is `module:Class`, which the process imports; `worker_properties` are for its worker. Processes
+        share no virtual time: mark such a test `@pytest.mark.eos_clock("real")`.
         """
         from pytest_eos.processes import WorkerProcess
 
         if self._lab.cluster.virtual:
             raise needs_real("a worker in a process of its own")
         (step,) = steps(at, "zombies")
-        process = WorkerProcess.start(self._lab, connector, properties, step, nth, group)
+        process = WorkerProcess.start(self._lab, connector, properties, step, nth, group, worker_properties or {})
         self.processes.append(process)
         return process
 
