@@ -58,7 +58,11 @@ def add_options(parser: pytest.Parser) -> None:
         " virtual time everybody goes on in order)",
     )
     group.addoption(
-        "--eos-patience", type=float, metavar="SECONDS", help="how long to wait for what must happen (default: 60)"
+        "--eos-patience",
+        type=float,
+        metavar="SECONDS",
+        help="how long to wait for what must happen, and, in real"
+        " seconds, for a call that blocks everybody in virtual time (default: 60)",
     )
     group.addoption(
         "--eos-clock",
