@@ -44,6 +44,30 @@ def test_folders_that_link_to_each_other_are_walked_once(folder):
     assert names(folder, "ring/**/*.csv") == sorted(f"ring/{one.name}/file.csv" for one in every)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("a/**/*.csv", ["a/deep/two.csv", "a/one.csv"]),
+        ("a/*/*.csv", ["a/deep/two.csv"]),
+        ("*/one.csv", ["a/one.csv"]),
+    ],
+)
+def test_links_that_lead_nowhere_hold_up_nothing(folder, pattern, found):
+    """One leads to itself: the system answers with an error of its own."""
+    (folder / "a" / "itself").symlink_to(folder / "a" / "itself")
+    (folder / "a" / "gone").symlink_to(folder / "nowhere")
+
+    assert names(folder, pattern) == found
+    assert problems(f"{folder}/{pattern}") == []
+
+
+def test_a_folder_with_a_link_to_itself_gives_its_files(folder):
+    """The link is no file that could be read."""
+    (folder / "a" / "itself").symlink_to(folder / "a" / "itself")
+
+    assert names(folder, "a") == ["a/one.csv"]
+
+
 def test_a_link_to_a_folder_elsewhere_is_followed(folder):
     """Its files have no other name below the pattern."""
     (folder / "b" / "link").symlink_to(folder / "a")

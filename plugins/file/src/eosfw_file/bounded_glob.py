@@ -6,7 +6,7 @@ import glob
 import heapq
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
 
 LIMIT = 1_000_000
@@ -30,15 +30,16 @@ def expand(pattern: str) -> Iterator[str]:
             yield path
 
 
-def of_kernel(path: str) -> bool:
-    """Whether a path lies in a file system whose files the kernel makes up as they are read."""
+def leads_to(kind: Callable[[], bool]) -> bool:
+    """Whether an entry of a folder is of a kind; a link that leads to itself is of none."""
     try:
-        return os.stat(path).st_dev in _kernel_devices()
+        return kind()
     except OSError:
         return False
 
 
-def _kernel_devices() -> set[int]:
+def kernel_devices() -> set[int]:
+    """The file systems whose files the kernel makes up as they are read."""
     return {os.stat(path).st_dev for path in _KERNELS if os.path.ismount(path)}
 
 
@@ -47,7 +48,7 @@ class _Expansion:
 
     def __init__(self) -> None:
         self._left = LIMIT
-        self._kernel = _kernel_devices()
+        self._kernel = kernel_devices()
 
     def paths(self, folder: str, parts: Sequence[str]) -> Iterator[str]:
         """Whatever below a folder matches all parts of a pattern."""
@@ -61,7 +62,7 @@ class _Expansion:
         elif glob.has_magic(first):
             matches = re.compile(translate(first)).match
             for entry in self._entries(folder, hidden=first.startswith(".")):
-                if matches(entry.name) and (not rest or entry.is_dir()):
+                if matches(entry.name) and (not rest or leads_to(entry.is_dir)):
                     yield from self.paths(entry.path, rest)
         elif os.path.lexists(path := os.path.join(folder, first)):
             yield from self.paths(path, rest)
@@ -77,9 +78,11 @@ class _Expansion:
             seen.add(identity)
             yield here
             for entry in self._entries(here, hidden=False):
-                if entry.is_dir() and entry.is_symlink():
+                if not leads_to(entry.is_dir):
+                    continue
+                if entry.is_symlink():
                     heapq.heappush(linked, entry.path)
-                elif entry.is_dir():
+                else:
                     own.append(entry.path)
 
     def _identity(self, folder: str) -> tuple[int, int] | None:

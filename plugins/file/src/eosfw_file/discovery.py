@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eosfw.errors import Problem
@@ -40,7 +40,8 @@ def find(file: str) -> Found:
         if not found:
             problems.append(Problem(WHERE, _nothing(item)))
     unique = list(dict.fromkeys(paths))
-    problems += [Problem(WHERE, what) for path in unique if (what := _unreadable(path))]
+    kernel = bounded_glob.kernel_devices()
+    problems += [Problem(WHERE, what) for path in unique if (what := _unreadable(path, kernel))]
     problems += [Problem(WHERE, what) for what in _same_twice(unique)]
     return Found(unique, problems)
 
@@ -63,7 +64,9 @@ def _expand(item: str) -> Iterable[str]:
 def _visible_files(folder: str) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
-            yield from (entry.path for entry in entries if entry.is_file() and not entry.name.startswith("."))
+            for entry in entries:
+                if not entry.name.startswith(".") and bounded_glob.leads_to(entry.is_file):
+                    yield entry.path
     except PermissionError:
         return
 
@@ -82,7 +85,7 @@ def _too_many(item: str) -> str:
     return f"{item!r} goes over more than {most}; name a folder further down, or use fewer wildcards"
 
 
-def _unreadable(path: str) -> str | None:
+def _unreadable(path: str, kernel: Collection[int]) -> str | None:
     try:
         found = os.stat(path)
     except OSError as why:
@@ -91,7 +94,7 @@ def _unreadable(path: str) -> str | None:
         return f"{path} is not a regular file; the connector needs one it can read again from any position"
     if not os.access(path, os.R_OK):
         return f"{path} may not be read by this user; change its permissions"
-    if bounded_glob.of_kernel(path):
+    if found.st_dev in kernel:
         return f"{path} is made up by the kernel as it is read; the connector needs a file that stays as it is"
     return _unreadable_content(path)
 
