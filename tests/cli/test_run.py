@@ -104,7 +104,7 @@ def test_a_failing_step_is_named_and_fails_the_run(start, pipeline) -> None:
     assert "eosfw: step 'rows' failed: no such column" in run.err()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_stops_cleanly(start, pipeline, number) -> None:
     """Ruling 16."""
     run = start("run", pipeline("endless"))

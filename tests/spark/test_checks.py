@@ -21,8 +21,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(checks, "java_problem", lambda: None)
     (tmp_path / "good_steps.py").write_text("def total(t):\n    return t\n\ndef other(x):\n    return x\n")
     (tmp_path / "bad_steps.py").write_text("raise RuntimeError('at import')\n")
+    (tmp_path / "leaving_steps.py").write_text("import sys\nsys.exit('no luck')\n")
     yield str(tmp_path)
-    for name in ("good_steps", "bad_steps"):
+    for name in ("good_steps", "bad_steps", "leaving_steps"):
         sys.modules.pop(name, None)
 
 
@@ -51,6 +52,7 @@ def test_good_steps_have_no_problem(folder: str) -> None:
         (Step("a", [INPUT], "out", function="no_steps:f"), "function no_steps:f: No module named 'no_steps'"),
         (Step("a", [INPUT], "out", function="good_steps:f"), "module good_steps has no function 'f'"),
         (Step("a", [INPUT], "out", function="bad_steps:f"), "cannot be imported: RuntimeError: at import"),
+        (Step("a", [INPUT], "out", function="leaving_steps:f"), "cannot be imported: SystemExit: no luck"),
         (Step("a", [INPUT], "out", function="good_steps:other"), "cannot be called with the tables t"),
         (Step("a", [INPUT], ".", sql="x"), "would replace the folder of the pipeline itself"),
         (Step("a", [INPUT], "..", sql="x"), "would replace the folder of the pipeline itself"),

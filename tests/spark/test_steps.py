@@ -42,6 +42,10 @@ def broken(numbers):
     raise KeyError("dep_delay")
 
 
+def leaving(numbers):
+    raise SystemExit("no luck")
+
+
 def wrong(numbers):
     return [1, 2]
 """
@@ -195,6 +199,7 @@ def test_a_csv_value_that_does_not_fit_the_schema_fails(spark: SparkSession, row
     ("body", "said"),
     [
         ({"function": "functions_of_steps:broken"}, "step s failed: KeyError: 'dep_delay'"),
+        ({"function": "functions_of_steps:leaving"}, "step s failed: SystemExit: no luck"),
         ({"function": "functions_of_steps:wrong"}, "returned list, not a DataFrame"),
         ({"sql": "SELEC 1"}, "step s failed: Syntax error at or near 'SELEC'"),
         ({"sql": "SELECT nothing FROM numbers"}, "`nothing` cannot be resolved"),

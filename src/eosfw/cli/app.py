@@ -16,7 +16,8 @@ from eosfw.cli.verify_option import VerifyCommand
 _HELP = """Exactly-once source connectors and transactional messaging for Python.
 
 Exit codes: 0 ok, 1 a verdict, a task or a step failed, 2 usage, 3 configuration, 4 damaged data, 5 fenced or
-superseded, 6 cluster unavailable or not done in time, 130 interrupted. Data goes to stdout, everything else to stderr.
+superseded, 6 cluster unavailable or not done in time, 130 interrupted (Ctrl-C, SIGTERM, SIGHUP). Data goes to stdout,
+everything else to stderr.
 """
 
 

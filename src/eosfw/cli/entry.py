@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -10,16 +11,37 @@ from collections.abc import Sequence
 from tempfile import NamedTemporaryFile
 from typing import NoReturn
 
-from eosfw.errors import EosfwError, ExitCode
+from eosfw.cli.standard_streams import OutputError, prepare
+from eosfw.errors import EosfwError, ExitCode, described
 
+_LIMITED = ExitCode.CONFIGURATION
+"""For a limit of the process: who starts it sets that."""
 DEBUG = "EOSFW_DEBUG"
 """Environment variable: with a value, errors show their traceback."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command, then exit."""
-    code = _run(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(code)
+    if not os.environ.get(DEBUG):
+        sys.unraisablehook = _ignore  # what fails while it is taken apart has been told by what failed before
+    if not prepare():
+        sys.exit(_say("stdout is closed, so no result can be told; redirect it, if only to /dev/null", ExitCode.USAGE))
+    sys.exit(_written(_run(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _ignore(_: object) -> None:
+    """Say nothing."""
+
+
+def _written(code: int) -> int:
+    """The exit code, once all that was printed has been written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return code
+    except OutputError as error:
+        return _say(str(error), code or error.exit_code)
+    return code
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -37,9 +59,31 @@ def _run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _say("interrupted", ExitCode.INTERRUPTED)
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else ExitCode.VERDICT_FAILED
+        return _ended(end)
     except Exception as error:  # noqa: BLE001 (the last one who can tell the user)
-        return _misused(error) if hasattr(error, "format_message") else _unexpected(error)
+        return _unforeseen(error)
+
+
+def _ended(end: SystemExit) -> int:
+    """Somebody called `sys.exit`: a pipe's reader that went away ends typer so, anybody else is a plugin's fault."""
+    if isinstance(end.__context__, BrokenPipeError):
+        return ExitCode.VERDICT_FAILED
+    _debug()
+    return _say(f"a plugin tried to end the process: {described(end)}", ExitCode.VERDICT_FAILED)
+
+
+def _unforeseen(error: Exception) -> int:
+    if hasattr(error, "format_message"):
+        return _misused(error)
+    return _refused(error) if isinstance(error, OSError) else _unexpected(error)
+
+
+def _refused(error: OSError) -> int:
+    """The system refused something: a descriptor, or what nobody has foreseen."""
+    if error.errno not in (errno.EMFILE, errno.ENFILE):
+        return _unexpected(error)
+    _debug()
+    return _say(f"no more files or connections can be opened: {error.strerror}; raise `ulimit -n`", _LIMITED)
 
 
 def _misused(error: Exception) -> int:
@@ -51,10 +95,14 @@ def _misused(error: Exception) -> int:
 def _unexpected(error: Exception) -> int:
     if os.environ.get(DEBUG):
         traceback.print_exc()
-    with NamedTemporaryFile("w", prefix="eosfw-error-", suffix=".txt", delete=False, encoding="utf-8") as file:
-        traceback.print_exc(file=file)
+    try:
+        with NamedTemporaryFile("w", prefix="eosfw-error-", suffix=".txt", delete=False, encoding="utf-8") as file:
+            traceback.print_exc(file=file)
+        where = f"the traceback is in {file.name}"
+    except OSError:
+        where = "--debug shows its traceback"
     text = " ".join(str(error).split())
-    whose = f"This is a fault of eosfw or a plugin; the traceback is in {file.name}"
+    whose = f"This is a fault of eosfw or a plugin; {where}"
     return _say(f"unexpected {type(error).__name__}: {text}. {whose}", ExitCode.VERDICT_FAILED)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ def failure_as_json(write: Write | None) -> Iterator[Told]:
         yield told
     except Exception as error:
         if write is not None:
-            write(json.dumps({"passed": False, **_counts(told.history), "error": _error(error)}))
+            _try(write, json.dumps({"passed": False, **_counts(told.history), "error": _error(error)}))
         raise
 
 
@@ -42,8 +42,15 @@ def problems_as_json(write: Write | None) -> Iterator[None]:
         yield
     except (ConfigError, SourceUnavailableError) as error:
         if write is not None:
-            write(json.dumps({"problems": [{"where": one.where, "what": one.what} for one in error.problems]}))
+            _try(write, json.dumps({"problems": [{"where": one.where, "what": one.what} for one in error.problems]}))
         raise
+
+
+def _try(write: Write, text: str) -> None:
+    from eosfw.cli.standard_streams import OutputError
+
+    with suppress(OutputError):  # why it failed is worth more than that stdout takes nothing
+        write(text)
 
 
 def _counts(history: History | None) -> dict[str, Any]:

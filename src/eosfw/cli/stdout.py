@@ -7,21 +7,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from eosfw.cli.standard_streams import OutputError, silence
+
 
 def say(text: str) -> None:
     """Print data; a reader that has had enough is no error."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        # Python flushes stdout once more when it exits, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
 
 
 @contextmanager
 def reserved() -> Iterator[Callable[[str], bool]]:
     """Send all that is written to stdout meanwhile, also by a JVM, to stderr; yield how to write to the real one.
 
-    Which tells whether there is still a reader.
+    Which tells whether there is still a reader, or raises OutputError.
     """
     sys.stdout.flush()
     real = os.dup(1)
@@ -40,4 +41,6 @@ def _write(descriptor: int, data: bytes) -> bool:
             data = data[os.write(descriptor, data) :]
     except BrokenPipeError:
         return False
+    except OSError as why:
+        raise OutputError(why) from None
     return True

@@ -1,4 +1,4 @@
-"""Watch over a run from the main thread: Ctrl-C, SIGTERM, a deadline (ruling 16)."""
+"""Watch over a run from the main thread: Ctrl-C, SIGTERM, SIGHUP, a deadline (ruling 16)."""
 
 from __future__ import annotations
 
@@ -127,10 +127,18 @@ def _leave(control: Control) -> NoReturn:
 @contextmanager
 def _listening() -> Iterator[_Signals]:
     signals = _Signals()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, signals.note) for number in numbers]
+    before = {number: signal.signal(number, signals.note) for number in _heard()}
     try:
         yield signals
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _heard() -> list[signal.Signals]:
+    """Ctrl-C, the request to end, a terminal that is gone; the last one not under `nohup`, or where there is none."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    hang_up = getattr(signal, "SIGHUP", None)
+    if hang_up is not None and signal.getsignal(hang_up) != signal.SIG_IGN:
+        numbers.append(hang_up)
+    return numbers

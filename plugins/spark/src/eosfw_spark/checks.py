@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eosfw.errors import Problem
+from eosfw.errors import Problem, described
 from eosfw.protocols import Step, StepInput
 from eosfw_spark import functions
 from eosfw_spark.java import java_problem
@@ -90,8 +90,8 @@ def _wrong_function(name: str, tables: Sequence[str], folder: str) -> Iterator[s
         function = functions.load(name, folder)
     except ImportError as why:
         yield f"function {name}: {why}"
-    except Exception as why:  # noqa: BLE001 - a user's module may raise anything when it is imported
-        yield f"function {name} cannot be imported: {type(why).__name__}: {why}"
+    except (Exception, SystemExit) as why:  # noqa: BLE001 - a user's module may raise anything when it is imported
+        yield f"function {name} cannot be imported: {described(why)}"
     else:
         if problem := functions.mismatch(function, tables):
             yield f"function {name} {problem}"

@@ -67,7 +67,7 @@ class SparkStepEngine:
                 self._result(step, ranges).write.mode("overwrite").parquet(str(place))
             written = rows(place)
             output.replace()
-        except Exception as why:
+        except (Exception, SystemExit) as why:  # a user's function may also try to end the process
             output.discard()
             raise failed(f"step {step.name}", why) from why
         finally:
