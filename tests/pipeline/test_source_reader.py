@@ -41,6 +41,8 @@ class ScriptedTask(SourceTask):
         ScriptedTask.polled = self.polls
         if self.does == "raise":
             raise ZeroDivisionError("per cent of nothing")
+        if self.does == "exit":
+            raise SystemExit(0)
         if self.does == "damaged":
             raise DamagedDataError("row 7 is damaged")
         if self.does == "busy":
@@ -150,6 +152,7 @@ def test_a_source_is_left_alone_for_as_long_as_it_asks(read: Read) -> None:
     ("does", "kind", "what"),
     [
         ("raise", TaskFailedError, "task c-0 failed: ZeroDivisionError: per cent of nothing"),
+        ("exit", TaskFailedError, "task c-0 failed: SystemExit: 0"),
         ("start", TaskFailedError, "task c-0 failed: OSError: no such table"),
         ("damaged", DamagedDataError, "row 7 is damaged"),
     ],

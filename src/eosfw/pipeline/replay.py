@@ -8,14 +8,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
 from eosfw.config.parts import OFFSET_STORE, chosen
-from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
+from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.errors import DamagedDataError, described
 from eosfw.ids import ConnectorTaskId
+from eosfw.pipeline.fresh_context import FreshTaskContext
 from eosfw.pipeline.local import LocalRun
 from eosfw.pipeline.task_replay import Goal, TaskReplay, faults_of
 from eosfw.protocols import IsolationLevel, OffsetStore
@@ -119,21 +119,6 @@ def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:
         return read_offsets(name, topic, store, admin, reader)
 
 
-@dataclass(slots=True)
-class _Context:
-    """What a task is told that starts from nothing and writes nowhere."""
-
-    task_id: ConnectorTaskId
-    transaction: TransactionContext | None = None
-    record_offsets: bool = True
-
-    def offset(self, partition: SourcePartition) -> SourceOffset | None:
-        """Nothing was read before."""
-
-    def notice(self, kind: str, text: str, count: int = 1) -> None:
-        """The run itself has told it already."""
-
-
 @contextmanager
 def _started(
     connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], boundary: Boundary, goal: Goal
@@ -142,7 +127,8 @@ def _started(
     transaction = boundary if isinstance(boundary, RequestedBoundary) else None
     try:
         with faults_of(task_id):
-            task.start(_task_config(task, share), _Context(task_id, transaction))
+            # What it notices, the run itself has told already.
+            task.start(_task_config(task, share), FreshTaskContext(task_id, transaction, lambda _: None))
         yield TaskReplay(task, task_id, boundary, goal)
     finally:
         try:

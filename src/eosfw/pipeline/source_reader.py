@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TypeVar
 
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
 from eosfw.config.worker import SUPPORT, WORKER
-from eosfw.connectors import SourceTask, TransactionContext
+from eosfw.connectors import SourceTask
 from eosfw.errors import EosfwError, RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
-from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
+from eosfw.pipeline.fresh_context import FreshTaskContext
+from eosfw.records import SourceBatch, SourceRecord
 from eosfw.registry import Plugins
 from eosfw.runtime.planning import ClusterFacts, Planned, Planner
 from eosfw.runtime.polled import Batches, Records, any_records, read_polled, records_of, tells_apart, whole
@@ -64,23 +64,6 @@ def _polled(tasks: list[_Reading], runtime: Runtime, idle: float) -> Iterator[So
         task.tell_open()
 
 
-@dataclass(slots=True)
-class _Context:
-    """What a task is told that starts from nothing and writes nowhere."""
-
-    task_id: ConnectorTaskId
-    transaction: TransactionContext | None
-    told: Told
-    record_offsets: bool = True
-
-    def offset(self, partition: SourcePartition) -> SourceOffset | None:
-        """Nothing was read before."""
-
-    def notice(self, kind: str, text: str, count: int = 1) -> None:
-        """Pass it on."""
-        self.told(text)
-
-
 class _Reading:
     """A fresh task under way."""
 
@@ -100,7 +83,7 @@ class _Reading:
         self._task: SourceTask = planned.connector.task()
 
     def start(self, config: Config) -> None:
-        self._called(lambda: self._task.start(config, _Context(self.id, self._transaction, self._told)))
+        self._called(lambda: self._task.start(config, FreshTaskContext(self.id, self._transaction, self._told)))
 
     def poll(self, now: float) -> Iterator[SourceRecord]:
         """Poll once; the records of transactions that end by that."""
@@ -147,5 +130,5 @@ class _Reading:
             raise
         except BoundaryError as error:
             raise TaskFailedError(f"task {self.id}: {error}") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise TaskFailedError(f"task {self.id} failed: {described(error)}") from error
