@@ -165,3 +165,23 @@ def test_a_value_that_a_client_cannot_take_is_named_with_its_whole_key(told: Tol
 
     assert problem.startswith("connector c: producer.override.max.request.size: ")
     assert "linger" not in problem
+
+
+@pytest.mark.parametrize(
+    ("topic", "why"),
+    [
+        ("two words", "topic=two words cannot name a topic: may only hold letters"),
+        ("orders/2026", "topic=orders/2026 cannot name a topic: may only hold letters"),
+        ("..", "topic=.. cannot name a topic: a topic cannot be called"),
+        ("t" * 250, "must be at most 249 characters long, not 250"),
+        ("__consumer_offsets", "topic=__consumer_offsets is a topic of the cluster's own"),
+        ("__transaction_state", "is a topic of the cluster's own"),
+    ],
+)
+def test_a_topic_that_no_cluster_would_take_is_refused(told: Told, topic: str, why: str) -> None:
+    assert why in told({"topic": topic})
+
+
+@pytest.mark.parametrize("topic", ["t" * 249, "a.b_c-D9", "...", "__mine"])
+def test_a_legal_topic_has_no_problem(told: Told, topic: str) -> None:
+    assert told({"topic": topic}) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -115,3 +116,79 @@ def test_what_is_no_address_is_left_to_the_client_to_refuse(servers) -> None:
 def test_an_address_that_cannot_be_is_no_crash(servers) -> None:
     with pytest.raises(ClusterUnavailableError, match="no broker listens"):
         reach(servers)
+
+
+TLS_ALERT = bytes.fromhex("15030100020246")
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[bytes], str]]:
+    """Somebody who gives each connection the same answer to whatever it says first."""
+    with ExitStack() as opened:
+
+        def serve(answer: bytes) -> str:
+            server = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+            def answer_all() -> None:
+                while True:
+                    try:
+                        connection = server.accept()[0]
+                    except OSError:
+                        return
+                    with connection:
+                        connection.recv(100)
+                        connection.sendall(answer)
+
+            opened.callback(ThreadRuntime().spawn("answering", answer_all).join, 5)
+            opened.callback(server.shutdown, socket.SHUT_RDWR)
+            return f"127.0.0.1:{server.getsockname()[1]}"
+
+        yield serve
+
+
+@pytest.mark.parametrize(
+    ("answer", "who"),
+    [
+        (TLS_ALERT, "answers with TLS: set security.protocol=SSL or SASL_SSL"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "answers with HTTP: this is a web server's port"),
+        (b"SSH-2.0-OpenSSH_9.2p1\r\n", "answers with SSH"),
+    ],
+)
+def test_who_speaks_another_protocol_is_named(answering, answer, who) -> None:
+    address = answering(answer)
+
+    with pytest.raises(ClusterUnavailableError) as told:
+        reach(address)
+
+    assert f"{address} ({who}" in str(told.value)
+
+
+@pytest.mark.parametrize("more", [{"security.protocol": "SSL"}, {"security.protocol": "sasl_ssl"}])
+def test_a_client_with_tls_is_left_to_find_tls(answering, more) -> None:
+    address = answering(TLS_ALERT)
+
+    assert reach(address, **more) == [address]
+    assert reach(f"SSL://{address}") == [address]
+
+
+@pytest.mark.parametrize("answer", [b"", bytes.fromhex("0000000a0d0a0d0a00230000"), b"\x15"])
+def test_kafka_and_whatever_nobody_knows_are_let_in(answering, answer) -> None:
+    address = answering(answer)
+
+    assert reach(address) == [address]
+
+
+def test_a_web_server_that_reads_lines_is_named() -> None:
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        served = ThreadRuntime().spawn("web", server.serve_forever)
+        with pytest.raises(ClusterUnavailableError, match="answers with HTTP"):
+            reach(f"127.0.0.1:{server.server_port}")
+        server.shutdown()
+        served.join(5)
+
+
+def test_a_broker_is_let_in_at_once(embedded) -> None:
+    watched = Watched()
+
+    assert reach(embedded, watched) == [embedded]
+    assert watched.waits == 0

@@ -108,3 +108,16 @@ def test_a_run_that_serves_its_cluster_takes_that_clusters_own_client(pipeline: 
     assert backend_of(replace(pipeline(), cluster=ClusterChoice(None, {})), plugins).name == "memory"
     with pytest.raises(PluginError, match="name the client of the cluster"):
         backend_of(replace(pipeline(), cluster=ClusterChoice(None, {"bootstrap.servers": "h:1"})), plugins)
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+@pytest.mark.parametrize("servers", ["127.0.0.1", ",,", "localhost:0", "a:1,b"])
+def test_an_address_that_is_none_is_refused_at_once_on_every_backend(
+    pipeline: Make, plugins: Plugins, backend: str, servers: str
+) -> None:
+    """Some clients would wait for it."""
+    flow = pipeline(backend=backend, address=servers)
+
+    assert told(flow, plugins) == (
+        f'flow.toml [cluster]: "bootstrap.servers" = "{servers}": write HOST:PORT, with a port between 1 and 65535'
+    )

@@ -10,6 +10,7 @@ from eosfw.config.definition import Config, nearest
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
 from eosfw.pipeline.model import Pipeline
+from eosfw.pipeline.reaching import require_addresses
 from eosfw.protocols import Admin, Backend, StepEngine
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_problems, worker_problems
@@ -82,7 +83,8 @@ def _worker(pipeline: Pipeline) -> tuple[Config, list[Problem]]:
 
 def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> list[Problem]:
     where = f"{pipeline.path.name} [cluster]"
-    problems = _tried(where, lambda: _judge_client(pipeline, plugins, runtime))
+    problems = _tried(where, lambda: _judge_addresses(pipeline))
+    problems = problems or _tried(where, lambda: _judge_client(pipeline, plugins, runtime))
     if pipeline.cluster.external:
         if pipeline.broker:
             problems.append(
@@ -90,6 +92,12 @@ def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) ->
             )
         return problems
     return problems + _tried(where, lambda: plugins.cluster(pipeline.broker.get("name")))
+
+
+def _judge_addresses(pipeline: Pipeline) -> None:
+    if pipeline.cluster.external:
+        servers = pipeline.cluster.properties["bootstrap.servers"]
+        require_addresses("", servers, f'"bootstrap.servers" = "{servers}"')
 
 
 def _judge_client(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:

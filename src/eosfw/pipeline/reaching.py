@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
+from eosfw.pipeline.peers import speaks_plainly, stranger
 from eosfw.waiting import Queue, Runtime
 
 SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
@@ -35,15 +36,15 @@ class _Tried(NamedTuple):
     refusal: str | None
 
 
-def require_addresses(where: str, servers: str) -> None:
+def require_addresses(where: str, servers: str, given: str = "") -> None:
     """Raise ConfigError, which begins with `where`, unless every address of `bootstrap.servers` is written HOST:PORT.
 
-    Some clients take a host without port for one that does not answer, and wait.
+    Some clients take a host without port for one that does not answer, and wait. `given` is how the user wrote it.
     """
     each = [text.strip() for text in servers.split(",")]
     wrong = [text for text in each if text and not _possible(_address(text))]
     if wrong or not any(each):
-        shown = ", ".join(map(repr, wrong)) or "no address"
+        shown = given or ", ".join(map(repr, wrong)) or "no address"
         raise ConfigError(Problem(where, f"{shown}: write HOST:PORT, with a port between 1 and 65535"))
 
 
@@ -53,7 +54,8 @@ def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
     Clients of Kafka try again for as long as one call may take, in the hope of a broker that comes back. That is right
     for a run under way, a bad answer to a mistyped port. So: refused, or a host of no known name, is final after a
     second; silence after `socket.connection.setup.timeout.ms`. Whether somebody who lets us in also answers is left to
-    the client, within `default.api.timeout.ms`, as is an address that cannot be read.
+    the client, within `default.api.timeout.ms`, as is an address that cannot be read; but an answer in another protocol
+    is named, where the client would speak without TLS.
     """
     each_address = addresses(properties.get("bootstrap.servers", ""))
     if not each_address:
@@ -61,7 +63,8 @@ def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
     patience = _setup_timeout(properties)
     answers: Queue[_Tried] = runtime.queue()
     for address in each_address:
-        runtime.spawn(f"eosfw-reach-{address}", partial(_try, address, patience, answers, runtime))
+        attempt = partial(_refusal, address, patience, plain=speaks_plainly(properties))
+        runtime.spawn(f"eosfw-reach-{address}", partial(_try, address, attempt, patience, answers, runtime))
     refusals = dict.fromkeys(each_address, f"nothing within {patience:g} s")
     deadline = runtime.now() + patience + _STARTING
     for _ in each_address:
@@ -76,21 +79,23 @@ def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
     raise ClusterUnavailableError(f"no broker listens at {shown}; is the cluster running, is bootstrap.servers right?")
 
 
-def _try(address: Address, patience: float, answers: Queue[_Tried], runtime: Runtime) -> None:
+def _try(
+    address: Address, attempt: Callable[[], str | None], patience: float, answers: Queue[_Tried], runtime: Runtime
+) -> None:
     final = runtime.now() + min(patience, _STARTING)
-    while (refusal := _refusal(address, patience)) is not None and runtime.now() < final:
+    while (refusal := attempt()) is not None and runtime.now() < final:
         runtime.sleep(_PAUSE)
     answers.put(_Tried(address, refusal))
 
 
-def _refusal(address: Address, patience: float) -> str | None:
+def _refusal(address: Address, patience: float, *, plain: bool) -> str | None:
     try:
-        socket.create_connection(address, timeout=patience).close()
+        with socket.create_connection(address, timeout=patience) as connection:
+            return stranger(connection) if plain else None
     except TimeoutError:
         return f"nothing within {patience:g} s"
     except (OSError, ValueError, OverflowError) as error:  # a name may be no name, a port none of the 65,535
         return getattr(error, "strerror", None) or str(error)
-    return None
 
 
 def addresses(servers: str) -> list[Address]:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems
 from eosfw.config.connector import BOUNDARY, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config
+from eosfw.config.kinds import TopicName
 from eosfw.config.worker import SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import PluginError, Problem
@@ -17,6 +18,7 @@ from eosfw.registry import Plugins, parts
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
+_CLUSTERS_OWN = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
 _PROVIDER = re.compile(r"\$\{[^}:]*:")
 
 
@@ -111,12 +113,23 @@ def _own_problems(connector: SourceConnector, config: Config) -> list[Problem]:
 
 
 def _topic_problems(worker: Config, config: Config) -> list[Problem]:
-    # TXN-15: a task that writes into the topic its own offsets are read from never reaches that topic's end.
     topic = config.get("topic")
+    why = _topic_problem(worker, topic) if isinstance(topic, str) else None
+    return [] if why is None else [Problem("", f"topic={topic} {why}")]
+
+
+def _topic_problem(worker: Config, topic: str) -> str | None:
+    # TXN-15: a task that writes into the topic its own offsets are read from never reaches that topic's end.
     internal = {worker[name]: name for name in ("config.storage.topic", "offset.storage.topic")}
-    if not isinstance(topic, str) or topic not in internal:
-        return []
-    return [Problem("", f"topic={topic} is the worker's own {internal[topic]}: name another topic for records")]
+    if topic in internal:
+        return f"is the worker's own {internal[topic]}: name another topic for records"
+    if topic in _CLUSTERS_OWN:
+        return "is a topic of the cluster's own: name another one for records"
+    try:
+        TopicName("topic").parse(topic)
+    except ValueError as why:
+        return f"cannot name a topic: {why}"
+    return None
 
 
 def _name_problem(name: str, given: Mapping[str, str]) -> str | None:
