@@ -1,4 +1,6 @@
-"""The file connector keeps the contract of connectors, whatever the format."""
+"""The file connector keeps the contract of connectors, whatever the format, compressed or not."""
+
+import gzip
 
 import pytest
 
@@ -9,9 +11,11 @@ LINES = {"lines": "line {0}\n", "csv": "{0},x\n", "jsonl": '{{"n": {0}}}\n'}
 
 
 class TestFile(SourceConnectorContract):
-    @pytest.fixture(params=LINES)
+    @pytest.fixture(params=[*LINES, "gzip"])
     def source(self, request, tmp_path):
+        form = "csv" if request.param == "gzip" else request.param
         for name, first in (("a", 0), ("b", 1000)):
-            lines = "".join(LINES[request.param].format(number) for number in range(first, first + 30))
-            (tmp_path / f"{name}.txt").write_text("n,m\n" * (request.param == "csv") + lines)
-        return Source(FileSourceConnector, {"file": f"{tmp_path}/*.txt", "format": request.param, "batch.size": 5})
+            lines = "".join(LINES[form].format(number) for number in range(first, first + 30))
+            text = (("n,m\n" if form == "csv" else "") + lines).encode()
+            (tmp_path / f"{name}.txt").write_bytes(gzip.compress(text) if request.param == "gzip" else text)
+        return Source(FileSourceConnector, {"file": f"{tmp_path}/*.txt", "format": form, "batch.size": 5})

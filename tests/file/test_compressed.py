@@ -7,9 +7,12 @@ import gzip
 import lzma
 import sys
 import zlib
+from itertools import pairwise
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
 from eosfw_file import FileSourceConnector, compressed
@@ -50,6 +53,34 @@ def test_reading_goes_on_exactly_behind_any_offset(tmp_path, kind, size):
 
     assert batch.source_offset["position"] == len(b"\n".join(ROWS[:size])) + 1
     assert read(file, {str(file): batch.source_offset}) == ROWS[size:]
+
+
+@each
+@given(
+    lines=st.lists(st.binary(max_size=40).filter(lambda line: b"\n" not in line), min_size=1, max_size=60),
+    cuts=st.lists(st.integers(0, 2_000), max_size=4),
+    size=st.integers(1, 9),
+)
+def test_offsets_are_those_of_the_plain_file(tmp_path_factory, kind, lines, cuts, size):
+    """However it was compressed: the same records behind the same positions, from every one of them on."""
+    folder, text = tmp_path_factory.mktemp("same"), b"\n".join(lines) + b"\n"
+    ends = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    file, plain = folder / "packed", folder / "plain"
+    file.write_bytes(b"".join(COMPRESS[kind](text[at:end]) for at, end in pairwise(ends)))
+    plain.write_bytes(b"x" + text)  # never taken for compressed, whatever the lines are
+
+    batches = start(file, batch_size=str(size)).polls()
+
+    expected = start(plain, batch_size=str(size)).polls()
+    assert [value for batch in batches for value in batch.values][1:] == [
+        value for batch in expected for value in batch.values
+    ][1:]
+    assert [batch.source_offset["position"] + 1 for batch in batches] == [
+        batch.source_offset["position"] for batch in expected
+    ]
+    for number, batch in enumerate(batches):
+        rest = [value for later in batches[number + 1 :] for value in later.values]
+        assert read(file, {str(file): batch.source_offset}, batch_size=str(size)) == rest
 
 
 @each

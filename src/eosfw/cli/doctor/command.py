@@ -27,10 +27,10 @@ def command(
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """Look at Python, installed parts, plugins, Java, ports, a pipeline's cluster; tell the remedy of what is broken.
+    """Look at Python, installed parts, plugins, Java, ports, a pipeline's cluster and sources; tell what to mend.
 
     Starts nothing but `java -version`. Exit code 0: nothing is broken (what is optional may be absent); 3: something
-    is; 6: the pipeline's cluster cannot be reached.
+    is; 6: the pipeline's cluster, or a connector's source, cannot be reached.
     """
     from eosfw.cli.doctor.checks import exit_code
     from eosfw.cli.doctor.showing import as_json, as_text
