@@ -8,11 +8,12 @@ import os
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.codes import Code
+from eosfw_memory.log.errors import CorruptMessageError, KafkaStorageError
 from eosfw_memory.storage.disk import DataFile, Disk, OperatingSystem
 
 from ..log.shelf import NOW, UNCOMMITTED, Consumer, Writer, plain
-from .kit import SMALL, House, data_file, told
+from .kit import SMALL, TOPIC, House, data_file, told
 
 
 class FailingSystem(OperatingSystem):
@@ -157,3 +158,42 @@ def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkey
     house.log.append(plain(b"taken"), NOW)
     assert [value for _, value in Consumer(house.log, UNCOMMITTED).drain()] == [b"taken"]
     house.stop()
+
+
+def test_a_full_disk_is_said_once_for_each_partition(tmp_path, caplog):
+    """F28: clients get a code, so the broker's log has to say what happened, to which file, what to do."""
+    system = FailingSystem(errno.ENOSPC)
+    house = House(tmp_path, system=system)
+    house.topics.create("other", 1, {})
+    system.at = system.writes + 1
+    other = house.topics.by_name("other").partitions[0].log
+    for log in (house.log, other, house.log, other):
+        with pytest.raises(KafkaStorageError) as why:
+            log.append(plain(b"x"), NOW)
+        assert why.value.code is Code.KAFKA_STORAGE_ERROR
+    failed, refused = [each.message for each in caplog.records if each.levelname == "ERROR"]
+    assert f"{TOPIC}-0/00000000000000000000.log: No space left on device" in failed
+    assert "it is read-only until the cause is gone and the broker is started again" in failed
+    assert refused.startswith("other-0: takes no more records: data directory ")
+    house.crash()
+
+
+def test_a_damaged_batch_is_said_once_for_each_partition(tmp_path, caplog):
+    """F31: not with every fetch, of which there are many a second."""
+    house = House(tmp_path)
+    for number in range(3):
+        Writer(house.log, number).send(b"v", transactional=False)
+    house.stop()
+    path = data_file(tmp_path)
+    changed = bytearray(path.read_bytes())
+    changed[65] ^= 1
+    path.write_bytes(changed)
+    house = House(tmp_path)
+    for _ in range(3):
+        with pytest.raises(CorruptMessageError) as why:
+            house.log.fetch(0, 1000, UNCOMMITTED)
+        # Not KAFKA_STORAGE_ERROR, which clients take for a matter of time: they would wait and say something else.
+        assert why.value.code is Code.CORRUPT_MESSAGE
+    [said] = [each.message for each in caplog.records if each.levelname == "ERROR"]
+    assert said.startswith(f"{path}: the batch at byte 0 (offset 0) is damaged: stop the broker and restore")
+    house.crash()

@@ -181,7 +181,7 @@ class Broker:
             self.groups.topics_gone(lambda name: self.topics.by_name(name) is None, self.now_ms())
         end_unknown(self)
         if self._group_commit is not None:
-            self._group_commit.settle_with(StepwiseCompletion(self))
+            self._group_commit.start(StepwiseCompletion(self))
         self.settle()
 
     def _disown(self) -> None:

@@ -10,12 +10,13 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, Self
 
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.waiting import Runtime
 from eosfw_memory.broker import NODE_ID, Broker
 from eosfw_memory.faults import Faults
+from eosfw_memory.log.errors import LogError
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage, Storage
 from eosfw_memory.sweeping import Sweeper
@@ -94,7 +95,9 @@ class EmbeddedCluster:
         return self.broker.producer_of(partition, offset)
 
     def close(self) -> None:
-        """Stop serving: no port, thread or connection remains."""
+        """Stop serving: no port, thread or connection remains; a second call does nothing."""
+        if not self._open:
+            return
         self._open = False
         if _SERVED.get(self.bootstrap_servers) is self:
             del _SERVED[self.bootstrap_servers]
@@ -107,7 +110,10 @@ def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> Broker:
     """A broker with what its directory holds; the directory stays free when that cannot be read."""
     storage = _storage(settings)
     try:
-        broker = Broker(settings, endpoint, runtime, storage)
+        try:
+            broker = Broker(settings, endpoint, runtime, storage)
+        except LogError as why:  # what it derives its state from cannot be read
+            raise DamagedDataError(str(why)) from why
         if settings.faults is not None:
             broker.faults.load(settings.faults)
     except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from eosfw.errors import DamagedDataError
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_changes, encode_key, encode_value
 from eosfw_memory.coordinators.metadata import TransactionMetadata, refusals
@@ -11,7 +12,7 @@ from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.coordinators.snapshot import TransactionChange
 from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults
-from eosfw_memory.log.batch import read_header
+from eosfw_memory.log.batch import BatchHeader, read_header
 from eosfw_memory.log.codec import decode_records, encode_record
 from eosfw_memory.log.errors import MessageTooLargeError
 from eosfw_memory.topics import Partition, Topic
@@ -115,8 +116,17 @@ def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | 
         header = read_header(batch)
         if header.control:  # whoever ends transactions by hand may name this topic, too: that says nothing here
             continue
-        columns = decode_records(batch, header)
-        for key, value in zip(columns.keys, columns.values, strict=True):
-            name = None if key is None else decode_key(key)
-            if name is not None:
-                yield name, None if value is None else decode_value(name, value)
+        try:
+            changes = list(_stated(batch, header))
+        except (DamagedDataError, KafkaError) as why:
+            place = partition.log.shelf.place(header.base_offset)
+            raise DamagedDataError(f"{place}: {why}: restore the file from a copy") from why
+        yield from changes
+
+
+def _stated(batch: bytes, header: BatchHeader) -> Iterator[tuple[str, TransactionMetadata | None]]:
+    columns = decode_records(batch, header)
+    for key, value in zip(columns.keys, columns.values, strict=True):
+        name = None if key is None else decode_key(key)
+        if name is not None:
+            yield name, None if value is None else decode_value(name, value)

@@ -206,9 +206,8 @@ class PartitionLog:
         self._roll_at_ms = now_ms + self.config.segment_ms
 
     def _refuse_if_failed(self) -> None:
-        failed = self.shelf.failed
-        if failed is not None:
-            raise KafkaStorageError(f"{self.where}: {failed}")
+        if self.shelf.failed is not None:
+            raise KafkaStorageError(self.shelf.refusal())
 
     def _append_time(self, timestamp: int) -> int:
         return timestamp if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME else NO_TIMESTAMP

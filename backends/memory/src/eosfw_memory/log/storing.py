@@ -45,6 +45,12 @@ class Shelf(Protocol):
     def failed(self) -> str | None:
         """Why nothing is accepted any more; None while all is well. Reads go on."""
 
+    def refusal(self) -> str:
+        """What to tell whoever wants to write all the same; the broker's log is told it, too, once."""
+
+    def place(self, offset: int) -> str:
+        """Where an offset is, for people."""
+
     def load(self) -> Kept:
         """What was there; called once."""
 
@@ -81,6 +87,12 @@ class MemoryShelf:
 
     failed: str | None = None
     checkpoint_bytes = 1 << 62
+
+    def refusal(self) -> str:
+        return ""
+
+    def place(self, offset: int) -> str:
+        return f"offset {offset}"
 
     def load(self) -> Kept:
         return Kept([MemorySegment(0)])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from eosfw.waiting import Event, Runtime
+from eosfw.waiting import Event, Runtime, Spawned
 from eosfw_memory.deferred import Answer, Deferred
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.storage.disk import Disk
@@ -73,11 +73,13 @@ class GroupCommit:
         self._stopping = False
         self._waiting: set[Callable[[], None]] = set()
         self._ends: Ends = NO_ENDS
-        self._thread = runtime.spawn("eosfw-flush", self._run)
+        self._thread: Spawned | None = None
 
-    def settle_with(self, ends: Ends) -> None:
-        """Take these transactions further after each wait."""
+    def start(self, ends: Ends) -> None:
+        """Begin to wait for the disk; take these transactions further after each wait."""
         self._ends = ends
+        if self._thread is None:
+            self._thread = self._runtime.spawn("eosfw-flush", self._run)
 
     def behind_end(self, transactional_id: str | None, serve: Callable[[], Answer | Deferred | None]) -> Served:
         """What `serve` answers, once a transaction of the id that is decided is complete, too.
@@ -153,7 +155,8 @@ class GroupCommit:
         with self._lock:
             self._stopping = True
             self.ask()
-        self._thread.join(_STOP_SECONDS)
+        if self._thread is not None:
+            self._thread.join(_STOP_SECONDS)
         for _ in range(_STEPS_OF_AN_END):
             self.flush()
 

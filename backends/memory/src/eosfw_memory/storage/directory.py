@@ -21,12 +21,11 @@ from eosfw_memory.log.storing import Shelf
 from eosfw_memory.storage.claiming import allow_many_files, claim
 from eosfw_memory.storage.clean_stop import keep_state, take_state
 from eosfw_memory.storage.committing import GroupCommit
+from eosfw_memory.storage.consistency import from_the_future, lost_producer_ids, strays, unreadable
 from eosfw_memory.storage.disk import TEMPORARY, Disk, System
 from eosfw_memory.storage.files import FileSegment
-from eosfw_memory.storage.incarnation import NAME as INCARNATION
 from eosfw_memory.storage.incarnation import Incarnation
 from eosfw_memory.storage.papers import (
-    TOPICS,
     Checkpoint,
     cluster_id,
     producer_ids,
@@ -50,12 +49,12 @@ class DataDirectory:
 
     def __init__(self, disk: Disk, lock: int, node_id: int) -> None:
         self.disk = disk
-        self._lock = lock
+        self._lock: int | None = lock
         self.cluster_id = cluster_id(disk, node_id)
         self._journal = TopicJournal(disk)
         self._topics: Mapping[str, StoredTopic] = self._journal.topics
         self._incarnation = Incarnation(disk)
-        self.producer_ids: Iterator[int] = producer_ids(disk)
+        self.producer_ids: Iterator[int] = iter(())
         self._starts = Checkpoint(disk, "log-start-offset-checkpoint")
         self._cleaned = Checkpoint(disk, "cleaner-offset-checkpoint")
         self._found: dict[TopicPartition, Found] = {}
@@ -75,6 +74,9 @@ class DataDirectory:
         except KafkaStorageError as why:
             os.close(lock)
             raise DamagedDataError(str(why)) from why
+        except OSError as why:
+            os.close(lock)
+            raise unreadable(root, why) from why
         except BaseException:
             os.close(lock)
             raise
@@ -164,7 +166,9 @@ class DataDirectory:
 
     def release(self) -> None:
         self._journal.close()
-        os.close(self._lock)
+        lock, self._lock = self._lock, None  # by now the number may be that of somebody else's file
+        if lock is not None:
+            os.close(lock)
 
     # --- the start
 
@@ -178,10 +182,10 @@ class DataDirectory:
             for partition in range(topic.partitions)
         }
         damage = [problem for found in self._found.values() for problem in found.damage]
-        damage += self._strays()
-        damage += self._from_the_future()
+        damage += self._inconsistencies()
         if damage:
             raise DamagedDataError("\n".join(damage))
+        self.producer_ids = producer_ids(self.disk, leap=self.restored)
         self._finish_deleting()
         self._journal.snapshot()
         for where, found in self._found.items():
@@ -195,7 +199,6 @@ class DataDirectory:
                 "ids are fenced; consumers may stand behind what is lost",
                 self.disk.root,
             )
-            self.producer_ids = producer_ids(self.disk, leap=True)
         self._incarnation.begin()
 
     def _search(self, topic: StoredTopic, partition: int, last_run: LastRun) -> Found:
@@ -212,27 +215,13 @@ class DataDirectory:
             found.kept.cleaned_to = self._cleaned.offsets.get(where, 0)
         return found
 
-    def _from_the_future(self) -> list[str]:
-        """Topics that were made after the last start that is known: parts of the directory are of different age."""
-        return [
-            f"{self.disk.root / INCARNATION}: is older than topic {topic.name}: restore all of it from one copy"
-            for topic in self._topics.values()
-            if topic.born > self._incarnation.number
-        ]
-
-    def _strays(self) -> list[str]:
-        """Directories with records that belong to no topic: nobody but their owner can say what they are."""
-        known = {
-            self._directory(topic, n)
-            for topic in (*self._topics.values(), *self._journal.deleting.values())
-            for n in range(topic.partitions)
-        }
-        strays = [path for path in self.disk.root.iterdir() if path.is_dir() and path not in known]
-        return [
-            f"{path}: belongs to no topic that {TOPICS} lists: move it away"
-            for path in sorted(strays)
-            if any(path.iterdir())
-        ]
+    def _inconsistencies(self) -> list[str]:
+        """What its parts tell of each other."""
+        root, listed, started = self.disk.root, self._topics.values(), self._incarnation.number
+        every = (*listed, *self._journal.deleting.values())
+        mine = {self._directory(topic, n) for topic in every for n in range(topic.partitions)}
+        states = [found.kept.state for found in self._found.values() if found.kept is not None]
+        return strays(root, mine) + lost_producer_ids(root, states, started) + from_the_future(root, listed, started)
 
     def _apply(self, where: TopicPartition, found: Found) -> None:
         shelf = found.shelf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from eosfw_memory.log.errors import KafkaStorageError
 
+_LOG = logging.getLogger(__name__)
 TEMPORARY = ".tmp"
 
 
@@ -131,6 +133,7 @@ class Disk:
         """How many writes there were."""
         self._system = OperatingSystem() if system is None else system
         self._unsynced: dict[DataFile, None] = {}
+        self._reported: set[tuple[str, Path]] = set()
 
     def write(self, file: DataFile, pieces: Sequence[bytes | memoryview], at: int) -> None:
         """Hand bytes to the operating system; raises KafkaStorageError unless it took all of them."""
@@ -252,6 +255,12 @@ class Disk:
         except OSError as why:
             raise self.fail(path, why) from why
 
+    def report(self, kind: str, directory: Path, what: str) -> None:
+        """Say on the broker's log what clients are told by a code alone, once for each directory."""
+        if (kind, directory) not in self._reported:
+            self._reported.add((kind, directory))
+            _LOG.error("%s", what)
+
     def fail(self, path: Path, why: OSError) -> KafkaStorageError:
         """Close the directory for writing; give the error to raise."""
         reason = why.strerror or str(why)
@@ -259,4 +268,5 @@ class Disk:
             f"data directory {self.root} failed ({path.relative_to(self.root)}: {reason}): it is read-only until the "
             "cause is gone and the broker is started again"
         )
+        self.report("failure", path.parent, self.failed)
         return KafkaStorageError(self.failed)

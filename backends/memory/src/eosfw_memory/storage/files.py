@@ -9,7 +9,7 @@ from typing import Final
 
 from crc32c import crc32c
 
-from eosfw_memory.log.batch import LENGTH_END, PLACE
+from eosfw_memory.log.batch import LENGTH_END, MAGIC, PLACE
 from eosfw_memory.log.errors import CorruptMessageError
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.storage.disk import DataFile, Disk
@@ -19,7 +19,8 @@ INDEX: Final = ".index"
 SNAPSHOT: Final = ".snapshot"
 COVERED_FROM: Final = 21
 """Where the part of a batch begins that its checksum covers."""
-_OFFSET_AND_SIZE: Final = struct.Struct(">qi")
+_UNCOVERED: Final = struct.Struct(">qiib")
+"""Offset, size, leader epoch, format: what comes before the checksum, which does not cover it."""
 _CRC: Final = struct.Struct(">I")
 _CRC_AT: Final = 17
 
@@ -93,14 +94,16 @@ class FileSegment(Segment):
         view = memoryview(data)
         for at in range(first, last):
             begin, end = (self.ends[at - 1] if at else 0) - start, self.ends[at] - start
-            expected = (self.base_offsets[at], end - begin - LENGTH_END)
+            expected = (self.base_offsets[at], end - begin - LENGTH_END, self.epoch_of(at), MAGIC)
             whole = 0 <= begin <= end - COVERED_FROM and end <= len(data)
-            whole = whole and _OFFSET_AND_SIZE.unpack_from(data, begin) == expected
+            whole = whole and _UNCOVERED.unpack_from(data, begin) == expected
             if not whole or declared_crc(view[begin:end]) != crc32c(view[begin + COVERED_FROM : end]):
                 raise self._damaged(at, begin + start)
 
     def _damaged(self, at: int, byte: int) -> CorruptMessageError:
-        return CorruptMessageError(
+        said = (
             f"{self.file.path}: the batch at byte {byte} (offset {self.base_offsets[at]}) is damaged: "
             "stop the broker and restore the file from a copy"
         )
+        self._disk.report("damage", self.file.path.parent, said)
+        return CorruptMessageError(said)

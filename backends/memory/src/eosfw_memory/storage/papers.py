@@ -119,17 +119,25 @@ def plain_topic(topic: StoredTopic) -> dict[str, object]:
 def producer_ids(disk: Disk, *, leap: bool = False) -> Iterator[int]:
     """Ids that were never given away: a block is claimed on the disk before its first one is.
 
-    With `leap` none that may have been given away since the directory was copied.
+    With `leap` none that may have been given away since the directory was copied. The file is there from the first
+    start on, so that one that is gone can be told from one that was never needed.
     """
     path = disk.root / PRODUCER_IDS
-    try:
-        start = int(path.read_text()) if path.exists() else FIRST_PRODUCER_ID
-    except ValueError as why:
-        raise DamagedDataError(f"{path}: holds no number: write one above every producer id that was used") from why
+    there = path.exists()
+    start = next_producer_id(path) if there else FIRST_PRODUCER_ID
     if leap:
         start += _GIVEN_SINCE_A_COPY
+    if leap or not there:
         disk.replace(path, str(start).encode(), durable=True)
     return _claimed(disk, path, start)
+
+
+def next_producer_id(path: Path) -> int:
+    """What the file says; raises DamagedDataError when it says nothing."""
+    try:
+        return int(path.read_text())
+    except ValueError as why:
+        raise DamagedDataError(f"{path}: holds no number: write one above every producer id that was used") from why
 
 
 def _claimed(disk: Disk, path: Path, start: int) -> Iterator[int]:

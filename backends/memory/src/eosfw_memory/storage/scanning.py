@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -100,7 +101,8 @@ def _problem(view: memoryview, at: int, next_offset: int) -> str:
 def _whole_batch_from(view: memoryview, at: int, next_offset: int) -> int | None:
     """Where a whole batch stands that was not shown; the first may be one of a leader epoch that cannot be."""
     starts = (found.start() - _EPOCH_AT for found in _EPOCH_AND_MAGIC.finditer(view, at + _EPOCH_AT))
-    return next((start for start in starts if _intact(view, start, next_offset)), None)
+    # The first may be one of a format that cannot be, too.
+    return next((start for start in chain((at,), starts) if _intact(view, start, next_offset)), None)
 
 
 def _intact(view: memoryview, start: int, next_offset: int) -> bool:

@@ -11,7 +11,7 @@ from eosfw_memory.log.batch import header_at
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.log.storing import Kept, LogState
 from eosfw_memory.storage.disk import TEMPORARY, DataFile, Disk
-from eosfw_memory.storage.files import INDEX, SNAPSHOT, FileSegment, file_name
+from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.indexes import encode_index
 from eosfw_memory.storage.sealed import Witness, framed, seal, unseal
@@ -42,6 +42,16 @@ class FileShelf:
     @property
     def failed(self) -> str | None:
         return self._disk.failed
+
+    def refusal(self) -> str:
+        why = f"{self.directory.name}: takes no more records: {self._disk.failed}"
+        self._disk.report("failure", self.directory, why)
+        return why
+
+    def place(self, offset: int) -> str:
+        begins = (int(path.stem) for path in self.directory.glob(f"*{LOG}") if path.stem.isdecimal())
+        holding = max((base for base in begins if base <= offset), default=0)
+        return f"{self.directory / file_name(holding, LOG)} (offset {offset})"
 
     def keep(self, kept: Kept | None) -> None:
         """Have a log begin with what was found."""

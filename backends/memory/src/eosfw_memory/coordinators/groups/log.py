@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults
-from eosfw_memory.log.batch import NO_PRODUCER_ID, read_header
+from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.markers import outcome_of
 from eosfw_memory.log.producer_state import Origin
@@ -90,11 +91,19 @@ class TopicGroupLog:
             return
         for number, partition in enumerate(self._topic().partitions):
             for batch in partition.log.batches():
-                yield from _read(number, batch)
+                header = read_header(batch)
+                try:
+                    found = list(_read(number, batch, header))
+                except KafkaError as why:
+                    raise DamagedDataError(f"{self.place(number, header.base_offset)}: {why}") from why
+                yield from found
+
+    def place(self, partition: int, position: int) -> str:
+        """Where a change is, for people."""
+        return self._topic().partitions[partition].log.shelf.place(position)
 
 
-def _read(partition: int, batch: bytes) -> Iterator[Change | Ending]:
-    header = read_header(batch)
+def _read(partition: int, batch: bytes, header: BatchHeader) -> Iterator[Change | Ending]:
     columns = decode_records(batch, header)
     producer_id = header.producer_id if header.transactional else None
     for offset, key, value in zip(columns.offsets, columns.keys, columns.values, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups.group import Group
@@ -36,6 +37,9 @@ class GroupLog(Protocol):
         self, group_id: str, records: Sequence[Record], now_ms: int, producer: ProducerIdAndEpoch | None = None
     ) -> int:
         """Write records, all or none; give the offset of the first; raise KafkaError if that cannot be done."""
+
+    def place(self, partition: int, position: int) -> str:
+        """Where a change is, for people."""
 
     def replay(self) -> Iterator[Change | Ending]:
         """Every change so far, each partition in its order."""
@@ -140,9 +144,16 @@ class GroupStore:
             if isinstance(each, Ending):
                 self.offsets.end((each.partition, each.producer_id), each.outcome)
             else:
-                self._apply(each, now_ms)
+                self._replayed(each, now_ms)
         for group in self._groups.values():
             _resume(group, now_ms)
+
+    def _replayed(self, change: Change, now_ms: int) -> None:
+        try:
+            self._apply(change, now_ms)
+        except DamagedDataError as why:
+            where = self._log.place(change.partition, change.position)
+            raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
 
     def _apply(self, change: Change, now_ms: int) -> None:
         key = read_key(change.key)

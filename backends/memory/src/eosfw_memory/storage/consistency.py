@@ -1,0 +1,52 @@
+"""Find out what of a data directory is missing, or of another age than the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from eosfw.errors import DamagedDataError, EosfwError
+from eosfw_memory.log.storing import LogState
+from eosfw_memory.storage.claiming import refused
+from eosfw_memory.storage.incarnation import NAME as INCARNATION
+from eosfw_memory.storage.papers import PRODUCER_IDS, TOPICS
+from eosfw_memory.storage.stored import FIRST_PRODUCER_ID, StoredTopic
+from eosfw_memory.storage.topic_journal import JOURNAL
+
+
+def from_the_future(root: Path, topics: Iterable[StoredTopic], started: int) -> list[str]:
+    """Topics that were made after the last start that is known: parts of the directory are of different age."""
+    return [
+        f"{root / INCARNATION}: is older than topic {topic.name}: restore all of it from one copy"
+        for topic in topics
+        if topic.born > started
+    ]
+
+
+def strays(root: Path, known: Collection[Path]) -> list[str]:
+    """Directories with records that belong to no topic: nobody but their owner can say what they are."""
+    folders = [path for path in sorted(root.iterdir()) if path.is_dir() and path not in known and any(path.iterdir())]
+    listed = root / TOPICS
+    if folders and not known and not listed.exists():
+        lost = f"{listed}: is missing, though {len(folders)} folders hold records, {folders[0].name} the first"
+        return [f"{lost}: restore the file from a copy, leave the folders where they are"]
+    remedy = "restore them from the copy of the same age, or move the folder away if nothing in it is wanted"
+    return [f"{path}: belongs to no topic that {TOPICS} and {JOURNAL} list: {remedy}" for path in folders]
+
+
+def lost_producer_ids(root: Path, states: Iterable[LogState], started: int) -> list[str]:
+    """Whether nobody knows any more which producer ids were given away: they would be given to others."""
+    path = root / PRODUCER_IDS
+    if not started or path.exists():
+        return []
+    seen = max((each for state in states for each in state.producers.known()), default=FIRST_PRODUCER_ID - 1)
+    lost = "is missing, so ids of producers would be given to others, whose records would be taken for repetitions"
+    remedy = "restore the file from a copy, or write into it a number above every producer id that was ever used"
+    return [f"{path}: {lost}: {remedy}; the logs know ids up to {seen}"]
+
+
+def unreadable(root: Path, why: OSError) -> EosfwError:
+    """The error for a file that cannot be read, or that is none."""
+    if isinstance(why, PermissionError):
+        return refused(root, f"holds {why.filename}, which this user may not read or change; change its rights")
+    return DamagedDataError(f"{why.filename}: cannot be read ({why.strerror}): restore the file from a copy")
