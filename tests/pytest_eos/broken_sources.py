@@ -92,6 +92,20 @@ class Careless(CounterConnector):
     task = CarelessTask
 
 
+class Distrusting(CounterConnector):
+    """Finds fault with a source that can be read."""
+
+    def check(self, config):
+        yield Problem("streams", "there is no stream s0")
+
+
+class Chatty(CounterConnector):
+    """Says that all is well where it should say nothing."""
+
+    def check(self, config):
+        return ["all is well"]
+
+
 class Refusing(CounterConnector):
     """Finds its own example wrong."""
 

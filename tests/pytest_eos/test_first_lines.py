@@ -23,6 +23,12 @@ CASES = [
     # (what is broken, the test that finds it, what its first line says)
     ("bad.Undeclared", "it_says", "`exactly_once_support` of Undeclared answers None: * ExactlyOnceSupport.SUPPORTED"),
     ("sources.Refusing", "it_says", "it refuses the properties of the fixture `source`: must be a multiple of 7"),
+    (
+        "sources.Distrusting",
+        "check_finds",
+        "`check` of Distrusting finds fault with the source of this test: streams: there is no stream s0",
+    ),
+    ("sources.Chatty", "check_finds", "`check` of Chatty gives 'all is well': it must give eosfw.errors.Problem"),
     ("bad.Greedy", "no_more_tasks", "`task_configs` makes 3 tasks, though tasks.max is 1"),
     ("bad.NumberedShares", "survive", "a share holds what is no text, number: 0, number: 1, number: 2: texts alone*"),
     ("sources.ChangingShares", "survive", "asked twice, it splits its work in two ways: number 0 is {'streams': *"),

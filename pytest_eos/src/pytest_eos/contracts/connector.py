@@ -16,6 +16,7 @@ import pytest
 
 from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.connectors import ExactlyOnceSupport
+from eosfw.errors import Problem
 from eosfw.records import SourceRecord
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import End
@@ -74,6 +75,16 @@ class SourceConnectorContract:
         )
         problems = [problem.what for problem in connector.problems(config)]
         assert not problems, f"it refuses the properties of the fixture `source`: {'; '.join(problems)}"
+
+    def test_its_check_finds_no_fault_with_its_source(self, source: Source) -> None:
+        """What `eosfw run --check` and `eosfw doctor` would tell; a connector need not offer a `check`."""
+        connector = source.connector()
+        found = list(connector.check(connector_config(connector, "contract", source.texts)))
+
+        odd = [one for one in found if not isinstance(one, Problem)]
+        assert not odd, f"`check` of {source.connector.__name__} gives {odd[0]!r}: it must give eosfw.errors.Problem"
+        problems = "; ".join(str(problem) for problem in found)
+        assert not found, f"`check` of {source.connector.__name__} finds fault with the source of this test: {problems}"
 
     def test_its_properties_are_documented_and_clash_with_none_of_the_frameworks(self, source: Source) -> None:
         """CFG-05: a user meets one definition of each name."""
