@@ -70,8 +70,8 @@ class FatalError(EosfwError):
 class IndefiniteOutcomeError(FatalError):
     """The call may or may not have taken effect: discard the producer, read committed offsets, replay.
 
-    Python's clients do not drive KIP-890's epoch per transaction, so a late EndTxn may hit the next transaction of a
-    producer that is used again.
+    Most of Python's clients do not drive KIP-890's epoch per transaction, so a late EndTxn may hit the next
+    transaction of a producer that is used again.
     """
 
 

@@ -1,4 +1,4 @@
-"""The memory client keeps every contract: by direct calls, over a socket, on a real Kafka."""
+"""The memory client keeps every contract: by direct calls, over a socket, on a real Kafka, in both versions."""
 
 import pytest
 
@@ -10,11 +10,12 @@ from pytest_eos.contracts import BackendContract, FencerContract, IsolationReade
 
 
 class TestMemory(BackendContract, FencerContract, IsolationReaderContract, OffsetStoreContract):
-    @pytest.fixture(params=["direct", "socket", pytest.param("kafka", marks=pytest.mark.kafka)])
+    @pytest.fixture(params=["direct auto", "socket 1", pytest.param("kafka auto", marks=pytest.mark.kafka)])
     def backend(self, request):
-        where, how = ("real_kafka", "socket") if request.param == "kafka" else ("embedded", request.param)
+        way, version = request.param.split()
+        where, how = ("real_kafka", "socket") if way == "kafka" else ("embedded", way)
         client = {"bootstrap.servers": request.getfixturevalue(where), "eosfw.transport": how}
-        return MemoryBackend.connect(client, ThreadRuntime())
+        return MemoryBackend.connect({**client, "eosfw.transaction.version": version}, ThreadRuntime())
 
     @pytest.fixture(params=[ReadCommitted, ReadUncommitted])
     def reader_class(self, request):

@@ -30,9 +30,11 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 @pytest.fixture
-def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
     """A client that does not wait for an answer much longer than its caller."""
-    return way.hasty(BOUND).connect(own_cluster.bootstrap_servers, runtime)
+    lost = getattr(request.node, "callspec", None)
+    asked = "" if lost is None else lost.params.get("request_", "")
+    return way.sending(asked).hasty(BOUND).connect(own_cluster.bootstrap_servers, runtime)
 
 
 class Mover:

@@ -13,6 +13,7 @@ from eosfw.errors import (
     FatalError,
     IllegalStateError,
     OutOfOrderSequenceError,
+    ProducerFencedError,
     TopicAuthorizationError,
 )
 from eosfw.fates import ADD, END, INIT, OFFSETS, PRODUCE, Fates, fate
@@ -69,6 +70,8 @@ ALIKE: Final = {
     # A flush tells of records; the libraries do not say that it was another request of theirs that was refused.
     ("confluent", "AddPartitionsToTxn", "UNKNOWN_SERVER_ERROR"): AbortableError,
     ("kafka-python", "AddPartitionsToTxn", "UNKNOWN_SERVER_ERROR"): AbortableError,
+    # In version 2 of transactions (KIP-890) a commit hears so of a transaction that was timed out.
+    ("memory", "EndTxn", "INVALID_TXN_STATE"): ProducerFencedError,
 }
 NOTHING_TO_END: Final = {
     # librdkafka asks to end what the coordinator never heard of, which Kafka refuses as well.
@@ -89,9 +92,9 @@ pytestmark = pytest.mark.parametrize("way", EMBEDDED, indirect=True)
 
 
 @pytest.fixture
-def backend(way: Way, module_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: Way, module_cluster: EmbeddedCluster, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
     """A client of that broker."""
-    return way.connect(module_cluster.bootstrap_servers, runtime)
+    return way.sending(request.node.callspec.params["request_"]).connect(module_cluster.bootstrap_servers, runtime)
 
 
 class Story:

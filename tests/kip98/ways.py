@@ -29,6 +29,14 @@ class Way:
         waits = {"confluent": {"request.timeout.ms": "5000"}}.get(self.backend, {})
         return replace(self, properties={**self.properties, **waits, "max.block.ms": str(round(bound * 1000))})
 
+    def sending(self, request: str) -> Way:
+        """The same with a client that makes such requests.
+
+        In version 2 of transactions batches and offsets add partitions and groups by themselves (KIP-890).
+        """
+        adds = self.backend == "memory" and request in ("AddPartitionsToTxn", "AddOffsetsToTxn")
+        return replace(self, properties={**self.properties, "eosfw.transaction.version": "1"}) if adds else self
+
     def __str__(self) -> str:
         return "-".join((self.backend, self.cluster, *self.properties.values()))
 

@@ -192,8 +192,8 @@ def failure(call: Callable[[MemoryBackend], object], backend: MemoryBackend) -> 
     return ended[0] if ended else None
 
 
-def initialised(backend: MemoryBackend) -> Any:
-    producer = backend.producer(uuid4().hex)
+def initialised(backend: MemoryBackend, **properties: str) -> Any:
+    producer = backend.producer(uuid4().hex, properties=properties)
     producer.init_transactions(PATIENT)
     producer.begin_transaction()
     return producer
@@ -201,6 +201,13 @@ def initialised(backend: MemoryBackend) -> Any:
 
 def written(backend: MemoryBackend) -> None:
     producer = initialised(backend)
+    producer.send(record("topic", b"v"))
+    producer.commit_transaction(PATIENT)
+
+
+def written_by_request(backend: MemoryBackend) -> None:
+    """In version 1 of transactions, where each partition is added by a request of its own (KIP-890)."""
+    producer = initialised(backend, **{"eosfw.transaction.version": "1"})
     producer.send(record("topic", b"v"))
     producer.commit_transaction(PATIENT)
 
@@ -237,7 +244,7 @@ SILENT: dict[str, tuple[Api, Call]] = {
     "ListOffsets": (apis.LIST_OFFSETS, lambda backend: backend.admin().log_start_offsets([ONE])),
     "Fetch": (apis.FETCH, read),
     "Produce": (apis.PRODUCE, written),
-    "AddPartitionsToTxn": (apis.ADD_PARTITIONS, written),
+    "AddPartitionsToTxn": (apis.ADD_PARTITIONS, written_by_request),
     "TxnOffsetCommit": (apis.TXN_OFFSET_COMMIT, consumed),
     "OffsetFetch": (apis.OFFSET_FETCH, lambda backend: backend.admin().group_offsets("g", [ONE])),
     "DescribeConfigs": (apis.DESCRIBE_CONFIGS, lambda backend: backend.admin().topic_config("topic")),

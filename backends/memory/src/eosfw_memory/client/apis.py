@@ -22,7 +22,8 @@ class Api:
 
 
 PRODUCE: Final = Api(0, "Produce", 3, 11)
-"""Up to 11: from 12 on, as EndTxn from 5 on, belong to version 2 of transactions (KIP-890)."""
+PRODUCE_ADDING: Final = Api(0, "Produce", 12, 12)
+"""From 12 on a batch itself adds its partition to the transaction (version 2 of transactions, KIP-890)."""
 FETCH: Final = Api(1, "Fetch", 4, 12)
 """Up to 12: from 13 on topics go by id."""
 LIST_OFFSETS: Final = Api(2, "ListOffsets", 2, 6)
@@ -31,6 +32,8 @@ OFFSET_FETCH: Final = Api(9, "OffsetFetch", 8, 8)
 """From 8 on it names groups, from 10 on topics go by id."""
 FIND_COORDINATOR: Final = Api(10, "FindCoordinator", 1, 4)
 API_VERSIONS: Final = Api(18, "ApiVersions", 0, 0)
+FEATURES: Final = Api(18, "ApiVersions", 3, 3)
+"""From 3 on it tells what the cluster has settled on."""
 CREATE_TOPICS: Final = Api(19, "CreateTopics", 2, 7)
 DELETE_TOPICS: Final = Api(20, "DeleteTopics", 1, 5)
 """Up to 5: from 6 on topics may go by id."""
@@ -38,9 +41,13 @@ INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", 0, 4)
 ADD_PARTITIONS: Final = Api(24, "AddPartitionsToTxn", 0, 3)
 ADD_OFFSETS: Final = Api(25, "AddOffsetsToTxn", 0, 3)
 END_TXN: Final = Api(26, "EndTxn", 0, 4)
+END_TXN_BUMPING: Final = Api(26, "EndTxn", 5, 5)
+"""From 5 on each end raises the epoch, and the answer says with which producer to go on (KIP-890)."""
 WRITE_TXN_MARKERS: Final = Api(27, "WriteTxnMarkers", 1, 1)
 TXN_OFFSET_COMMIT: Final = Api(28, "TxnOffsetCommit", 3, 4)
 """From 3 on it tells who commits (KIP-447)."""
+TXN_OFFSET_COMMIT_ADDING: Final = Api(28, "TxnOffsetCommit", 5, 5)
+"""From 5 on it adds the group to the transaction itself (KIP-890)."""
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", 1, 4)
 DELETE_GROUPS: Final = Api(42, "DeleteGroups", 0, 2)
 DESCRIBE_PRODUCERS: Final = Api(61, "DescribeProducers", 0, 0)

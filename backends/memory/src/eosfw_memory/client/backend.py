@@ -67,6 +67,7 @@ class MemoryBackend:
             settings.max_request,
             idempotent(transactional_id, settings.given, usually=False),
             settings.acks,
+            settings.transaction_version,
         )
         return self._made.add(MemoryProducer(own, self._routes(settings, may_create=True)))
 

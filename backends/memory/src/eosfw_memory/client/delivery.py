@@ -9,7 +9,7 @@ from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeE
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw_memory.client.apis import PRODUCE as PRODUCE_API
-from eosfw_memory.client.apis import Fields, milliseconds
+from eosfw_memory.client.apis import PRODUCE_ADDING, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, HopelessError, NoAnswerError
 from eosfw_memory.client.errors import DELIVERY, MOVED, PRODUCE, RETRIABLE, indefinite, ours
 from eosfw_memory.client.group_offsets import GroupOffsets
@@ -64,6 +64,13 @@ class Delivery:
         self._added.clear()
         self._groups.clear()
 
+    def go_on_with(self, producer: ProducerIdAndEpoch) -> None:
+        """Write the next transaction with this producer; under another epoch sequence numbers begin anew."""
+        if producer != self.producer:
+            self.producer = producer
+            self._outboxes.clear()
+            self.waiting.clear()
+
     @property
     def touched(self) -> bool:
         """Whether the coordinator may know of the open transaction."""
@@ -94,11 +101,13 @@ class Delivery:
         """Make offsets of a consumer group a part of the open transaction (PRD-05)."""
         if self._coordination is None:
             return
+        bumping = self._coordination.bumping
         if group.group_id not in self._groups:
-            self._coordination.add_group(self.producer, group.group_id, patience)
+            if not bumping:
+                self._coordination.add_group(self.producer, group.group_id, patience)
             self._groups.add(group.group_id)
         holder = (self._coordination.transactional_id, self.producer)
-        GroupOffsets(self._routes).commit(holder, group, offsets, patience)
+        GroupOffsets(self._routes).commit(holder, group, offsets, patience, adding=bumping)
 
     def _add_new(self, waiting: Collection[Outbox], patience: Patience) -> None:
         if self._coordination is None:
@@ -107,7 +116,8 @@ class Delivery:
         if new:
             for outbox in waiting:
                 self._leader(outbox, patience)  # so that a partition that does not exist is named, not the others
-            self._coordination.add(self.producer, new, patience)
+            if not self._coordination.bumping:
+                self._coordination.add(self.producer, new, patience)
             self._added.update(new)
 
     # --- the leaders' part
@@ -161,8 +171,9 @@ class Delivery:
     def _answer(self, channel: Channel, some: Sequence[Outbox], patience: Patience) -> Answer | None:
         """The answer; None when the same batches may be sent again."""
         request = _request(self._transactional_id, some, patience.left(), self._acks)
+        api = PRODUCE_ADDING if self._coordination is not None and self._coordination.bumping else PRODUCE_API
         try:
-            return channel.call(PRODUCE_API, request, patience.deadline)
+            return channel.call(api, request, patience.deadline)
         except ClusterUnavailableError as why:
             for outbox in some:
                 self._routes.forget(outbox.where.topic)

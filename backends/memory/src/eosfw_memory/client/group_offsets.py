@@ -8,7 +8,14 @@ from typing import Any, Final
 from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
-from eosfw_memory.client.apis import DELETE_GROUPS, OFFSET_FETCH, TXN_OFFSET_COMMIT, Api, Fields
+from eosfw_memory.client.apis import (
+    DELETE_GROUPS,
+    OFFSET_FETCH,
+    TXN_OFFSET_COMMIT,
+    TXN_OFFSET_COMMIT_ADDING,
+    Api,
+    Fields,
+)
 from eosfw_memory.client.channel import HopelessError
 from eosfw_memory.client.errors import ADMIN, LOST_COORDINATOR, OFFSETS, RETRIABLE, Fates, indefinite, ours
 from eosfw_memory.client.retrying import Patience
@@ -32,14 +39,20 @@ class GroupOffsets:
         group: ConsumerGroupMetadata,
         offsets: Mapping[TopicPartition, int],
         patience: Patience,
+        *,
+        adding: bool = False,
     ) -> None:
-        """Let offsets wait for the end of the open transaction of a transactional id with its producer."""
+        """Let offsets wait for the end of the open transaction of a transactional id with its producer.
+
+        With `adding` the request also makes the group part of the transaction (KIP-890).
+        """
         request = _commit_request(holder, group, offsets)
 
         def late(what: str, why: EosfwError) -> EosfwError:
             return indefinite(what, why)
 
-        self._call(TXN_OFFSET_COMMIT, request, group.group_id, (OFFSETS, _worst_commit, late), patience)
+        api = TXN_OFFSET_COMMIT_ADDING if adding else TXN_OFFSET_COMMIT
+        self._call(api, request, group.group_id, (OFFSETS, _worst_commit, late), patience)
 
     def fetch(
         self, group_id: str, partitions: Collection[TopicPartition], patience: Patience

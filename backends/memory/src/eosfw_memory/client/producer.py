@@ -35,6 +35,8 @@ class ProducerSettings:
     idempotent: bool
     """Whether a batch that was not answered may be sent again; by its transactional id, or by an id for that alone."""
     acks: int
+    transaction_version: int | None = None
+    """Of KIP-890; None is what the cluster has settled on."""
 
 
 class MemoryProducer:
@@ -50,7 +52,7 @@ class MemoryProducer:
         self._routes = routes
         self._runtime = routes.runtime
         name = settings.transactional_id
-        self._coordination = None if name is None else Coordination(routes, name)
+        self._coordination = None if name is None else Coordination(routes, name, settings.transaction_version)
         self._delivery = Delivery(routes, self._coordination, settings.max_request, settings.acks)
         self._anonymous = settings.idempotent and name is None
         self._progress = ProducerProgress(transactional=name is not None, lock=self._runtime.lock())
@@ -210,7 +212,9 @@ class MemoryProducer:
         if commit and self._delivery.waiting:
             self._deliver(patience)
         if self._delivery.touched and self._coordination is not None:
-            self._coordination.end(self._delivery.producer, patience, commit=commit)
+            after = self._coordination.end(self._delivery.producer, patience, commit=commit)
+            with self._lock:
+                self._delivery.go_on_with(after)
 
     def _drop(self, why: str) -> None:
         with self._lock:

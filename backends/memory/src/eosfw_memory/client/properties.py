@@ -11,6 +11,7 @@ from eosfw.errors import ConfigError, Problem
 from eosfw_memory.client.sockets import addresses
 
 TRANSPORT = "eosfw.transport"
+TRANSACTION_VERSION = "eosfw.transaction.version"
 _ALL = ("all", "-1")
 _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("bootstrap.servers", "client.id", "request.timeout.ms", "default.api.timeout.ms"), Client.ANY),
@@ -26,6 +27,7 @@ _KNOWN: Mapping[str, Client] = {
     # One request is under way at a time; batches are as large as what was sent since the last one.
     **dict.fromkeys(("linger.ms", "batch.size", "buffer.memory", "delivery.timeout.ms"), Client.PRODUCER),
     **dict.fromkeys(("max.in.flight.requests.per.connection",), Client.PRODUCER),
+    **dict.fromkeys((TRANSACTION_VERSION,), Client.ANY),
     **dict.fromkeys(("fetch.max.bytes", "max.partition.fetch.bytes", "fetch.max.wait.ms"), Client.CONSUMER),
     # What only a consumer group needs, or what a reader settles itself.
     **dict.fromkeys(("fetch.min.bytes", "check.crcs", "group.id", "group.instance.id"), Client.CONSUMER),
@@ -35,17 +37,20 @@ _KNOWN: Mapping[str, Client] = {
 }
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     TRANSPORT: ("auto", "direct", "socket"),
+    TRANSACTION_VERSION: ("auto", "1", "2"),
     "security.protocol": ("PLAINTEXT",),
     "compression.type": ("none",),
     "acks": (*_ALL, "0", "1"),
     "enable.idempotence": ("true", "false"),
 }
+_VERSIONS: Mapping[str, int | None] = {"auto": None, "1": 1, "2": 2}
 _HINTS: Mapping[str, str] = {
     "security.protocol": "this client speaks PLAINTEXT only; take the confluent backend for TLS or SASL",
     "compression.type": "this client sends records uncompressed",
     "acks": "say all, -1, 0 or 1",
     "enable.idempotence": "say true or false",
     TRANSPORT: "say direct, socket or auto",
+    TRANSACTION_VERSION: "say auto, 1 or 2",
 }
 
 
@@ -83,6 +88,7 @@ class ClientSettings:
     partition_bytes: int
     fetch_wait: float
     acks: int
+    transaction_version: int | None
     given: Mapping[str, str]
     """The properties as they were given."""
 
@@ -105,6 +111,7 @@ class ClientSettings:
             fetch_wait=seconds(given, "fetch.max.wait.ms", 0.5),
             # With 0 a broker answers nothing, so that nobody would hear of what it refused: 1 is the least here.
             acks=-1 if given.get("acks", "all").strip().lower() in _ALL else 1,
+            transaction_version=_VERSIONS[given.get(TRANSACTION_VERSION, "auto").strip().lower()],
             given=given,
         )
 

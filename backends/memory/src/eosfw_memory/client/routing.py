@@ -9,14 +9,16 @@ from typing import Any
 from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.waiting import Runtime
-from eosfw_memory.client.apis import FIND_COORDINATOR, METADATA, Api, Fields
-from eosfw_memory.client.channel import Address, Channel, HopelessError, Network
+from eosfw_memory.client.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
+from eosfw_memory.client.channel import Address, Channel, HopelessError, Network, StrangerError
 from eosfw_memory.client.errors import ADMIN, RETRIABLE, at_servers, ours
 from eosfw_memory.client.retrying import Patience
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 
 _NO_LEADER = -1
+_TRANSACTION_VERSION, _FIRST_VERSION = "transaction.version", 1
+_SOFTWARE, _SOFTWARE_VERSION = "eosfw", "1"
 
 
 class Kind(IntEnum):
@@ -53,6 +55,16 @@ class Routes:
                 if not patience.again():
                     said = at_servers(self.network.servers, why)
                     raise ClusterUnavailableError(f"{said}; is the cluster running?") from why
+
+    def transaction_version(self, patience: Patience) -> int:
+        """The version of transactions that the cluster has settled on: from 2 on each has its own epoch (KIP-890)."""
+        request = Fields(client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION)
+        try:
+            answer: Any = self.ask(FEATURES, request, patience)
+        except StrangerError:  # a broker older than features, or none at all: the next request will tell
+            return _FIRST_VERSION
+        settled = {each["name"]: each["max_version_level"] for each in answer.get("finalized_features") or ()}
+        return int(settled.get(_TRANSACTION_VERSION, _FIRST_VERSION))
 
     # --- topics
 

@@ -6,9 +6,18 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any, Final
 
-from eosfw.errors import ClusterUnavailableError
+from eosfw.errors import ClusterUnavailableError, InvalidTxnStateError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client.apis import ADD_OFFSETS, ADD_PARTITIONS, END_TXN, INIT_PRODUCER_ID, Api, Fields, milliseconds
+from eosfw_memory.client.apis import (
+    ADD_OFFSETS,
+    ADD_PARTITIONS,
+    END_TXN,
+    END_TXN_BUMPING,
+    INIT_PRODUCER_ID,
+    Api,
+    Fields,
+    milliseconds,
+)
 from eosfw_memory.client.channel import HopelessError, NoAnswerError
 from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIABLE, Fates, indefinite, ours
 from eosfw_memory.client.retrying import Patience
@@ -17,17 +26,23 @@ from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 
 _NOBODY: Final = -1
+_BUMPING: Final = 2
 
 
 class Coordination:
     """The coordinator as one transactional id sees it."""
 
-    def __init__(self, routes: Routes, transactional_id: str) -> None:
+    def __init__(self, routes: Routes, transactional_id: str, version: int | None = None) -> None:
         self._routes = routes
         self.transactional_id = transactional_id
+        self._wanted = version
+        self.bumping = False
+        """Whether each transaction has an epoch of its own (version 2 of transactions, KIP-890)."""
 
     def initialise(self, timeout: float, patience: Patience) -> ProducerIdAndEpoch:
         """Take the id over: a higher epoch, everyone before shut out."""
+        version = self._wanted or self._routes.transaction_version(patience)
+        self.bumping = version >= _BUMPING
         request = initialise_request(self.transactional_id, milliseconds(timeout))
         answer: Any = self._call(INIT_PRODUCER_ID, request, INIT, patience, _code)
         return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
@@ -55,15 +70,28 @@ class Coordination:
         )
         self._call(ADD_OFFSETS, request, ADD, patience, _code)
 
-    def end(self, producer: ProducerIdAndEpoch, patience: Patience, *, commit: bool) -> None:
-        """Decide the transaction."""
+    def end(self, producer: ProducerIdAndEpoch, patience: Patience, *, commit: bool) -> ProducerIdAndEpoch:
+        """Decide the transaction; give what the next one is written with."""
         request = Fields(
             transactional_id=self.transactional_id,
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
             committed=commit,
         )
-        self._call(END_TXN, request, END, patience, _code)
+        if not self.bumping:
+            self._call(END_TXN, request, END, patience, _code)
+            return producer
+        try:
+            answer: Any = self._call(END_TXN_BUMPING, request, END, patience, _code)
+        except InvalidTxnStateError as why:
+            if not commit:
+                raise
+            # Version 1 tells of a transaction that was timed out by its epoch, version 2, where an end may be asked
+            # for again, by its state.
+            raise ProducerFencedError(
+                f"{why}: its coordinator has aborted the transaction, as after a timeout"
+            ) from why
+        return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
 
     def _call(self, api: Api, request: Fields, fates: Fates, patience: Patience, judge: Callable[[Any], int]) -> Answer:
         while True:
