@@ -10,10 +10,9 @@ from pytest_eos.contracts import BackendContract, FencerContract, IsolationReade
 
 
 class TestMemory(BackendContract, FencerContract, IsolationReaderContract, OffsetStoreContract):
-    @pytest.fixture(params=["direct auto", "socket 1", pytest.param("kafka auto", marks=pytest.mark.kafka)])
+    @pytest.fixture(params=["embedded", "embedded socket 1", pytest.param("real_kafka", marks=pytest.mark.kafka)])
     def backend(self, request):
-        way, version = request.param.split()
-        where, how = ("real_kafka", "socket") if way == "kafka" else ("embedded", way)
+        where, how, version = [*request.param.split(), "auto", "auto"][:3]
         client = {"bootstrap.servers": request.getfixturevalue(where), "eosfw.transport": how}
         return MemoryBackend.connect({**client, "eosfw.transaction.version": version}, ThreadRuntime())
 
