@@ -19,6 +19,7 @@ INPUT = StepInput("t", "topic")
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(checks, "java_problem", lambda: None)
+    monkeypatch.setattr(checks, "syntax_errors", lambda statements: [None] * len(statements))
     (tmp_path / "good_steps.py").write_text("def total(t):\n    return t\n\ndef other(x):\n    return x\n")
     (tmp_path / "bad_steps.py").write_text("raise RuntimeError('at import')\n")
     (tmp_path / "leaving_steps.py").write_text("import sys\nsys.exit('no luck')\n")

@@ -1,4 +1,4 @@
-"""Find what keeps steps from running, without starting Spark."""
+"""Find what keeps steps from running, without starting a session of Spark."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from eosfw_spark import functions
 from eosfw_spark.java import java_problem
 from eosfw_spark.output import refusal
 from eosfw_spark.schemas import clashes, nested
+from eosfw_spark.sql_syntax import syntax_errors
 
 FORMATS = ("json", "csv")
 
@@ -27,7 +28,17 @@ def step_problems(steps: Sequence[Step], folder: str) -> list[Problem]:
             problems.append(Problem(_where(name), f"{count} steps have this name"))
     for step in steps:
         problems += [Problem(_where(step.name), what) for what in _wrong(step, folder)]
-    return problems + _shared_outputs(steps, folder)
+    return problems + _shared_outputs(steps, folder) + ([] if java else _wrong_sql(steps))
+
+
+def _wrong_sql(steps: Sequence[Step]) -> list[Problem]:
+    said = [(step.name, step.sql) for step in steps if step.sql is not None and step.sql.strip()]
+    errors = syntax_errors([sql for _, sql in said]) if said else []
+    return [
+        Problem(_where(name), f"its sql does not parse: {error}")
+        for (name, _), error in zip(said, errors, strict=True)
+        if error is not None
+    ]
 
 
 def _where(name: str) -> str:

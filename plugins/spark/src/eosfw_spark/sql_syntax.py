@@ -1,0 +1,106 @@
+"""Parse SQL with Spark's own parser, without a session.
+
+A session takes seconds to start. Its parser needs no more than a JVM with Spark's classes: a second, on a machine that
+has nothing else to do.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from eosfw_spark.causes import root_cause
+from eosfw_spark.java import Java, usable_java
+
+logger = logging.getLogger(__name__)
+_ENDS = 10.0
+"""Seconds that a JVM may take to end."""
+_REFUSALS = ("Py4JJavaError", "ParseException")
+"""What the parser throws, and what PySpark makes of that once its session runs."""
+# C1 alone and the serial collector start fastest, and there is nothing here that would run long.
+_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+def syntax_errors(statements: Sequence[str]) -> list[str | None]:
+    """What is wrong with each statement's syntax, in one sentence; None where nothing is, or no parser can be had."""
+    try:
+        with _parser() as parser:
+            return [_error(parser, statement) for statement in statements]
+    except Exception as why:  # noqa: BLE001 - a JVM or a py4j that will not do; the step itself will say
+        logger.info("no parser of SQL: %s", why)
+        return [None] * len(statements)
+
+
+def _error(parser: Any, statement: str) -> str | None:
+    try:
+        parser.parsePlan(statement)
+    except Exception as why:
+        if type(why).__name__ in _REFUSALS:
+            return root_cause(why).sentence
+        raise
+    return None
+
+
+@contextmanager
+def _parser() -> Iterator[Any]:
+    running = sys.modules["pyspark.sql"].SparkSession.getActiveSession() if "pyspark.sql" in sys.modules else None
+    if running is not None:
+        yield running._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - the way PySpark's own modules go
+        return
+    with _bare_jvm() as gateway:
+        yield gateway.jvm.org.apache.spark.sql.execution.SparkSqlParser()
+
+
+@contextmanager
+def _bare_jvm() -> Iterator[Any]:
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+    java, jars = usable_java(), _jars()
+    if not isinstance(java, Java):
+        raise FileNotFoundError(java)
+    port, token, process = launch_gateway(
+        jarpath=str(next(jars.glob("py4j-*.jar"))),
+        classpath=str(jars / "*"),
+        javaopts=list(_JVM),
+        java_path=java.command,
+        redirect_stderr=subprocess.DEVNULL,
+        die_on_exit=True,  # with our end of its stdin, even if we are killed
+        enable_auth=True,
+        return_proc=True,
+    )
+    try:
+        gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
+        try:
+            yield gateway
+        finally:
+            gateway.shutdown()
+    finally:
+        _end(process)
+
+
+def _jars() -> Path:
+    home = os.environ.get("SPARK_HOME")
+    if home is None:
+        found = importlib.util.find_spec("pyspark")
+        if found is None or found.origin is None:
+            raise FileNotFoundError("pyspark is not installed")
+        home = str(Path(found.origin).parent)
+    return Path(home) / "jars"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    try:
+        process.wait(_ENDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
