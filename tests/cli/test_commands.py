@@ -34,7 +34,7 @@ def test_the_version_is_one_line_on_stdout(start) -> None:
     ("arguments", "told"),
     [
         (["runn"], "no command 'runn'; did you mean 'run'? Try: eosfw --help"),
-        (["zzz"], "no command 'zzz'; there are: run, broker, plugins, doctor"),
+        (["zzz"], "no command 'zzz'; there are: run, read, broker, plugins, doctor"),
         (["run"], "Missing argument 'file'"),
         (["run", "a.toml", "--no-such"], "No such option: --no-such"),
         (["run", "a.toml", "--timeout", "soon"], "'--timeout': Input should be a valid number"),
