@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from tests.pytest_eos import counter
 from tests.pytest_eos.blocking import LONG, UnknownEnd
 
 from eosfw.waiting import ThreadRuntime
@@ -51,6 +57,42 @@ def test_a_task_whose_stop_blocks_is_named(pytester):
 
     result.stdout.fnmatch_lines(["stop of task contract-0 blocks: *stands in stop (*blocking.py:*"])
     assert result.duration < LONG / 4
+
+
+def test_one_interrupt_ends_a_test_whose_tasks_block(pytester):
+    """Each task of the run would block the thread anew, and take an interrupt of its own."""
+    blocked = pytester.path / "blocked"
+    pytester.makepyfile(
+        counter=Path(counter.__file__).read_text(encoding="utf-8"),
+        test_it=f"""
+        import pathlib, time
+        from counter import CounterConnector, CounterTask
+
+        class Task(CounterTask):
+            def poll(self):
+                pathlib.Path({str(blocked)!r}).touch()
+                time.sleep({LONG})
+
+        class Blocking(CounterConnector):
+            name, task = "blocking", Task
+
+        def test_it(eos):
+            eos.run(Blocking, {{"streams": 5, "tasks.max": 5}})
+        """,
+    )
+    command = [sys.executable, "-m", "pytest", "-pno:cacheprovider", "test_it.py"]
+    quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
+    process = pytester.popen(command, stdout=subprocess.PIPE, **quiet)
+    try:
+        clock = ThreadRuntime()
+        while not blocked.exists() and process.poll() is None:
+            clock.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=LONG / 2)
+    finally:
+        process.kill()
+
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, said.decode()
 
 
 class TestUnknownEnd(SourceConnectorContract):

@@ -101,6 +101,8 @@ class CallLog:
 
     def __init__(self) -> None:
         self.tasks: list[TaskCalls] = []
+        self.interrupted = False
+        """Whether Ctrl-C hit a call: on a thread that all tasks share, none of the others may block it once more."""
 
     def watched(self, connector: SourceConnector) -> SourceConnector:
         """The same connector; calls of the tasks that it makes are recorded from now on."""
@@ -114,7 +116,7 @@ class CallLog:
         for name in _METHODS:
             method = getattr(task, name, None)
             if method is not None:
-                setattr(task, name, partial(_call, calls, name, method))
+                setattr(task, name, partial(_call, self, calls, name, method))
         return task
 
     def told(self, most: int = 4) -> str:
@@ -143,12 +145,15 @@ class _Made:
         return getattr(self._kind, name)
 
 
-def _call(calls: TaskCalls, name: str, method: Any, *given: Any) -> Any:
+def _call(log: CallLog, calls: TaskCalls, name: str, method: Any, *given: Any) -> Any:
     __tracebackhide__ = True
+    if log.interrupted and name in ("start", "poll"):
+        raise KeyboardInterrupt
     calls.called(name, given)
     try:
         answer = method(*given)
     except BaseException as error:
+        log.interrupted = log.interrupted or isinstance(error, KeyboardInterrupt)
         calls.raised(name, error)
         raise
     finally:
