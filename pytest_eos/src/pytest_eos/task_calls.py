@@ -120,8 +120,9 @@ class CallLog:
         return task
 
     def told(self, most: int = 4) -> str:
-        """What the tasks made last were asked and answered, one sentence each."""
-        return "; ".join(map(str, self.tasks[-most:])) or "no task was made"
+        """What the tasks polled last were asked and answered."""
+        polled = [calls for calls in self.tasks if calls.polls] or self.tasks
+        return "; ".join(map(str, polled[-most:])) or "no task was made"
 
     def progress(self) -> tuple[tuple[str, int], ...]:
         """Every call that has not returned; the same again means that none of them got on."""
