@@ -63,8 +63,10 @@ def broker(directory: Path | None) -> Iterator[tuple[subprocess.Popen[str], str]
     given = [] if directory is None else [f"log.dirs={directory}"]
     with subprocess.Popen([sys.executable, "-m", "eosfw_memory", *given], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield process, process.stdout.readline().split()[-1]
-        process.terminate()
+        try:
+            yield process, process.stdout.readline().split()[-1]
+        finally:
+            process.terminate()
 
 
 def about(names: int) -> Fields:
