@@ -11,7 +11,7 @@ QUIET = ("-p", "no:cacheprovider", "--tb=no")
 installed()  # loaded here, so that tests inside tests need not load it again and again
 TEST = """\
 import pytest
-from tests.pytest_eos import broken, broken_promises as bad
+from tests.pytest_eos import broken, broken_promises as bad, stalling
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 from pytest_eos.contracts import Source, SourceConnectorContract
 
@@ -49,6 +49,20 @@ def test_a_bug_that_fails_a_whole_contract_is_told_once(pytester):
     )
 
 
+def test_a_server_that_fails_is_one_cause(pytester):
+    """Whoever waits for whatever of whichever task, however often it was asked."""
+    pytester.makepyfile(TEST.format(source="Source(stalling.Failing, {'until': 8})"))
+
+    result = pytester.runpytest_inprocess(*QUIET, "-k", "same_source or run_ or request-fencing", "--eos-patience=10")
+
+    failed = result.parseoutcomes()["failed"]
+    assert failed > 4
+    result.stdout.fnmatch_lines(
+        [f"first cause of {failed} failures: polls of task contract-0 fail: *last 503 Service *"]
+    )
+    result.stdout.fnmatch_lines([f"  the same cause in {failed - 1} more, other causes in 0"])
+
+
 def test_other_causes_are_counted_by_kind(pytester):
     """Numbers and names that differ from test to test make no cause of their own."""
     pytester.makepyfile(TEST.format(source="Source(bad.Behind, {'until': 12})"))
@@ -57,9 +71,9 @@ def test_other_causes_are_counted_by_kind(pytester):
 
     result.stdout.fnmatch_lines(
         [
-            "first cause of * failures: AssertionError: resumed behind {'next': 0} of *",
+            "first cause of * failures: resumed behind {'next': 0} of *",
             "  the same cause in 0 more, other causes in *",
-            "    2 of them: AssertionError: topic #-counter is not exactly once: *",
+            "    2 of them: topic eos-*-counter is not exactly once: *",
         ]
     )
 

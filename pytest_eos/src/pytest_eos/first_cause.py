@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+_KIND = re.compile(r"^(Failed|AssertionError): ")
+_TASK = re.compile(r"\btask \S+-\d+")
 _VARYING = re.compile(r"0x[0-9a-f]+|eos-[0-9a-f]{4,}|\d+")
-"""What differs from test to test where the cause is one."""
+"""What differs from test to test where the cause is one, as do tasks, and one of a thing from many."""
 _PLURAL = re.compile(r"# (\w+?)s?\b")
 _SHOWN = 3
 _WIDTH = 300
@@ -30,23 +32,26 @@ def lines(reports: Sequence[Any]) -> list[str]:
     cause = first_line(first)
     alike, core = 0, _fixed(cause)
     others: Counter[str] = Counter()
+    examples: dict[str, str] = {}
     for report in more:
         if core in _fixed(report.longreprtext):
             alike += 1
         else:
-            others[_fixed(first_line(report))] += 1
+            kind = _fixed(first_line(report))
+            others[kind] += 1
+            examples.setdefault(kind, first_line(report))
     told = [f"first cause of {len(ours)} failures: {cause}", f"  in {first.nodeid}"]
     told.append(f"  the same cause in {alike} more, other causes in {others.total()}")
-    told += [f"    {count} of them: {text}" for text, count in others.most_common(_SHOWN)]
+    told += [f"    {count} of them: {examples[kind]}" for kind, count in others.most_common(_SHOWN)]
     return told
 
 
 def first_line(report: Any) -> str:
     """The first line of what a failure says."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    text = (report.longreprtext if crash is None else crash.message).strip()
+    text = _KIND.sub("", (report.longreprtext if crash is None else crash.message).strip())
     return text.splitlines()[0][:_WIDTH] if text else "nothing was said"
 
 
 def _fixed(text: str) -> str:
-    return _PLURAL.sub(r"# \1", _VARYING.sub("#", text))
+    return _PLURAL.sub(r"# \1", _VARYING.sub("#", _TASK.sub("task", text)))
