@@ -4,7 +4,8 @@ Each run has several producers (with and without KIP-890's epochs), commits, abo
 go, segments that roll. Everything that is done to the data directory is recorded. The machine goes down before each
 recorded step; of what no wait for the disk has confirmed by then, all, nothing, or any part is kept, in any order,
 writes also torn. A broker starts on each such state and is held against what clients had been told; in half of the
-states the clients live on and end what they had begun. With `--bug` the order in which transactions are completed is
+states the clients live on and end what they had begun. With `--again` the machine goes down once more while that broker
+starts, or soon after. With `--bug` the order in which transactions are completed is
 that of before, to see what is found. Prints one JSON object.
 """
 
@@ -47,6 +48,7 @@ def main() -> int:
     parser.add_argument("--states", type=int, default=10_000, help="at least so many")
     parser.add_argument("--subsets", type=int, default=5, help="sets of kept steps at random, per moment")
     parser.add_argument("--seed", type=int, default=1, help="of the first run")
+    parser.add_argument("--again", action="store_true", help="twice: the second time amid the start after the first")
     parser.add_argument("--bug", action="store_true", help="with the order of before")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -56,7 +58,10 @@ def main() -> int:
     while found.states < arguments.states:
         with tempfile.TemporaryDirectory() as folder:
             run = lived(Path(folder) / "data", seed)
-            found.explore(run, Random(seed), arguments.subsets)
+            if arguments.again:
+                found.again(run, Random(seed), every=40, subsets=1)
+            else:
+                found.explore(run, Random(seed), arguments.subsets)
             steps += len(run.recorder.steps)
             run.end()
         seed += 1

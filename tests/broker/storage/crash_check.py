@@ -20,9 +20,11 @@ from eosfw_memory.storage.directory import DataDirectory
 
 from ..log.shelf import COMMITTED, Consumer
 from .crash_clients import FEW, TIMEOUT_MS, Answers, Asker, Deed, Known, RefusedError, Run, StillRuntime, Writer
-from .crash_disk import State, Volume
+from .crash_disk import Recorder, State, Volume
 from .kit import NODE
 
+_SHARE = 0.3
+"""Of the steps of a start, those before which the machine goes down once more."""
 _IN_MEMORY = Path("/dev/shm")
 _READ_FROM = TopicPartition("flights", 0)
 
@@ -71,6 +73,40 @@ class Verdicts:
                 if key not in seen:
                     seen.add(key)
                     self.judge(state, known, random, f"state {self.states}, cut {cut}")
+
+    def again(self, run: Run, random: Random, every: int, subsets: int) -> None:
+        """Go down, start, and go down again while the start puts things in order, or soon after it."""
+        volume = Volume()
+        for step in run.recorder.steps[: run.begins]:
+            volume.take(step)
+        for cut, known in enumerate(run.known[1:], 1):
+            volume.take(run.recorder.steps[run.begins + cut - 1])
+            if cut % every == 0:
+                for state in list(volume.states(random, 1))[-2:]:
+                    self._start(state, known, random, subsets, f"cut {cut} again")
+
+    def _start(self, state: State, known: Known, random: Random, subsets: int, where: str) -> None:
+        with TemporaryDirectory() as folder:
+            root, recorder = Path(folder) / "data", Recorder()
+            state.write(root)
+            _of_the_same_disk(root)
+            volume = Volume.of(root, recorder.adopt(root))
+            storage = DataDirectory.open(root, waits=True, node_id=NODE, system=recorder)
+            broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), StillRuntime(), storage)
+            for _ in range(3):
+                broker._group_commit.flush()
+            steps = list(recorder.steps)
+            broker.close()
+        seen = set[tuple[object, ...]]()
+        for step in steps:
+            volume.take(step)
+            if random.random() > _SHARE:
+                continue
+            self.cuts += 1
+            for second in volume.states(random, subsets):
+                if (key := (tuple(sorted(second.files.items())), second.folders)) not in seen:
+                    seen.add(key)
+                    self.judge(second, known, random, f"state {self.states}, {where}")
 
     def judge(self, state: State, known: Known, random: Random, where: str) -> None:
         """Start on one state."""

@@ -17,6 +17,7 @@ from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Deferred
 from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.log.upkeep import compact
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.wire.routes import ROUTES
@@ -26,6 +27,7 @@ from .kit import NODE
 
 FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
 TOPICS = {"flights": 2, "counts": 1}
+RULES = {"counts": {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}}
 TIMEOUT_MS = 60_000
 BEGAN = 1_700_000_000.0
 _PRODUCE, _COMMIT, _CREATE, _DELETE, _INIT, _ADD, _ADD_OFFSETS, _END, _TXN_COMMIT = 0, 8, 19, 20, 22, 24, 25, 26, 28
@@ -210,7 +212,7 @@ class Plain:
 def produced(name, producer, where: TopicPartition, sequence: int, value: bytes) -> dict[str, object]:
     """The fields of a Produce of one record."""
     batch = encode_batch(
-        None,
+        [value],
         [value],
         int(BEGAN * 1000),
         producer=producer,
@@ -310,7 +312,7 @@ class Run:
         storage = DataDirectory.open(root, waits=True, node_id=NODE, system=self.recorder)
         self.broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), runtime, storage)
         for topic, partitions in TOPICS.items():
-            self.broker.topics.create(topic, partitions, {"segment.bytes": "700"})
+            self.broker.topics.create(topic, partitions, {"segment.bytes": "700", **RULES.get(topic, {})})
         self.flush = self.broker._group_commit.flush
         self.flush()
         self.begins = len(self.recorder.steps)
@@ -336,6 +338,8 @@ class Run:
             stepped = [asker.step() for asker in self.random.sample(self._askers, 2)]
             if self.random.random() < 0.4 or not any(stepped):
                 self.flush()
+            if self.random.random() < 0.1:
+                compact(self.broker.topics.partition("counts", 0).log, self.broker.now_ms())
             yield
         self.recorder.during = lambda: None
         self._note()

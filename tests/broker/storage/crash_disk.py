@@ -103,6 +103,15 @@ class Recorder(OperatingSystem):
                 self._number(each)
         self._add("sync folder", self._name(path), since=len(self.steps))
 
+    def adopt(self, root: Path) -> list[tuple[str, str, int]]:
+        """Know what is there already; give folder, name and number of each file."""
+        self.root, found = root, []
+        for path in sorted(each for each in root.rglob("*") if each.is_file() and each.name != LOCK):
+            self._numbers[path.stat().st_ino] = self._made
+            found.append((*self._place(path), self._made))
+            self._made += 1
+        return found
+
     def _add(self, kind, folder, name="", file=FOLDER, **more):
         self.before()
         self.steps.append(Step(kind, folder, name, file, **more))
@@ -137,6 +146,19 @@ class Volume:
         self._files: dict[int, tuple[bytes, list[tuple[int, Step]]]] = {}
         self._folders: dict[str, tuple[dict[str, int], list[tuple[int, Step]]]] = {".": ({}, [])}
         self._steps = 0
+
+    @classmethod
+    def of(cls, root: Path, files: list[tuple[str, str, int]]) -> Volume:
+        """One on which all that is in a directory is certain."""
+        made = cls()
+        for path in root.iterdir():
+            if path.is_dir():
+                made._folders["."][0][path.name] = FOLDER
+                made._folders[path.name] = ({}, [])
+        for folder, name, number in files:
+            made._folders[folder][0][name] = number
+            made._files[number] = ((root / folder / name).read_bytes(), [])
+        return made
 
     def take(self, step: Step) -> None:
         """Let one more step be made."""
