@@ -206,7 +206,7 @@ def _check_epoch(state: ProducerState, producer_id: int, epoch: int) -> None:
     if epoch < state.epoch:
         raise InvalidProducerEpochError(
             f"producer {producer_id} writes with epoch {epoch}, but its epoch {state.epoch} has written here: "
-            "a newer producer replaced this one"
+            "a newer producer replaced, and so fenced, this one"
         )
 
 
