@@ -146,7 +146,7 @@ class _After:
         if unwanted is not None:
             return UNVERIFIED, [unwanted]
         self._control.check()
-        self._reporter.phase("verifying: counting duplicates and missing records against a replay of the sources")
+        self._reporter.phase("verifying: reading sources and topics once more")
         try:
             return judge(self._local, self._ranges, self._advanced)
         except EosfwError as error:  # what was committed stays so, and is worth a summary
