@@ -149,6 +149,43 @@ def test_a_log_shorter_than_its_checkpoint_is_read_as_it_is_after_a_power_cut(tm
         house.crash()
 
 
+def power_cut(root):
+    """The machine of a broker that waited for the disk went down."""
+    running = root / ".running"
+    assert running.read_bytes().endswith(b"flush=fsync\n")
+    running.write_bytes(b"another run of the machine\nflush=fsync\n")
+
+
+def test_damage_before_a_checkpoint_is_refused_after_a_power_cut_with_fsync(tmp_path):
+    """F31, F32: the checkpoint waited for the disk, so no write that was never confirmed is to blame."""
+    lived(tmp_path, waits=True)
+    flipped(data_file(tmp_path), 65)
+    power_cut(tmp_path)
+    before = files(tmp_path)
+    with pytest.raises(DamagedDataError, match=r"damaged at byte 0 .*; it was whole when \d+.\w+ was made, so no torn"):
+        House(tmp_path, waits=True)
+    assert files(tmp_path) == before
+
+
+def test_a_write_missing_before_others_is_cut_off_after_a_power_cut_with_fsync(tmp_path, caplog):
+    """F32: nobody was told of them; without fsync, records before others that are there are lost, hence refused."""
+    house = House(tmp_path, waits=True)
+    for number in range(3):
+        house.log.append(plain(b"%d" % number), NOW)
+    size = len(next(house.log.batches()))
+    house.crash()
+    path = data_file(tmp_path)
+    path.write_bytes(path.read_bytes()[:size] + bytes(size) + path.read_bytes()[2 * size :])
+    (tmp_path / ".running").write_bytes(plain_run := b"another run of the machine\n")
+    with pytest.raises(DamagedDataError, match=f"damaged at byte {size} .* a whole batch at byte {2 * size} behind it"):
+        House(tmp_path)
+    (tmp_path / ".running").write_bytes(plain_run + b"flush=fsync\n")
+    house = House(tmp_path, waits=True)
+    assert house.log.high_watermark == 1
+    assert f"{2 * size} bytes of an unfinished write were cut off at byte {size}" in caplog.text
+    house.stop()
+
+
 def test_what_was_made_of_lost_records_is_no_proof_once_others_are_there(tmp_path):
     """A power cut took records of which the index tells; the log grows again, shorter, longer, as long."""
     cut_back(tmp_path, 3)
