@@ -26,12 +26,16 @@ def asked(monkeypatch):
     return names
 
 
-def test_each_group_is_added_once_to_each_transaction(embedded, asked):
-    """PRD-05: AddOffsetsToTxn comes once for a group, TxnOffsetCommit each time; nothing for no offsets."""
+@pytest.mark.parametrize(("version", "added"), [("1", 2), ("2", 0)])
+def test_each_group_is_added_once_to_each_transaction(embedded, asked, version, added):
+    """PRD-05: AddOffsetsToTxn comes once for a group, TxnOffsetCommit each time; nothing for no offsets.
+
+    In version 2 of transactions offsets add their group by themselves (KIP-890).
+    """
     backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, ThreadRuntime())
-    backend.admin().create_topics([NewTopic("adds")])
-    one = {TopicPartition("adds", 0): 5}
-    producer = backend.producer("adds-once")
+    backend.admin().create_topics([NewTopic(f"adds-{version}")])
+    one = {TopicPartition(f"adds-{version}", 0): 5}
+    producer = backend.producer("adds-once", properties={"eosfw.transaction.version": version})
     producer.init_transactions(WAIT)
     for _ in range(2):
         asked.clear()
@@ -41,7 +45,7 @@ def test_each_group_is_added_once_to_each_transaction(embedded, asked):
         producer.send_offsets({}, ConsumerGroupMetadata("adds-c"), WAIT)
         producer.commit_transaction(WAIT)
 
-        assert asked.count("AddOffsetsToTxn") == 2
+        assert asked.count("AddOffsetsToTxn") == added
         assert asked.count("TxnOffsetCommit") == 4
         assert asked[-1] == "EndTxn"
     backend.close()
