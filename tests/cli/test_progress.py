@@ -69,13 +69,13 @@ def test_the_live_line_is_cut_to_the_width_and_leads_with_the_time_left(clock, w
         clock.sleep(0.3)
         run.worker = a_run(500_000_000, 1_000_000_000).worker
         progress.working(3_000_000, 1500)
-        clock.sleep(10)
+        clock.sleep(4)
 
     states = [state for state in terminal.states() if "left" in state]
 
     assert states
     assert max(map(len, states)) < columns
-    assert states[-1].startswith("eosfw: 50 %, 20 s left")
+    assert states[-1].startswith("eosfw: 50 %, 8 s left")
     assert ("3,000,000 records" in states[-1]) == (columns >= 63)
     assert ("500 MB of 1.0 GB" in states[-1]) == (columns == 200)
 
@@ -99,8 +99,10 @@ def test_a_phase_that_can_tell_shows_how_far_it_is(clock) -> None:
         progress.phase("replaying the sources")
         progress.advanced(0, 4000, "records")
         clock.sleep(10.5)
+        progress.advanced(500, 4000, "records")
+        clock.sleep(5.5)
         progress.advanced(1000, 4000, "records")
-        clock.sleep(10)
+        clock.sleep(5)
 
     assert "eosfw: 25 %, 30 s left, replaying the sources, 1,000 of 4,000 records, 20 s" in stream.getvalue()
 
@@ -168,6 +170,16 @@ def test_a_duration_is_told_in_two_units(seconds, text) -> None:
 def test_an_amount_is_told_in_its_unit() -> None:
     assert amount(SourceProgress(999, 1_500)) == "999 bytes of 1.5 kB"
     assert amount(SourceProgress(1_000, 20_000, "pages")) == "1,000 of 20,000 pages"
+
+
+def test_a_source_that_stands_still_promises_no_time() -> None:
+    estimate = Estimate()
+    list(estimate.parts(SourceProgress(0, 1000), 0.0))
+
+    assert list(estimate.parts(SourceProgress(500, 1000), 10.0)) == ["50 %", "10 s left"]
+    assert list(estimate.parts(SourceProgress(500, 1000), 14.0)) == ["50 %", "14 s left"]
+    assert list(estimate.parts(SourceProgress(500, 1000), 15.0)) == ["50 %"]
+    assert list(estimate.parts(SourceProgress(600, 1000), 20.0)) == ["60 %", "13 s left"]
 
 
 def test_a_source_that_was_read_before_is_not_taken_for_fast() -> None:

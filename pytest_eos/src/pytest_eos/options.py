@@ -31,6 +31,17 @@ SETTINGS = pytest.StashKey[Options]()
 
 def add_options(parser: pytest.Parser) -> None:
     """Add our group, every option with a twin `eos_...` for configuration files."""
+    _add_to_command_line(parser)
+    parser.addini("eos_backend", "twin of --eos-backend", type="args", default=[])
+    parser.addini("eos_bootstrap_servers", "twin of --eos-bootstrap-servers", type="string", default="")
+    parser.addini("eos_require", "twin of --eos-require", type="args", default=[])
+    parser.addini("eos_seed", "twin of --eos-seed", type="string", default="")
+    parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
+    parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
+    parser.addini("eos_keep", "twin of --eos-keep", type="bool", default=False)
+
+
+def _add_to_command_line(parser: pytest.Parser) -> None:
     group = parser.getgroup("eos", "exactly-once tests (pytest-eos)")
     group.addoption(
         "--eos-backend",
@@ -77,13 +88,6 @@ def add_options(parser: pytest.Parser) -> None:
         help="keep what tests make on the cluster of --eos-bootstrap-servers; without it topics and consumer groups are"
         " deleted at the end of the session, open transactions aborted",
     )
-    parser.addini("eos_backend", "twin of --eos-backend", type="args", default=[])
-    parser.addini("eos_bootstrap_servers", "twin of --eos-bootstrap-servers", type="string", default="")
-    parser.addini("eos_require", "twin of --eos-require", type="args", default=[])
-    parser.addini("eos_seed", "twin of --eos-seed", type="string", default="")
-    parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
-    parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
-    parser.addini("eos_keep", "twin of --eos-keep", type="bool", default=False)
 
 
 def read_options(config: pytest.Config) -> Options:

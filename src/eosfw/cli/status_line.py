@@ -8,6 +8,8 @@ from eosfw.connectors import SourceProgress
 from eosfw.wording import many
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
+_STALLED = 5.0
+"""Seconds without progress after which its rate foretells nothing."""
 
 
 def fitted(parts: Sequence[str], width: int | None) -> str:
@@ -57,15 +59,19 @@ class Estimate:
 
     def __init__(self) -> None:
         self._first: tuple[float, int] | None = None
+        self._moved: tuple[float, int] | None = None
+        """When progress was last seen, and how far it was."""
 
     def parts(self, progress: SourceProgress, now: float) -> Iterator[str]:
-        """The share that is done and the time left, once there is a rate to tell it from."""
-        if self._first is None:
-            self._first = (now, progress.done)
+        """The share that is done and the time left, while there is a rate to tell it from."""
+        self._first = self._first or (now, progress.done)
+        if self._moved is None or progress.done != self._moved[1]:
+            self._moved = (now, progress.done)
         begun, before = self._first
         percent = 100 if progress.total == 0 else 100 * min(progress.done, progress.total) // progress.total
         yield f"{percent} %"
         gained = progress.done - before
-        if gained > 0 and progress.done < progress.total and now > begun:
+        going = now - self._moved[0] < _STALLED
+        if going and gained > 0 and progress.done < progress.total and now > begun:
             left = (progress.total - progress.done) * (now - begun) / gained
             yield f"{lasting(left)} left"
