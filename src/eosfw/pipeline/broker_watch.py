@@ -2,7 +2,8 @@
 
 A client of Kafka waits for an answer as long as a call may take, and some calls follow one another: two minutes may go
 by in which nobody can tell a slow cluster from a dead one. So, beside the run, each address of `bootstrap.servers` is
-asked for something that every broker reacts to at once, a TLS port by closing the connection.
+asked for something that every broker answers at once, authenticated or not. Not so where clients speak TLS: a broker
+writes every connection into its log that ends without a handshake it likes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, Self
 
+from eosfw.pipeline.peers import speaks_plainly
 from eosfw.pipeline.reaching import Address, addresses
 from eosfw.waiting import Runtime, Spawned
 
@@ -29,7 +31,8 @@ class BrokerWatch:
     """Says through `warn` which broker does not answer, since when, and when it does again; a context manager."""
 
     def __init__(self, properties: Mapping[str, str], runtime: Runtime, warn: Callable[[str], None]) -> None:
-        self._addresses = addresses(properties.get("bootstrap.servers", ""))
+        servers = properties.get("bootstrap.servers", "") if speaks_plainly(properties) else ""
+        self._addresses = addresses(servers)
         self._runtime = runtime
         self._warn = warn
         self._ended = runtime.event()
