@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 
-from pyspark.errors import PythonException
-
 from eosfw.builtin.isolation import ReadCommitted
 from eosfw.errors import ReadStalledError
 from eosfw.records import LogBatch
@@ -19,6 +17,8 @@ class SparkLog:
         self._spark, self._bootstrap_servers = spark, bootstrap_servers
 
     def read(self, ranges, stall_timeout):
+        from pyspark.errors import PythonException  # where Spark is missing this module is collected all the same
+
         assign, start, end = defaultdict(list), defaultdict(dict), defaultdict(dict)
         for one, offsets in ranges.items():
             assign[one.topic].append(one.partition)

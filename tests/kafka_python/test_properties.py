@@ -90,7 +90,7 @@ def test_a_name_of_java_s_own_is_refused_with_the_one_to_take(name: str, hint: s
         {"buffer.memory": "much"},
         {"compression.type": "zip"},
         {"enable.idempotence": "perhaps"},
-        {"max.in.flight.requests.per.connection": "6"},
+        {"max.in.flight.requests.per.connection": "six"},
     ],
     ids=str,
 )

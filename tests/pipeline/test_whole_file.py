@@ -33,7 +33,7 @@ class NoJava:
 
 
 def step(topic: str) -> Step:
-    return Step("s", [StepInput("t", topic)], "out", sql="x")
+    return Step("s", [StepInput("t", topic)], "out", sql="SELECT * FROM t")
 
 
 def told(pipeline: Pipeline, plugins: Plugins, **options: Any) -> str:
