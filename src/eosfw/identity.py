@@ -37,7 +37,7 @@ def check_kind(kind: str) -> None:
 
 
 def kind_in_force(named: str | None, capabilities: Capabilities) -> str:
-    """What identifies the records of a connector: what it names, else headers where they cost little (ruling 7)."""
+    """What identifies the records of a connector: what it names, else headers where they cost little."""
     if named is not None:
         return named
     return "headers" if capabilities.batch_headers else NONE

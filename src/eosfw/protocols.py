@@ -115,7 +115,7 @@ class TransactionalProducer(Protocol):
         """Wait until every accepted record was delivered; raise the first failure."""
 
     def commit_transaction(self, timeout: float) -> None:
-        """Flush, then commit. A timeout is indefinite: discard the producer, never abort (design decision 7)."""
+        """Flush, then commit. A timeout is indefinite: discard the producer, whose end may come late."""
 
     def abort_transaction(self, timeout: float) -> None:
         """Drop what was not sent and abort; the same producer may begin again."""

@@ -1,4 +1,4 @@
-"""Start the command `eosfw`, so that Ctrl-C is quiet from its first moment on (rulings 16 and 17).
+"""Start the command `eosfw`, so that Ctrl-C is quiet from its first moment on.
 
 A package of its own, since whatever lies below `eosfw` is only reached after `eosfw/__init__.py` was run: the longest
 part of what has to be imported, in which Python would answer Ctrl-C with a traceback.

@@ -1,4 +1,4 @@
-"""Offer `eosfw broker`: the embedded broker as a process, for any Kafka client (ruling 19)."""
+"""Offer `eosfw broker`: the embedded broker as a process, for any Kafka client."""
 
 from __future__ import annotations
 

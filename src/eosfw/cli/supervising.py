@@ -1,4 +1,4 @@
-"""Watch over a run from the main thread: Ctrl-C, SIGTERM, SIGHUP, a deadline (ruling 16)."""
+"""Watch over a run from the main thread: Ctrl-C, SIGTERM, SIGHUP, a deadline."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def commit_interval_ms(worker: Config, connector: Config) -> int:
 def task_producer(
     worker: Config, connector: Config, transactional_id: str, broker_max: float | None = None
 ) -> ProducerSettings:
-    """Settle the producer of a task; `broker_max` is the broker's longest transaction, in seconds (ruling 4)."""
+    """Settle the producer of a task; `broker_max` is the broker's longest transaction, in seconds."""
     given = {**stripped(worker.given, "producer."), **stripped(connector.given, "producer.override.")}
     if not exactly_once(worker):
         # CFG-08: without a transaction nothing but one request in flight keeps the order over retries.
@@ -103,7 +103,7 @@ def connector_admin(worker: Config, connector: Config) -> ClientSettings:
 
 
 def override_problems(worker: Config, connector: Config | None = None) -> list[Problem]:
-    """Client properties that would break the guarantee, or that contradict each other (rulings 4 and 10)."""
+    """Client properties that would break the guarantee, or that contradict each other."""
     problems = _producer_problems(stripped(worker.given, "producer."), "producer.", on=exactly_once(worker))
     if connector is None:
         return problems

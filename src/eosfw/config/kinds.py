@@ -46,7 +46,7 @@ class ConnectorName(String):
 
 @dataclass(frozen=True, slots=True)
 class Identity(String):
-    """What identifies a record for the verdict: `none`, `headers`, `value` or `field:NAME` (ruling 7)."""
+    """What identifies a record for the verdict: `none`, `headers`, `value` or `field:NAME`."""
 
     def parse(self, text: str) -> str:
         word, colon, name = text.strip().partition(":")

@@ -31,7 +31,7 @@ class History:
             self._events.append(event)
             self._fold.add(event)
 
-    # --- counts (ruling 18 gives their meaning)
+    # --- counts
 
     @property
     def records(self) -> int:

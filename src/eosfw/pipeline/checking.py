@@ -1,4 +1,4 @@
-"""Check a whole pipeline before its first task starts (ruling 15)."""
+"""Check a whole pipeline before its first task starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask a run to end, from outside its own thread of control (ruling 16)."""
+"""Ask a run to end, from outside its own thread of control."""
 
 from __future__ import annotations
 

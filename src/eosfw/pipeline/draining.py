@@ -1,4 +1,4 @@
-"""Run connectors until their sources have nothing more to give (ruling 12)."""
+"""Run connectors until their sources have nothing more to give."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONFIRM = 2.0
 def drain(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> None:
     """Start the worker, run every connector until drained, stop it; raises what made it end otherwise.
 
-    Asked to end, it stops cleanly: what was polled commits (ruling 16).
+    Asked to end, it stops cleanly: what was polled commits.
     """
     forget = control.on_kill(run.worker.kill)
     try:

@@ -13,7 +13,7 @@ from eosfw.protocols import Step
 
 @dataclass(frozen=True, slots=True)
 class ClusterChoice:
-    """Which cluster, reached by which client (ruling 40)."""
+    """Which cluster, reached by which client."""
 
     backend: str | None = None
     """The client's name; None takes the only one installed."""

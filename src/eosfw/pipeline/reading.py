@@ -1,4 +1,4 @@
-"""Read the text of a pipeline file; say where it breaks and how to write it instead (ruling 11)."""
+"""Read the text of a pipeline file; say where it breaks and how to write it instead."""
 
 from __future__ import annotations
 

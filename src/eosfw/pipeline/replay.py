@@ -1,4 +1,4 @@
-"""Replay a source by fresh tasks up to its committed offsets, to know what should have been written (ruling 7).
+"""Replay a source by fresh tasks up to its committed offsets, to know what should have been written.
 
 Where tasks end their transactions themselves, what they aborted is left out, as it is in the topics.
 """

@@ -45,7 +45,7 @@ def parse(document: Mapping[str, Any], path: Path) -> Pipeline:
     worker = file.properties(document, "worker")
     _move_address(file, worker, cluster)
     if SUPPORT not in worker and ALIAS not in worker:
-        worker[SUPPORT] = "enabled"  # ruling 5: a pipeline file that does not say runs exactly once
+        worker[SUPPORT] = "enabled"  # a pipeline file that does not say runs exactly once
     pipeline = Pipeline(
         path=path,
         cluster=ClusterChoice(cluster.pop("backend", None), cluster),

@@ -1,4 +1,4 @@
-"""Sum a run up (ruling 18)."""
+"""Sum a run up."""
 
 from __future__ import annotations
 

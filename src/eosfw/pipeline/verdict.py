@@ -1,4 +1,4 @@
-"""Count how often each record of the sources became visible (ruling 7)."""
+"""Count how often each record of the sources became visible."""
 
 from __future__ import annotations
 

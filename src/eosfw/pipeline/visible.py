@@ -1,4 +1,4 @@
-"""Make sure that a step reads all that was written, or say what is in its way (ruling 14)."""
+"""Make sure that a step reads all that was written, or say what is in its way."""
 
 from __future__ import annotations
 

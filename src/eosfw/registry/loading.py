@@ -65,7 +65,7 @@ def load_plugins(
 
 
 class _Loader:
-    """Goes through entry points one by one, then through hook implementations one by one (ruling 36)."""
+    """Goes through entry points one by one, then through hook implementations one by one."""
 
     def __init__(self, manager: pluggy.PluginManager, bounded: Callable[[Callable[[], Any]], Any]) -> None:
         self._manager, self._bounded = manager, bounded

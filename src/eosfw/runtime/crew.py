@@ -51,7 +51,7 @@ class Crew:
         _stop(running, self._runtime.now() + timeout, self._runtime)
 
     def stop(self, timeout: float) -> None:
-        """Have every task stop cleanly, then close the clients of those that did not (ruling 16)."""
+        """Have every task stop cleanly, then close the clients of those that did not."""
         _stop(self._everybody(), self._runtime.now() + timeout, self._runtime)
         self.kill()
 

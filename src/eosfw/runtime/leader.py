@@ -23,7 +23,7 @@ from eosfw.state.steps import StepEvent, TaskStep
 from eosfw.waiting import Runtime
 
 MOST_CLAIMS = 3
-"""How often a leader claims its privilege again within one write (ruling 1)."""
+"""How often a leader claims its privilege again within one write."""
 PATIENCE = (0.25, 0.5, 1.0)
 """Pauses in which a leader that lost its privilege looks for the one who took it, before it claims again (LDR-04)."""
 
@@ -58,7 +58,10 @@ class Leader:
         self._writer.claim()
 
     def put_connector(self, name: str, properties: Mapping[str, str], tasks: Sequence[Mapping[str, str]]) -> int:
-        """Commit a connector's properties and its tasks anew, even when unchanged; return the generation (ruling 1)."""
+        """Commit a connector's properties and its tasks anew, even when unchanged; return the generation.
+
+        So an older run of the same connector finds itself superseded.
+        """
         self._write([connector_record(name, properties)])
         self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=len(tasks))
         self._rounds.cancel(name)
@@ -71,7 +74,7 @@ class Leader:
         return entry.generation
 
     def confirm(self) -> None:
-        """Look whether the group still follows this leader; SupersededError if another one wrote since (ruling 1)."""
+        """Look whether the group still follows this leader; SupersededError if another one wrote since."""
         self._read_to_end()
         self._refuse_if_any_taken()
 

@@ -21,7 +21,7 @@ class Membership(Protocol):
 class SoleMember:
     """A group of one process: everything is assigned here until it is replaced or revoked.
 
-    Whether another process took the group over is not known here; the config topic read to its end says so (ruling 1).
+    Whether another process took the group over is not known here; the config topic read to its end says so.
     """
 
     def __init__(self, worker: str, runtime: Runtime) -> None:

@@ -1,4 +1,4 @@
-"""Find out what losing its producer means for a task (rulings 1 to 3)."""
+"""Find out what losing its producer means for a task."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Show what a worker does, as frozen values.
 
-States are Kafka Connect's own; what is ours (who fenced a task, its step) stands in fields of its own (ruling 2).
+States are Kafka Connect's own; what is ours (who fenced a task, its step) stands in fields of its own.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class TaskStatus:
     """Records whose transaction was committed (or, without exactly-once, that were acknowledged)."""
     transactions: int = 0
     at_end: bool | None = None
-    """What the source answered last: nothing more to give, more, unknown (ruling 12)."""
+    """What the source answered last: nothing more to give, more, unknown."""
     idle_since: float | None = None
     """Since when its source has given no records, on the runtime's monotonic clock, time for sending and committing
     left out; None while it sends or commits."""
@@ -104,7 +104,7 @@ class WorkerStatus:
     retired: tuple[TaskStatus, ...] = ()
     """Tasks of replaced generations that stopped in time, and zombies that ended."""
     superseded: bool = False
-    """A newer run of the group owns at least one of the connectors: this run is over (ruling 1, exit code 5)."""
+    """A newer run of the group owns at least one of the connectors: this run is over (exit code 5)."""
 
     @property
     def tasks(self) -> tuple[TaskStatus, ...]:
@@ -117,12 +117,12 @@ class WorkerStatus:
 
     @property
     def records(self) -> int:
-        """Committed records of this run, replaced generations included (ruling 18)."""
+        """Committed records of this run, replaced generations included."""
         return sum(task.records for task in self._ever)
 
     @property
     def transactions(self) -> int:
-        """Committed transactions of this run, replaced generations included (ruling 18)."""
+        """Committed transactions of this run, replaced generations included."""
         return sum(task.transactions for task in self._ever)
 
     @property

@@ -92,7 +92,7 @@ class Task:
             try:
                 return self._run_once()
             except LOST as error:
-                self._belongings.let_go()  # never used again, whatever the outcome was (design decision 7)
+                self._belongings.let_go()  # never used again: a late end of it may still arrive
                 if self._belongings.taken_away:
                     return None
                 self._recovery.check(error)

@@ -31,7 +31,7 @@ from eosfw.waiting import Runtime
 
 
 class Worker:
-    """A worker group of one process under full distributed rules (ruling 5).
+    """A worker group of one process under full distributed rules.
 
     Control calls (`start`, `put_connector`, `remove_connector`, `stop`) come from one thread at a time; `status`,
     `drained`, `kill` from any.
@@ -106,7 +106,7 @@ class Worker:
         return WorkerStatus(self.name, connectors, zombies, retired, superseded)
 
     def drained(self, idle: float) -> bool:
-        """Whether every task said it is at its end, or does not know and was idle for `idle` seconds (ruling 12).
+        """Whether every task said it is at its end, or does not know and was idle for `idle` seconds.
 
         Idle is a task whose source gives no records; while it sends or commits, it is not, however long that takes, nor
         while its polls fail.
@@ -117,7 +117,7 @@ class Worker:
         return all(_is_drained(task, now, idle) for task in self.status().tasks)
 
     def confirm(self) -> None:
-        """Raise SupersededError if a newer run of the group took over, even where no task has noticed yet (ruling 1).
+        """Raise SupersededError if a newer run of the group took over, even where no task has noticed yet.
 
         A task learns it from its producer; one that has nothing to send would never ask.
         """
@@ -125,7 +125,7 @@ class Worker:
 
     def stop(self, timeout: float | None = None) -> None:
         """Stop cleanly: each task finishes its batch and commits (TXN-11); after `timeout` seconds (default
-        `task.shutdown.graceful.timeout.ms`) producers are closed, so what is still open aborts (ruling 16)."""
+        `task.shutdown.graceful.timeout.ms`) producers are closed, so what is still open aborts."""
         self._crew.stop(self._graceful_timeout if timeout is None else timeout)
         self._leader.close()
         self._topic.close()

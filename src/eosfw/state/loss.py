@@ -1,4 +1,4 @@
-"""Decide what a task does that lost its producer (design decision 7).
+"""Decide what a task does that lost its producer.
 
 A coordinator's timeout looks like a fencing, and a lost answer leaves the outcome open. Only the config log can tell:
 a superseded task stops for good, the rightful owner starts over once more, and nobody does so for ever, since that is
@@ -12,7 +12,7 @@ from enum import Enum
 from eosfw.state.startup import Standing
 
 MOST_LOSSES = 3
-"""An owner that loses its producer more often within one generation fails (ruling 1)."""
+"""An owner that loses its producer more often within one generation fails."""
 
 
 class AfterLoss(Enum):

@@ -97,7 +97,7 @@ class ConfluentBackend:
 
 
 def _transactional(transactional_id: str, timeout: float, given: Mapping[str, str]) -> dict[str, object]:
-    # librdkafka wants delivery to fail before its transaction does; Java waits for ever (ruling 10).
+    # librdkafka wants delivery to fail before its transaction does; Java would wait for ever.
     delivery = min(timeout, seconds(given, "delivery.timeout.ms", timeout))
     return {
         "transactional.id": transactional_id,

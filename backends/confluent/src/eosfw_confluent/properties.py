@@ -90,7 +90,7 @@ _DEFAULTS: Mapping[Client, Mapping[str, str]] = {
 
 _FIXED: Mapping[Client, Mapping[str, str]] = {
     Client.PRODUCER: {
-        # Java's default partitioner: equal keys meet in equal partitions (ruling 6).
+        # Java's default partitioner: equal keys meet in equal partitions.
         "partitioner": "murmur2_random",
     },
     Client.CONSUMER: {

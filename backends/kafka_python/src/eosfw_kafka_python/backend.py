@@ -121,7 +121,7 @@ def load_library() -> None:
 
 
 def _transactional(transactional_id: str, timeout: float, given: Mapping[str, str]) -> dict[str, Any]:
-    # Delivery is to fail before its transaction does; Java waits for ever (ruling 10).
+    # Delivery is to fail before its transaction does; Java would wait for ever.
     delivery = min(timeout, seconds(given, "delivery.timeout.ms", timeout))
     return {
         "transactional_id": transactional_id,

@@ -185,7 +185,7 @@ class Broker:
         self.settle()
 
     def _disown(self) -> None:
-        """Shut out the producers that may have seen what an older copy of the data does not know (faults F36)."""
+        """Shut out the producers that may have seen what an older copy of the data does not know."""
         for name in self.coordinator.disown(self.now_ms()):
             _LOG.warning("transactional id %r: whoever holds it was fenced", name)
         self._storage.settled()

@@ -131,7 +131,7 @@ def _storage(settings: Settings) -> Storage:
 
 
 def _refuse_strangers(settings: Settings, host: str) -> None:
-    """Whoever lets other machines in must say where they find the broker (ruling 19)."""
+    """Whoever lets other machines in must say where they find the broker."""
     if settings.advertised is None and not _is_loopback(host):
         raise ConfigError(
             Problem(

@@ -1,4 +1,4 @@
-"""Run everything of a test on one thread, on a clock that jumps instead of ticking (ruling 30).
+"""Run everything of a test on one thread, on a clock that jumps instead of ticking.
 
 Threads of control are greenlets. While nobody can run, time jumps to the next timer, so that a timeout of 60 s costs
 nothing. Who goes on next is drawn by a seed: the same seed gives the same interleaving.

@@ -33,7 +33,7 @@ def judge(environment: Environment) -> list[Section]:
 
 
 def exit_code(sections: Sequence[Section]) -> ExitCode:
-    """What is broken comes before what is unavailable: it has to be mended in any case (ruling 17)."""
+    """What is broken comes before what is unavailable: it has to be mended in any case."""
     seen = {finding.health for section in sections for finding in section.findings}
     return next((code for health, code in _CODES.items() if health in seen), ExitCode.OK)
 

@@ -241,7 +241,7 @@ class TransactionCoordinator:
         return [each.transactional_id for each in late if each.transactional_id not in refused]
 
     def disown(self, now_ms: int) -> list[str]:
-        """Shut out whoever holds any id, even in an epoch that the log does not know; name the ids (faults F36)."""
+        """Shut out whoever holds any id, even in an epoch that the log does not know; name the ids."""
         for name, known in self._known.items():
             after = decisions.disowned(known, self.fresh_producer_id(), now_ms, self._config.version)
             self._log.append(name, after, now_ms)

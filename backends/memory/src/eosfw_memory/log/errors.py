@@ -87,6 +87,6 @@ class TransactionCoordinatorFencedError(LogError):
 
 
 class KafkaStorageError(LogError):
-    """The disk failed, so nothing is accepted any more until the broker starts again (F28, F29)."""
+    """The disk failed, so nothing is accepted any more until the broker starts again."""
 
     kafka_code = Code.KAFKA_STORAGE_ERROR

@@ -1,4 +1,4 @@
-"""Take possession of a data directory, or say in one sentence why that cannot be (faults row 27)."""
+"""Take possession of a data directory, or say in one sentence why that cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Let many writers share one wait for the disk (ruling 29, `--flush=fsync`)."""
+"""Let many writers share one wait for the disk (`--flush=fsync`)."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class FileSegment(Segment):
             self._disk.sync_directory(self.file.path.parent)
 
     def _check(self, data: bytes, first: int, last: int, start: int) -> None:
-        """Raise rather than give away bytes that are not what was written (F31)."""
+        """Raise rather than give away bytes that are not what was written."""
         view = memoryview(data)
         for at in range(first, last):
             begin, end = (self.ends[at - 1] if at else 0) - start, self.ends[at] - start

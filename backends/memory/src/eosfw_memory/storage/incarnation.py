@@ -1,4 +1,4 @@
-"""Count how often a data directory was served; notice when it is an older copy of itself (faults F36).
+"""Count how often a data directory was served; notice when it is an older copy of itself.
 
 Each start leads every partition in leader epochs of its own. A start also touches the lock file and keeps its inode and
 change time, which no copy, archive or restore can set: where they are others, the directory came from a copy, and there

@@ -1,4 +1,4 @@
-"""Keep every group with its offsets, so that the log alone rebuilds them (design decision 2)."""
+"""Keep every group with its offsets, so that the log alone rebuilds them."""
 
 from __future__ import annotations
 
