@@ -98,7 +98,7 @@ def test_who_fences_fails_what_it_leaves_open() -> None:
 
 
 def test_waiting_goes_by_the_clock_that_was_given() -> None:
-    """Ruling on waiting: an hour of a virtual clock takes no time."""
+    """An hour of a virtual clock takes no time, since all waiting goes through the runtime."""
     with VirtualRuntime() as runtime:
         told = FenceProducersResult(["a"], runtime)
 

@@ -51,7 +51,7 @@ def commit(lab: Lab, topic: str) -> None:
 
 
 def test_a_file_of_faults_strikes_and_the_broker_tells_on_stderr_what_did_and_what_did_not(start: Start) -> None:
-    """Design decision 10."""
+    """A fault that never struck tested nothing, so the broker says so."""
     process, lab = start(
         '[[fault]]\nkind = "lose"\nrequest = "EndTxn"\ntransactional_id = "orders-0"\n'
         '[[fault]]\nkind = "repeat"\nrequest = "EndTxn"\nnth = 100\n'
@@ -73,7 +73,7 @@ def test_a_file_of_faults_strikes_and_the_broker_tells_on_stderr_what_did_and_wh
 def test_a_broker_that_is_killed_in_a_commit_comes_back_from_its_directory_with_one_verdict(
     start: Start, tmp_path: Path, point: str
 ) -> None:
-    """F11 with a process: nothing but the logs is left."""
+    """The transaction coordinator's process dies: nothing but the logs is left."""
     where = ("--data-dir", str(tmp_path / "data"))
     process, lab = start(f'[[fault]]\nkind = "kill"\nat = "{point}"\ntransactional_id = "orders-0"\n', *where)
     topic = lab.topic()

@@ -1,4 +1,4 @@
-"""The command line: what goes to stdout, what is said on stderr, which code it exits with (ruling 17)."""
+"""The command line: what goes to stdout, what is said on stderr, which code it exits with."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_reader_that_has_had_enough_is_no_error() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_broker_prints_its_real_address_and_ends_cleanly(start, number) -> None:
-    """Ruling 19."""
+    """Scripts read the port that was taken for port 0, and stop the broker by a signal."""
     run = start("broker", "--listen", "127.0.0.1:0")
     run.until(lambda: "listening on" in run.out())
     host, port = run.out().split()[-1].rsplit(":", 1)
@@ -144,7 +144,7 @@ def test_the_broker_prints_its_real_address_and_ends_cleanly(start, number) -> N
 
 
 def test_the_broker_prints_where_it_listens_and_what_it_tells_clients(start) -> None:
-    """Ruling 19: a free port that was taken is of no use to anybody who is not told."""
+    """A free port that was taken is of no use to anybody who is not told."""
     run = start("broker", "--listen", "127.0.0.1:0", "--advertised", "kafka.example:9999")
     run.until(lambda: "listening on" in run.out())
 
@@ -179,7 +179,7 @@ def test_a_port_in_use_is_named(start) -> None:
     ],
 )
 def test_a_broker_that_cannot_be_told_so_does_not_start(start, arguments, told) -> None:
-    """Ruling 19: a host other than loopback needs --advertised."""
+    """A host other than loopback needs --advertised."""
     run = start("broker", *arguments)
 
     assert run.end() == ExitCode.CONFIGURATION
@@ -188,7 +188,7 @@ def test_a_broker_that_cannot_be_told_so_does_not_start(start, arguments, told) 
 
 
 def test_ctrl_c_before_a_command_has_begun_its_work_is_told(monkeypatch, capsys) -> None:
-    """Rulings 16 and 17: also while plugins are loaded."""
+    """Also while plugins are loaded."""
 
     def interrupted() -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""`eosfw doctor` as a process: what is broken, what to do about it, which exit code (ruling 17)."""
+"""`eosfw doctor` as a process: what is broken, what to do about it, which exit code."""
 
 from __future__ import annotations
 

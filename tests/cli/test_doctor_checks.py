@@ -118,7 +118,7 @@ def test_no_room_for_temporary_files_is_told(scratch) -> None:
     ],
 )
 def test_the_exit_code_is_that_of_what_has_to_be_mended_first(seen, code) -> None:
-    """Ruling 17."""
+    """A cluster may come back by itself; a wrong configuration stays wrong until somebody changes it."""
     assert exit_code([Section("s", [Finding("x", one, "")]) for one in seen]) is code
 
 
@@ -183,7 +183,7 @@ HUNG = "it did not answer within 0.05 s; what hangs there is left alone"
 
 
 def test_a_plugin_that_hangs_when_asked_is_itself_the_finding(hanging: Callable[[], Any]) -> None:
-    """Hostile input 12: the doctor goes on."""
+    """A plugin that hangs must not hang the doctor."""
     ((owner, (finding,)),) = own_words(offering(staticmethod(hanging)), patience=0.05)
 
     assert (owner, finding.subject, finding.health) == ("acme", "engine", Health.BROKEN)
@@ -191,7 +191,7 @@ def test_a_plugin_that_hangs_when_asked_is_itself_the_finding(hanging: Callable[
 
 
 def test_a_command_that_hangs_when_imported_is_named(hanging: Callable[[], Any]) -> None:
-    """Hostile input 12: whoever brings it, the doctor goes on."""
+    """Whoever brings it, the doctor goes on."""
     assert HUNG in str(fault_of_command(hanging, patience=0.05))
 
 

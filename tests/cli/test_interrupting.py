@@ -1,4 +1,4 @@
-"""Ctrl-C is answered in one sentence at any moment of the command's life (rulings 16 and 17)."""
+"""Ctrl-C is answered in one sentence at any moment of the command's life."""
 
 from __future__ import annotations
 

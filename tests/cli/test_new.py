@@ -61,7 +61,7 @@ def test_a_connector_fits_on_a_screen() -> None:
 
 
 def test_the_folder_goes_to_stdout_the_next_commands_to_stderr(start, tmp_path) -> None:
-    """Ruling 17."""
+    """Data goes to stdout alone, so a script can take the folder from there."""
     run = start("new", "connector", "acme")
 
     assert (run.end(), run.out()) == (ExitCode.OK, "eosfw-acme\n")
@@ -108,7 +108,7 @@ def test_the_tests_of_a_project_pass_as_generated(project) -> None:
     ],
 )
 def test_a_planted_bug_turns_them_red_and_is_explained(project, healthy, broken, red, told) -> None:
-    """Decision 10: a test that cannot fail shows nothing."""
+    """A test that cannot fail shows nothing."""
     plant(project, healthy, broken)
 
     done = outcome_of(project, "-k", "resumes or belongs or commit")
@@ -173,7 +173,7 @@ def test_a_name_that_fits_nowhere_is_refused_with_the_nearest_that_does(name, hi
     ],
 )
 def test_what_cannot_be_written_is_one_sentence_and_an_exit_code(start, arguments, code, told) -> None:
-    """Ruling 17: 2 for a wrong command line, 3 for what stands in its way."""
+    """2 for a wrong command line, 3 for what stands in its way."""
     run = start("new", *arguments)
 
     assert (run.end(), run.out()) == (code, "")

@@ -30,7 +30,7 @@ def sentences(text: str) -> list[str]:
 
 
 def test_the_summary_is_one_json_object_whatever_plugins_print(start, pipeline) -> None:
-    """Rulings 17 and 18."""
+    """Whoever parses stdout must find the counts of committed records and transactions there, nothing else."""
     file = pipeline(more='records = 7\n"tasks.max" = 2\n"eosfw.identity" = "field:n"', steps=step())
     run = start("run", "--json", file)
 
@@ -46,7 +46,7 @@ def test_the_summary_is_one_json_object_whatever_plugins_print(start, pipeline) 
 
 
 def test_records_are_counted_by_our_own_reader_without_steps(start, pipeline) -> None:
-    """Ruling 7."""
+    """A pipeline without steps needs no Spark to be verified."""
     run = start("run", "--json", pipeline(more='records = 5\n"eosfw.identity" = "headers"'))
 
     assert run.end() == 0, run.err()
@@ -55,7 +55,7 @@ def test_records_are_counted_by_our_own_reader_without_steps(start, pipeline) ->
 
 
 def test_without_identity_nothing_counts_as_verified(start, pipeline) -> None:
-    """Ruling 7: null, never 0."""
+    """Null, never 0: a zero would claim that somebody counted."""
     run = start("run", "--json", pipeline())
 
     assert run.end() == 0, run.err()
@@ -63,7 +63,7 @@ def test_without_identity_nothing_counts_as_verified(start, pipeline) -> None:
 
 
 def test_the_summary_for_people_says_what_is_kept(start, pipeline) -> None:
-    """Ruling 13."""
+    """Without a data directory nothing survives the run, and the user has to know."""
     run = start("run", "--quiet", pipeline())
 
     assert run.end() == 0, run.err()
@@ -106,7 +106,7 @@ def test_a_failing_step_is_named_and_fails_the_run(start, pipeline) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_stops_cleanly(start, pipeline, number) -> None:
-    """Ruling 16."""
+    """The batch is finished and committed, so the next run repeats nothing."""
     run = start("run", pipeline("endless"))
     run.until(lambda: "running c against" in run.err())
 
@@ -119,7 +119,7 @@ def test_the_first_signal_stops_cleanly(start, pipeline, number) -> None:
 
 
 def test_the_second_signal_does_not_wait(start, pipeline) -> None:
-    """Ruling 16."""
+    """The producers are closed at once, so open transactions abort."""
     run = start("run", pipeline("blocked"))
     run.until(lambda: "running c against" in run.err())
 
@@ -132,7 +132,7 @@ def test_the_second_signal_does_not_wait(start, pipeline) -> None:
 
 
 def test_a_signal_during_a_step_ends_the_step(start, pipeline) -> None:
-    """Ruling 16."""
+    """Whoever interrupts a run does not wait for a step that may take hours."""
     run = start("run", pipeline(steps=step("wait")))
     run.until(lambda: "running step rows" in run.err())
 
@@ -144,7 +144,7 @@ def test_a_signal_during_a_step_ends_the_step(start, pipeline) -> None:
 
 @pytest.mark.parametrize("delay", [0.05, 0.2, 0.35, 0.5, 0.7, 1.0])
 def test_a_signal_at_any_moment_leaves_no_traceback(start, pipeline, delay) -> None:
-    """Ruling 16: also while plugins load, the file is checked, the broker starts."""
+    """Also while plugins load, the file is checked, the broker starts."""
     run = start("run", pipeline("endless"))
     run.until(lambda: "checking" in run.err())
     with pytest.raises(Exception):  # noqa: B017, PT011 (TimeoutExpired: it runs on)
@@ -199,7 +199,7 @@ def test_an_address_where_nobody_listens_ends_a_run_long_before_its_client_would
 
 @pytest.mark.parametrize("kind", ["slow", "held"])
 def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster, kind, tmp_path) -> None:
-    """Ruling 1: the older gives way while it sends (its producer is fenced), and while it has nothing to send."""
+    """The older gives way while it sends (its producer is fenced), and while it has nothing to send."""
     name, release = f"two-{uuid4().hex}", tmp_path / "release"
     records = 5_000 if kind == "slow" else 10  # minutes: however long the newer run takes to start, the older one sends
     more = f'records = {records}\n"tasks.max" = 2\n"eosfw.identity" = "headers"\nrelease = "{release}"'
@@ -217,7 +217,7 @@ def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster
 
 @pytest.mark.parametrize("how", [[signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGKILL]], ids=len)
 def test_the_run_after_an_interrupted_one_continues_without_loss_or_repeat(start, pipeline, cluster, how) -> None:
-    """Ruling 16."""
+    """After one signal, after two, after a kill: what was committed is where the next run starts."""
     name = f"on-{uuid4().hex}"
     more = 'records = 60\n"tasks.max" = 2\n"eosfw.identity" = "headers"'
     file = pipeline("slow", cluster=external(cluster), group=name, topic=name, more=more)
@@ -234,7 +234,7 @@ def test_the_run_after_an_interrupted_one_continues_without_loss_or_repeat(start
 
 
 def test_steps_alone_read_what_an_earlier_run_committed(start, pipeline, embedded) -> None:
-    """Ruling 13."""
+    """A step reads its topics from the beginning, whichever run wrote them."""
     name = f"alone-{uuid4().hex}"
     steps = step().replace('"t"', f'"{name}"')
     file = pipeline(cluster=f'"bootstrap.servers" = "{embedded}"', group=name, topic=name, steps=steps)
@@ -249,7 +249,7 @@ def test_steps_alone_read_what_an_earlier_run_committed(start, pipeline, embedde
 
 
 def test_a_step_behind_an_open_transaction_waits_then_says_where(start, pipeline, embedded) -> None:
-    """Ruling 14: no short read; what was committed stays for the next run."""
+    """A step that read less would give a wrong result without a word; what was committed stays for the next run."""
     name = f"held-{uuid4().hex}"
     more = '"producer.override.transaction.timeout.ms" = 2000\nrecords = 3'
     steps = step().replace('"t"', f'"{name}"')
@@ -281,7 +281,7 @@ def verdict(run) -> tuple[int | None, int | None]:
 
 @pytest.mark.spark
 def test_without_java_a_step_is_refused_before_anything_starts(start, pipeline) -> None:
-    """Ruling 15."""
+    """All of a file is checked first: records committed for a step that cannot run would be a surprise."""
     pytest.importorskip("eosfw_spark")
     file = pipeline(steps=step())
     file.write_text(file.read_text().replace('engine = "plain"', 'engine = "spark"'))

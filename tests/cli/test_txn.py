@@ -161,7 +161,7 @@ def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: Lab, txn: Txn) 
     ],
 )
 def test_a_mistake_is_told_with_the_way_out(lab: Lab, txn: Txn, words: list[str], code: int, said: str) -> None:
-    """Ruling on exit codes; nothing on stdout, one line on stderr."""
+    """The exit code tells what to do; nothing on stdout, one line on stderr."""
     lab.producer("orders-2-1")
 
     ended = txn(*words)
@@ -225,7 +225,7 @@ def test_an_empty_id_is_a_mistake_of_the_caller(txn: Txn, command: str) -> None:
 @pytest.mark.parametrize("servers", ["localhost", "localhost:", "127.0.0.1:1,localhost", "localhost:99999", ","])
 @pytest.mark.parametrize("client", ["memory", "kafka-python"])
 def test_an_address_that_is_none_is_told_before_anybody_is_asked(tmp_path: Path, servers: str, client: str) -> None:
-    """Ruling on exit codes: a mistake in what was typed is no cluster that is away."""
+    """A mistake in what was typed is no cluster that is away, and has another exit code."""
     typed = ran("list", "--bootstrap-servers", servers, "--backend", client)
     file = tmp_path / "p.toml"
     file.write_text(f'[cluster]\nbackend = "{client}"\n"bootstrap.servers" = "{servers}"\n')

@@ -1,4 +1,4 @@
-"""Layers of client properties: who wins, what is replaced, what is refused (CFG-07, CFG-08, rulings 4 and 10)."""
+"""Layers of client properties: who wins, what is replaced, what is refused (CFG-07, CFG-08)."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_admin_overrides_lose_their_prefix() -> None:
 def test_a_transaction_gets_twice_its_interval(
     properties: dict[str, str], broker_max: float | None, seconds: float
 ) -> None:
-    """PRD-10, ruling 4: a minute, unless the interval wants more or the broker allows less."""
+    """PRD-10: a minute, unless the interval wants more or the broker allows less."""
     settled = task_producer(worker(), connector(**properties), TID, broker_max)
 
     assert settled.transaction_timeout == seconds
@@ -126,7 +126,7 @@ def told(on: Config, by: Config | None = None) -> str:
 
 @pytest.mark.parametrize("text", ["1", "0", "ALL"])
 def test_weaker_acks_are_an_error(text: str) -> None:
-    """PRD-10, ruling 10."""
+    """PRD-10: a record that one replica has may be lost after its transaction was committed."""
     assert f"producer.override.acks={text}" in told(worker(), connector(**{"producer.override.acks": text}))
     assert f"producer.acks={text}" in told(worker(**{"producer.acks": text}))
 
@@ -144,14 +144,14 @@ def test_acks_of_all_is_no_error(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["6", "0", "x"])
 def test_more_in_flight_than_idempotence_orders_is_an_error(text: str) -> None:
-    """PRD-10, ruling 10."""
+    """PRD-10: a broker remembers the last five batches of a producer, no more."""
     name = "producer.override.max.in.flight.requests.per.connection"
 
     assert f"{name}={text}" in told(worker(), connector(**{name: text}))
 
 
 def test_a_timeout_not_above_its_interval_names_both_keys() -> None:
-    """PRD-10, ruling 4."""
+    """PRD-10: the coordinator would abort each transaction before its interval ends."""
     by = connector(
         **{
             "transaction.boundary": "interval",

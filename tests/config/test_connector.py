@@ -47,7 +47,7 @@ def test_a_misspelt_choice_is_answered_with_the_nearest() -> None:
     "name", ["offsets.storage.topic", "key.converter", "transforms", "transforms.a.type", "errors.tolerance"]
 )
 def test_what_comes_later_is_refused_as_not_supported_yet(name: str) -> None:
-    """Ruling 9."""
+    """A property that is known but does nothing yet must not pass in silence."""
     assert "not supported yet" in refused(**{name: "x"})
 
 
@@ -66,7 +66,7 @@ def test_a_misspelt_property_is_answered_with_the_nearest(name: str, nearest: st
 
 @pytest.mark.parametrize("text", ["field:", "field", "valu", "headers,value", ""])
 def test_an_identity_that_does_not_exist_is_refused(text: str) -> None:
-    """Ruling 7."""
+    """Records without an identity are not verified, so a misspelt one must not pass in silence."""
     assert "eosfw.identity" in refused(**{"eosfw.identity": text})
 
 

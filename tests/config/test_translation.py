@@ -50,7 +50,7 @@ def test_overrides_beat_properties_which_beat_defaults_and_nothing_beats_what_is
 
 
 def test_every_name_that_nobody_knows_is_refused_at_once_with_what_to_do() -> None:
-    """CFG-05, ruling on overrides: never a property that is quietly dropped."""
+    """CFG-05: never a property that is quietly dropped."""
     wrong = {"linger.m": "5", "sasl.jaas.config": "x", "interceptor.classes": "x"}
 
     with pytest.raises(ConfigError) as caught:

@@ -78,7 +78,7 @@ def test_a_misspelt_property_is_answered_with_the_nearest(name: str, nearest: st
 
 @pytest.mark.parametrize("name", ["key.converter", "rest.port", "config.providers", "session.timeout.ms"])
 def test_what_kafka_connect_knows_is_refused_as_not_supported_yet(name: str) -> None:
-    """Ruling 9."""
+    """A property that is known but does nothing yet must not pass in silence."""
     assert f"{name!r} is a property of Kafka Connect that is not supported yet" in refused(**{name: "x"})
 
 

@@ -33,7 +33,7 @@ print("outlived them all", flush=True)
 
 
 def test_no_producer_that_goes_right_after_a_send_takes_its_process_along() -> None:
-    """Ruling 16: librdkafka's `Assertion rk->rk_eos.txn_req_cnt > 0` would end the process with all its tasks."""
+    """Otherwise librdkafka's `Assertion rk->rk_eos.txn_req_cnt > 0` would end the process with all its tasks."""
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=240, check=False)
 
     assert (run.returncode, run.stdout, run.stderr) == (0, "outlived them all\n", "")

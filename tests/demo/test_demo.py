@@ -83,7 +83,7 @@ def assert_nothing_is_left(ended: Ended) -> None:
 
 
 def test_every_flight_is_committed_once_although_a_zombie_wakes(demo: Demo, tmp_path: Path) -> None:
-    """Ruling 18 gives the numbers' meaning; ruling 37 the shape of the run."""
+    """All records and transactions that tasks committed are counted; a zombie counts once it saw its fencing error."""
     ended = demo("--no-spark", "--json")
 
     assert ended.code == 0, ended.stderr

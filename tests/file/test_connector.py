@@ -80,7 +80,7 @@ def test_each_file_belongs_to_exactly_one_task(folder, max_tasks):
 
 @pytest.mark.parametrize("link", [os.link, os.symlink])
 def test_one_file_under_two_names_is_refused(folder, link):
-    """Ruling 20: two paths with one id would give every line twice."""
+    """Two paths with one id would give every line twice."""
     link(folder / "a.csv", folder / "z.csv")
 
     (problem,) = problems(folder)
@@ -147,6 +147,6 @@ def test_it_supports_exactly_once_and_leaves_boundaries_to_the_framework(folder)
     ],
 )
 def test_a_wrong_property_is_explained(folder, name, value, what):
-    """Ruling 9: errors name the key and what it takes."""
+    """Errors name the key and what it takes."""
     with pytest.raises(ConfigError, match=what):
         config(folder, **{name: value})

@@ -22,7 +22,7 @@ def write(tmp_path, content: bytes):
 
 
 def test_a_row_is_a_compact_object_in_header_order(tmp_path):
-    """Ruling 21: values are strings, an empty value is null."""
+    """Values are strings, an empty value is null."""
     file = write(tmp_path, "b,a,ü\n1,x y,\n,,ö\n".encode())
 
     assert read(file, format="csv") == ['{"b":"1","a":"x y","ü":null}'.encode(), '{"b":null,"a":null,"ü":"ö"}'.encode()]

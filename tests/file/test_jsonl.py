@@ -10,7 +10,7 @@ from .driving import read, start
 
 
 def test_a_line_of_json_is_kept_as_it_is(tmp_path):
-    """Ruling 21: the value is the line, spaces and big numbers included; blank lines are no records."""
+    """The value is the line, spaces and big numbers included; blank lines are no records."""
     lines = [b'{"a": 1}', b" [1, 2] ", b"null", b"1" * 5000, '"ü"'.encode(), b'{"a":1e400}']
     (tmp_path / "l.jsonl").write_bytes(b"\n\n".join(lines) + b"\r\n  \n")
 

@@ -9,7 +9,7 @@ from .driving import read, start
 
 @pytest.mark.parametrize("kind", ["lines", "csv", "jsonl"])
 def test_an_incomplete_last_line_waits_counted_and_named(tmp_path, kind):
-    """Ruling 12: by default it waits; that counts as the end, and the user hears of it once."""
+    """By default it waits; that counts as the end, and the user hears of it once."""
     file = tmp_path / "lines"
     file.write_bytes(b'"a"\n1\n2')
     driven = start(file, format=kind, value="raw")
@@ -40,7 +40,7 @@ def test_a_waiting_line_is_given_once_it_is_whole(tmp_path):
 
 @pytest.mark.parametrize(("kind", "last"), [("lines", b"2,x"), ("csv", b'{"a":"2","b":"x"}')])
 def test_emit_takes_an_incomplete_last_line(tmp_path, kind, last):
-    """Ruling 12: `incomplete.last.line = emit` is for files that are finished."""
+    """`incomplete.last.line = emit` is for files that are finished."""
     (tmp_path / "lines").write_bytes(b"a,b\n1,\n2,x")
 
     driven = start(tmp_path / "lines", format=kind, incomplete_last_line="emit")
@@ -66,7 +66,7 @@ def test_a_line_end_behind_an_emitted_line_is_no_record(tmp_path, line_end):
 
 
 def test_an_open_end_is_no_end(tmp_path):
-    """Ruling 12: while lines are left to poll, or the file grew, the source is not drained."""
+    """While lines are left to poll, or the file grew, the source is not drained."""
     file = tmp_path / "lines.txt"
     file.write_bytes(b"1\n2\n3\n")
     driven = start(file, batch_size="2")

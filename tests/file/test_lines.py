@@ -20,14 +20,14 @@ from .driving import read, start
     ],
 )
 def test_a_line_is_the_bytes_up_to_a_newline(tmp_path, content, values):
-    """Ruling 21: the value is the line; nothing but a newline ends it, whatever the bytes mean elsewhere."""
+    """The value is the line; nothing but a newline ends it, whatever the bytes mean elsewhere."""
     (tmp_path / "lines.txt").write_bytes(content)
 
     assert read(tmp_path / "lines.txt") == values
 
 
 def test_an_offset_is_the_byte_behind_its_line(tmp_path):
-    """Ruling 20: position counts bytes, line ends included."""
+    """The position counts bytes, line ends included."""
     (tmp_path / "lines.txt").write_bytes("ä\r\nb\n\n".encode())
 
     (batch,) = start(tmp_path / "lines.txt", record_offsets=True).polls()

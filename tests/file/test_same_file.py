@@ -46,7 +46,7 @@ def replace(file):
     [(truncate, "was truncated: it has 100 bytes"), (rewrite, "was replaced or rewritten"), (replace, "was replaced")],
 )
 def test_a_file_changed_while_it_is_read_fails_the_task(file, change, what):
-    """Ruling 20: the message names the file and the remedy."""
+    """The message names the file and the remedy."""
     driven, _ = halfway(file)
 
     change(file)

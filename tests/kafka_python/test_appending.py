@@ -21,7 +21,7 @@ WAIT = 20.0
 def test_a_process_that_was_stopped_while_it_waited_for_a_topic_finds_it_when_it_wakes(
     embedded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F3: its time ran out in its sleep, in which nobody could be answered."""
+    """Its time ran out while it was stopped, when nobody could be answered."""
     backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
     here = TopicPartition(f"t{uuid.uuid4().hex[:8]}", 0)
     backend.admin().create_topics([NewTopic(here.topic, 1)])

@@ -76,7 +76,7 @@ FATES: list[tuple[Fates, Exception, type[EosfwError]]] = [
 
 @pytest.mark.parametrize(("fates", "error", "expected"), FATES, ids=lambda one: str(one)[:40])
 def test_an_error_has_the_fate_of_its_call(fates: Fates, error: Exception, expected: type[EosfwError]) -> None:
-    """Design decision 7: the same code means something else to another call."""
+    """The same code means something else to another call: after some, nobody knows what happened."""
     told = ours(error, fates, "a call at 127.0.0.1:1")
 
     assert type(told) is expected

@@ -121,7 +121,7 @@ def test_it_answers_an_old_epoch_by_asking_for_a_higher_one(producer: KafkaPytho
 
 
 def test_refused_a_higher_epoch_it_takes_the_id_over_like_a_newcomer(producer: KafkaPythonProducer) -> None:
-    """PRD-01, design decision 7: that would fence the rightful owner; nobody re-initialises because it was fenced."""
+    """PRD-01: that would fence the rightful owner; nobody re-initialises because it was fenced."""
 
     def refused(of: TransactionManager) -> TransactionManager:
         of._current_state = TransactionState.BUMPING_PRODUCER_EPOCH

@@ -90,13 +90,13 @@ def failure_of(bootstrap_servers: str, bad: Any) -> str:
     ids=["raises", "exits", "interrupts"],
 )
 def test_nothing_of_an_open_transaction_becomes_visible(cluster, bad, said):
-    """TXN-05, TXN-11, hostile input 15: whatever poll raises, the worker lives on."""
+    """TXN-05, TXN-11: whatever poll raises, the worker lives on."""
     assert said in failure_of(cluster.bootstrap_servers, bad)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_record_that_cannot_be_sent_is_named_by_its_index(cluster, name):
-    """Hostile input 14: the good records before it, in the same poll and in earlier ones, are aborted with it."""
+    """The good records before it, in the same poll and in earlier ones, are aborted with it."""
     bad, said = HOSTILE[name]
 
     error = failure_of(cluster.bootstrap_servers, [GOOD, GOOD, bad, GOOD])
@@ -136,7 +136,7 @@ def test_a_record_that_cannot_be_sent_is_named_by_its_index(cluster, name):
     ],
 )
 def test_what_is_no_list_of_records_fails_the_task(embedded, bad, said):
-    """Hostile input 14."""
+    """A mistake of the connector fails its own task with a sentence, never the worker."""
     assert said in failure_of(embedded, bad)
 
 
@@ -152,7 +152,7 @@ class Sleeping(Spoiling):
 
 
 def test_a_poll_that_never_returns_is_seen_marked_as_a_zombie_and_fenced(cluster):
-    """Hostile input 15: the status says where it hangs; its successor does not wait for it; nothing of it is seen."""
+    """The status says where it hangs; its successor does not wait for it; nothing of it is seen."""
     woken = threading.Event()
     with Group(cluster.bootstrap_servers, connector=SpoilingConnector(woken, Sleeping)) as group:
         group.put(transaction_boundary="interval", transaction_boundary_interval_ms="60000")
@@ -184,7 +184,7 @@ class Repeating(Spoiling):
 
 
 def test_offsets_that_never_move_are_told(cluster):
-    """Hostile input 15: whoever resumes there would read it all again; so it is said while it happens."""
+    """Whoever resumes there would read it all again; so it is said while it happens."""
     with Group(cluster.bootstrap_servers, connector=SpoilingConnector(None, Repeating)) as group:
         group.put(transaction_boundary="interval", transaction_boundary_interval_ms="60000")
         group.until(lambda: bool(group.worker.status().notices), "the notice")

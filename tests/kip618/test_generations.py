@@ -88,7 +88,7 @@ def test_a_second_run_continues_from_the_stored_offsets(cluster):
 
 
 def test_a_killed_worker_leaves_nothing_half_done(cluster):
-    """Ruling 16: open transactions abort; the next run neither loses nor repeats."""
+    """Open transactions abort; the next run neither loses nor repeats."""
     with Group(cluster.bootstrap_servers) as first:
         gate = first.gates.freeze(TaskStep.COMMIT, task=0, nth=3)
         first.put(streams="1", until="50", batch="4")

@@ -94,7 +94,7 @@ def test_an_aborted_offset_never_was_and_a_plain_one_counts(cluster):
 
 
 def test_a_damaged_offset_of_its_own_keeps_a_task_from_starting(cluster):
-    """Ruling 8: from zero would repeat everything."""
+    """From zero would repeat everything."""
     with Group(cluster.bootstrap_servers) as group:
         write_offset(group, b"damaged").close()
         group.put(streams="1", until="10")

@@ -59,7 +59,7 @@ class LosingBackend:
 
 @pytest.mark.parametrize("happened", [True, False], ids=["committed", "not committed"])
 def test_a_lost_answer_is_neither_a_loss_nor_a_repeat(cluster, happened):
-    """Design decision 7: discard the producer, start over, read the committed offsets, replay."""
+    """Nobody knows what happened: discard the producer, start over, read the committed offsets, replay."""
     wrap = lambda backend: LosingBackend(backend, happened=happened)  # noqa: E731
     with Group(cluster.bootstrap_servers, wrap=wrap) as group:
         group.put(streams="1", until="30", batch="5")
@@ -71,7 +71,7 @@ def test_a_lost_answer_is_neither_a_loss_nor_a_repeat(cluster, happened):
 
 
 def test_an_answer_that_tells_nothing_leaves_the_owner_to_find_out_what_it_still_owns():
-    """Design decision 7: an end that races with the id's next holder gets UNKNOWN_SERVER_ERROR from Kafka at times."""
+    """An end that races with the id's next holder gets UNKNOWN_SERVER_ERROR from Kafka at times."""
     cluster = EmbeddedCluster.start({}, ThreadRuntime())
     with closing(cluster), Group(cluster.bootstrap_servers) as group:
         task = f"{group.name}-c-0"
@@ -85,7 +85,7 @@ def test_an_answer_that_tells_nothing_leaves_the_owner_to_find_out_what_it_still
 
 
 def test_an_owner_that_slept_past_its_transaction_timeout_starts_over(cluster):
-    """Ruling 3, TXN-10: the coordinator aborted it; it still owns its share, so one new start replays it."""
+    """TXN-10: the coordinator aborted it; it still owns its share, so one new start replays it."""
     with Group(cluster.bootstrap_servers) as group:
         gate = group.gates.freeze(TaskStep.COMMIT, task=0, nth=2)
         override = {"producer.override.transaction.timeout.ms": "3000"}

@@ -13,7 +13,7 @@ def numbers(values: list[bytes], stream: bytes) -> list[int]:
 
 
 def test_the_older_of_two_runs_finds_itself_superseded_and_nothing_comes_twice(cluster):
-    """Ruling 1, TXN-19, FEN-10: the same file started twice, while both write."""
+    """TXN-19, FEN-10: the same file started twice, while both write."""
     with Group(cluster.bootstrap_servers) as older, Group(cluster.bootstrap_servers, older.name) as newer:
         older.put(streams="3", batch="3", tasks_max="2")
         older.until_step(TaskStep.COMMITTED, 5)

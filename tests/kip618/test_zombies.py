@@ -13,7 +13,7 @@ IN_A_TRANSACTION = tuple(step for step in TRANSACTION if step is not TaskStep.PO
 
 @pytest.mark.parametrize("step", [*STARTUP, *TRANSACTION], ids=lambda step: step.value)
 def test_a_zombie_that_sleeps_at_any_step_adds_nothing_and_takes_nothing(cluster, step):
-    """TXN-02, FEN-01, FEN-05, FEN-08..10, design decision 10: frozen, replaced with moved partitions, woken."""
+    """TXN-02, FEN-01, FEN-05, FEN-08..10: frozen, replaced with moved partitions, woken."""
     with Group(cluster.bootstrap_servers) as group:
         gate = group.gates.freeze(step, task=0, nth=2 if step in TRANSACTION else 1)
         group.put(streams="3", until="40", batch="4", tasks_max="2")

@@ -128,7 +128,7 @@ def test_a_member_commits_for_its_generation(lab: Lab, making: Making) -> None:
 
 @pytest.mark.parametrize("zombie", ["of an older generation", "nobody knows", "whose place was taken"])
 def test_a_zombie_is_told_to_abort_and_nothing_of_it_is_committed(lab: Lab, making: Making, zombie: str) -> None:
-    """F20, GRP-02, PRD-05 (KIP-447): each with a transactional id of its own, so that only the group can tell."""
+    """GRP-02, PRD-05 (KIP-447): each with a transactional id of its own, so that only the group can tell."""
     topic, member = lab.topic(), making("place" if zombie == "whose place was taken" else None)
     one, producer = TopicPartition(topic, 0), lab.producer()
     member.enter()

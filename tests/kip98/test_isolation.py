@@ -25,7 +25,7 @@ def test_read_committed_stops_at_an_open_transaction_even_for_later_records_with
 
 
 def test_a_read_across_an_open_transaction_says_where_it_waits(lab: Lab) -> None:
-    """CON-01, ruling on short reads: never a silent end."""
+    """CON-01: never a silent end, which would pass for the whole topic."""
     topic = lab.topic()
     lab.write(topic, b"before")
     lab.open_transaction(topic, b"open")

@@ -102,7 +102,7 @@ def heard(process: subprocess.Popen[str]) -> str:
 def test_whoever_takes_over_from_a_killed_client_goes_on_behind_what_it_committed(
     lab: Lab, own_cluster: EmbeddedCluster, start: Start, request_: str, nth: int, moment: str
 ) -> None:
-    """F1: killed with a request on its way, or with the answer on its way back; what comes late changes nothing."""
+    """Killed with a request on its way, or with the answer on its way back; what comes late changes nothing."""
     counter = Counter(lab, Names.fresh(lab, PARTITIONS))
     first = counter.start()
     counter.count(first, 1, WAIT)
@@ -127,7 +127,7 @@ def test_whoever_takes_over_from_a_killed_client_goes_on_behind_what_it_committe
 def test_a_client_that_outslept_its_transaction_is_refused_and_nothing_of_it_is_seen(
     lab: Lab, own_cluster: EmbeddedCluster, start: Start, order: str
 ) -> None:
-    """F3, COR-15: stopped by SIGSTOP beyond transaction.timeout.ms, then continued."""
+    """COR-15: stopped by SIGSTOP beyond transaction.timeout.ms, then continued."""
     names = Names.fresh(lab)
     sleeper = start(names)
     assert heard(sleeper) == "open"

@@ -76,7 +76,7 @@ class Mover:
 def test_an_abort_whose_answer_never_comes_leaves_nothing_and_its_producer_is_over(
     lab: Lab, own_cluster: EmbeddedCluster
 ) -> None:
-    """PRD-04, PRD-08, F9: whatever the caller is told, the transaction cannot be committed any more."""
+    """PRD-04, PRD-08: whatever the caller is told, the transaction cannot be committed any more."""
     mover = Mover(lab)
     producer = mover.start()
     mover.begin(producer, b"aborted", 7, WAIT)
@@ -100,7 +100,7 @@ def test_an_abort_whose_answer_never_comes_leaves_nothing_and_its_producer_is_ov
 def test_an_answer_that_is_lost_once_in_a_transaction_that_is_aborted_shows_nothing_of_it(
     lab: Lab, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
-    """PRD-04, F9: before the abort or by it; the same producer goes on, or gives itself up and another one does."""
+    """PRD-04: before the abort or by it; the same producer goes on, or gives itself up and another one does."""
     mover = Mover(lab)
     producer = mover.start()
     mover.begin(producer, b"first", 1, WAIT)

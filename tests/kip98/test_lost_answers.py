@@ -54,7 +54,7 @@ EXPECTED = [str(number).encode() for number in range(LAST)]
 def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
     lab: Lab, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
-    """PRD-08, PRD-11, F9, design decision 7: indefinite; what follows is a new producer that looks what is there."""
+    """PRD-08, PRD-11: indefinite; what follows is a new producer that looks what is there."""
     counter = Counter(lab, Names.fresh(lab))
     producer = counter.start()
     counter.count(producer, 1, WAIT)
@@ -76,7 +76,7 @@ def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_an_answer_that_is_lost_once_repeats_nothing(lab: Lab, own_cluster: EmbeddedCluster, request_: str) -> None:
-    """PRD-08, F9: the client asks again, or gives the producer up: never is anything there twice."""
+    """PRD-08: the client asks again, or gives the producer up: never is anything there twice."""
     counter = Counter(lab, Names.fresh(lab))
     lost = own_cluster.faults.add(Lose(request_, nth=2, transactional_id=counter.own))
     if request_ == "InitProducerId":

@@ -72,7 +72,7 @@ def producer(lab: Lab, topic: str) -> TransactionalProducer:
 def test_a_call_without_an_answer_is_indefinite_within_its_deadline(
     producer: TransactionalProducer, own_cluster: EmbeddedCluster, runtime: Runtime, call: str
 ) -> None:
-    """Design decision 7: the transaction may have been ended; the producer is never used again."""
+    """The transaction may have been ended; the producer is never used again."""
     own_cluster.close()
     began = runtime.now()
 
@@ -117,7 +117,7 @@ def test_a_code_is_told_although_the_time_of_a_fencing_ends_unanswered(
 def test_a_flush_without_an_answer_is_indefinite(
     producer: TransactionalProducer, topic: str, own_cluster: EmbeddedCluster
 ) -> None:
-    """Design decision 7: a record may have been written."""
+    """A record may have been written."""
     own_cluster.close()
     producer.send_batch(ProducerBatch(topic, [b"w"] * 10, partition=0))
 

@@ -19,7 +19,7 @@ EXPECTED = {key: (hashed & 0x7FFFFFFF) % PARTITIONS for key, hashed in MURMUR2.i
 
 
 def test_keyed_records_lie_where_javas_partitioner_puts_them(lab: Lab) -> None:
-    """Ruling on partitioning: one by one, then as a batch."""
+    """One by one, then as a batch: one key in two partitions would lose its order."""
     topic = lab.topic(partitions=PARTITIONS)
     producer = lab.producer()
     keys = list(MURMUR2)
@@ -36,7 +36,7 @@ def test_keyed_records_lie_where_javas_partitioner_puts_them(lab: Lab) -> None:
 
 
 def test_records_without_key_use_more_than_one_partition_over_time(lab: Lab) -> None:
-    """Ruling on partitioning: a batch may stick to one partition, a producer does not for ever.
+    """A batch may stick to one partition, a producer does not for ever.
 
     librdkafka draws a partition anew every 10 ms, at random: a hundred transactions leave room for many draws.
     """

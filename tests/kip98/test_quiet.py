@@ -20,7 +20,7 @@ from pytest_eos.installed import installed
 def test_fencing_and_a_dead_address_print_nothing(
     name: str, embedded: str, runtime: Runtime, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Ruling on output: stderr is for the user, what a client library says goes through a logger."""
+    """The stream stderr is for the user; what a client library says goes through a logger."""
     kind, own = installed().backend(name), f"quiet-{name}"
     backend = kind.connect({"bootstrap.servers": embedded}, runtime)
     backend.admin().create_topics([NewTopic(own)])

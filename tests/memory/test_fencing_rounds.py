@@ -114,7 +114,7 @@ def test_an_id_that_no_log_can_take_keeps_no_other_from_being_fenced(embedded: s
 
 @pytest.mark.parametrize("flush", [{}, {"log.flush.interval.messages": "1"}], ids=["os", "fsync"])
 def test_many_ids_stay_fenced_after_a_start(tmp_path: Path, flush: dict[str, str]) -> None:
-    """ADM-01, F32: with a directory whose disk is waited for a client comes again, without one turn is enough."""
+    """ADM-01: with a directory whose disk is waited for a client comes again, without one turn is enough."""
     cluster = EmbeddedCluster.start({"log.dirs": str(tmp_path), **flush}, RUNTIME)
     backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, RUNTIME)
     lab = Lab(backend, RUNTIME)

@@ -29,7 +29,7 @@ def network(backend: MemoryBackend) -> object:
 
 
 def test_a_cluster_of_this_process_is_called_directly_unless_told_otherwise(embedded: str) -> None:
-    """Ruling on the client: one, with two transports."""
+    """One client with two transports: the rules cannot differ between direct calls and a socket."""
     assert isinstance(network(connect(embedded)), DirectNetwork)
     assert isinstance(network(connect(f"127.0.0.1:1, {embedded}")), DirectNetwork)
     assert isinstance(network(connect(embedded, "socket")), SocketNetwork)

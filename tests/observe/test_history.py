@@ -1,4 +1,4 @@
-"""A history counts what was committed, no more, and knows zombies from unlucky owners (ruling 18)."""
+"""A history counts what was committed, no more, and knows zombies from unlucky owners."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_fenced_producer_of_an_older_generation_is_a_zombie() -> None:
 
 
 def test_an_owner_that_a_timeout_fenced_is_no_zombie() -> None:
-    """Ruling 3: the coordinator's timeout gives the same error; the owner starts over and later ends in peace."""
+    """The coordinator's timeout gives the same error; the owner starts over and later ends in peace."""
     history = history_of(
         [event(TaskStep.FENCED, 1.0)],
         startup(1.1),

@@ -1,4 +1,4 @@
-"""Continuous integration fails for a test that ran in no environment, whatever the reason (ruling 28)."""
+"""Continuous integration fails for a test that ran in no environment, whatever the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a pipeline file: what it may say, how it is told what is wrong (ruling 11)."""
+"""Reading a pipeline file: what it may say, how it is told what is wrong."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_quoted_and_bare_dotted_properties_are_the_same(loaded: Load) -> None:
     ],
 )
 def test_a_clash_of_bare_dots_names_file_line_and_the_quoted_spelling(loaded: Load, first: str, second: str) -> None:
-    """Ruling 11."""
+    """TOML cannot hold both bare keys, and its own message does not say what to write instead."""
     told = refused(loaded, f"[worker]\ngroup.id = 'g'\n[connectors.a]\n{first}\ntopic = 't'\n{second}\n")
 
     assert "flow.toml:6: " in told
@@ -101,7 +101,7 @@ def test_a_value_that_is_no_text_is_refused(loaded: Load, value: str) -> None:
 
 
 def test_exactly_once_is_on_unless_the_file_says_otherwise(loaded: Load) -> None:
-    """Ruling 5."""
+    """Whoever says nothing wants the guarantee that this framework is for."""
     assert loaded("[worker]").worker["exactly.once.source.support"] == "enabled"
     assert "exactly.once.source.support" not in loaded("[worker]\n'exactly.once.source.enabled' = false").worker
 
@@ -178,7 +178,7 @@ def test_a_section_that_is_misplaced_is_told_how_to_stand(loaded: Load, text: st
 
 
 def test_what_is_badly_written_is_kept_beside_what_could_be_read(tmp_path: Path) -> None:
-    """Ruling 15: whoever checks the file tells both; steps are judged further once all of them can be read."""
+    """Whoever checks the file tells both; steps are judged further once all of them can be read."""
     path = tmp_path / "flow.toml"
     path.write_text(f"[clster]\n[connectors.a]\ntopic = 't'\n{STEP}")
     pipeline = read(path)

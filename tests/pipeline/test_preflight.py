@@ -1,4 +1,4 @@
-"""A connector's properties are judged before anything starts (CFG-01, CFG-04, CFG-05, ruling 15)."""
+"""A connector's properties are judged before anything starts (CFG-01, CFG-04, CFG-05)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_good_properties_have_no_problem(told: Told) -> None:
 
 
 def test_a_misspelt_property_hides_no_other_problem(told: Told) -> None:
-    """Ruling 15: every problem at once."""
+    """Every problem at once."""
     given = {"tasks.mx": "2", "producer.override.acks": "1", "topic": "g-offsets", "exactly.once.support": "required"}
     problems = told(given | {"support": "no"})
 
@@ -43,7 +43,7 @@ def test_a_misspelt_property_hides_no_other_problem(told: Told) -> None:
 
 
 def test_a_connector_is_not_asked_about_properties_that_cannot_be_read(told: Told) -> None:
-    """Ruling 15: it would answer for values nobody gave."""
+    """It would answer for values nobody gave."""
     problems = told({"records": "many", "transaction.boundary": "connector"})
 
     assert "Invalid value many for configuration records" in problems

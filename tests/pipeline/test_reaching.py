@@ -1,4 +1,4 @@
-"""A cluster where nobody listens is told within moments, by name (ruling 17)."""
+"""A cluster where nobody listens is told within moments, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run reads what is committed, waits for what is open, counts against the source (rulings 7 and 14)."""
+"""A run reads what is committed, waits for what is open, counts against the source."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def write(pipeline: Pipeline, plugins: Plugins, value: bytes) -> None:
 def test_a_second_run_continues_and_the_whole_topic_is_verified(
     pipeline: Make, plugins: Plugins, identity: str
 ) -> None:
-    """Ruling 7: expected is a replay of the source up to the committed offsets, of all runs."""
+    """What is expected is a replay of the source up to the committed offsets, of all runs."""
     first = done(pipeline(eosfw_identity=identity), plugins)
     second = done(pipeline(eosfw_identity=identity, records="25"), plugins)
 
@@ -50,7 +50,7 @@ def test_a_second_run_continues_and_the_whole_topic_is_verified(
 
 
 def test_a_run_on_the_embedded_backend_is_verified_without_being_asked(pipeline: Make, plugins: Plugins) -> None:
-    """Ruling 7: headers are its default."""
+    """Headers that identify each record are its default."""
     flow = pipeline(backend="memory")
     clean = done(flow, plugins)
     write(flow, plugins, b'{"n":3}')
@@ -66,7 +66,7 @@ def test_a_run_on_the_embedded_backend_is_verified_without_being_asked(pipeline:
 def test_a_run_that_names_no_identity_is_not_verified(
     pipeline: Make, plugins: Plugins, backend: str, identity: dict[str, str]
 ) -> None:
-    """Ruling 7: null, never 0, also where `none` was said."""
+    """Null, never 0, also where `none` was said."""
     summary = done(pipeline(backend=backend, **identity), plugins)
 
     assert (summary.duplicates, summary.missing) == (None, None)
@@ -77,7 +77,7 @@ def test_a_run_that_names_no_identity_is_not_verified(
 def test_batches_that_cannot_tell_their_records_apart_run_unverified_with_the_remedy(
     pipeline: Make, plugins: Plugins
 ) -> None:
-    """Ruling 7: headers are only the default here; null, and why."""
+    """Headers are only the default here; the counts are null, and it says why."""
     summary = done(pipeline(backend="memory", columns="yes"), plugins)
 
     assert (summary.records, summary.duplicates, summary.missing, int(summary.exit_code)) == (10, None, None, 0)
@@ -87,7 +87,7 @@ def test_batches_that_cannot_tell_their_records_apart_run_unverified_with_the_re
 
 
 def test_headers_that_were_asked_for_refuse_such_batches(pipeline: Make, plugins: Plugins) -> None:
-    """Ruling 7: whoever names an identity gets it, or an error."""
+    """Whoever names an identity gets it, or an error."""
     with pytest.raises(TaskFailedError, match="without `source_offsets`"):
         done(pipeline(backend="memory", columns="yes", eosfw_identity="headers"), plugins)
 
@@ -117,7 +117,7 @@ def test_a_duplicate_is_found(pipeline: Make, plugins: Plugins) -> None:
 
 
 def test_a_source_that_changed_cannot_be_verified(pipeline: Make, plugins: Plugins) -> None:
-    """Ruling 7: null, and why; never 0."""
+    """The counts are null, and it says why; never 0."""
     done(pipeline(eosfw_identity="value"), plugins)
 
     summary = done(pipeline(eosfw_identity="value", records="4"), plugins)
@@ -200,7 +200,7 @@ def spooled(*chunks: list[bytes]) -> Spool:
 
 
 def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugins) -> None:
-    """Ruling 14: topic, partition, offset, transactional id."""
+    """By topic, partition, offset and transactional id: what is needed to end it."""
     runtime = ThreadRuntime()
     flow = replace(pipeline(), cluster=replace(pipeline().cluster, properties={}))
     with LocalRun(flow, plugins, runtime) as local:
@@ -222,7 +222,7 @@ def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugin
 
 
 def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plugins: Plugins) -> None:
-    """Ruling 14."""
+    """An answer without the records that it commits would be too short."""
     runtime = ThreadRuntime()
     with LocalRun(pipeline(), plugins, runtime) as local:
         topic = pipeline().connectors["c"]["topic"]

@@ -1,4 +1,4 @@
-"""The whole of a pipeline is checked before its first task starts (ruling 15)."""
+"""The whole of a pipeline is checked before its first task starts."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def likely(eos, connector) -> list[str]:
 
 @pytest.mark.eos_zombie(at="commit")
 def test_a_task_that_ignores_the_committed_offset_is_named(eos):
-    """Decision 7: read the committed offsets, replay."""
+    """Whoever starts over must read the committed offsets and replay from there."""
     assert likely(eos, Forgetful) == [causes.SUCCESSOR]
 
 

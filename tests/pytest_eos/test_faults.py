@@ -50,14 +50,14 @@ OF_A_TASK = {"InitProducerId": 2, "Fetch": 2, "AddPartitionsToTxn": 6, "Produce"
 
 @pytest.mark.parametrize("kind", OF_A_TASK)
 def test_a_lost_answer_of_any_request_of_a_task_adds_nothing_and_takes_nothing(pytester, kind):
-    """F9."""
+    """The broker did what was asked, so a task that only repeats its request may do it twice."""
     done = outcome(pytester, f"{who_asks(kind)}; faults.add('lose', request='{kind}', nth={OF_A_TASK[kind]})")
 
     done.assert_outcomes(passed=1)
 
 
 def test_faults_strike_under_a_real_clock_too(pytester):
-    """F9."""
+    """A backend of another process cannot run under virtual time, and needs faults as well."""
     done = outcome(pytester, "faults.add('lose', request='EndTxn', nth=5)", "--eos-clock=real")
 
     done.assert_outcomes(passed=1)
@@ -65,7 +65,7 @@ def test_faults_strike_under_a_real_clock_too(pytester):
 
 @pytest.mark.parametrize(("kind", "nth"), [("Produce", 7), ("EndTxn", 5), ("AddPartitionsToTxn", 6)])
 def test_a_broker_that_takes_a_minute_for_an_answer_adds_nothing_and_takes_nothing(pytester, kind, nth):
-    """F27, in virtual time: what is late takes effect after its sender gave up."""
+    """In virtual time: what is late takes effect after its sender gave up."""
     slow = SLOW.replace("KIND", kind).replace("NTH", str(nth))
     pytester.makepyfile(slow.replace("faults.add(", f"{who_asks(kind)}; faults.add(", 1))
     done = pytester.runpytest("-q", "-p", "no:cacheprovider")
@@ -74,7 +74,7 @@ def test_a_broker_that_takes_a_minute_for_an_answer_adds_nothing_and_takes_nothi
 
 
 def test_without_a_broker_of_the_tests_own_there_are_no_faults(pytester):
-    """Hostile row 39."""
+    """A test that passed without its fault would prove nothing."""
     done = outcome(pytester, "faults.add('lose', request='EndTxn')", "--eos-bootstrap-servers=127.0.0.1:1")
 
     done.assert_outcomes(failed=1)
@@ -83,14 +83,14 @@ def test_without_a_broker_of_the_tests_own_there_are_no_faults(pytester):
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_broker_that_restarts_anywhere_in_a_commit_adds_nothing_and_takes_nothing(pytester, point):
-    """F11."""
+    """The coordinator comes back from its log and must finish with the same verdict."""
     done = outcome(pytester, f"faults.add('restart', at='{point}', nth=6)")
 
     done.assert_outcomes(passed=1)
 
 
 def test_a_fault_that_never_struck_fails_the_test(pytester):
-    """Design decision 10: a fault that was asked for must happen."""
+    """A fault that was asked for must happen."""
     done = outcome(pytester, "faults.add('lose', request='EndTxn', nth=1000)")
 
     done.assert_outcomes(failed=1)
@@ -105,7 +105,7 @@ def test_a_fault_that_never_struck_fails_the_test(pytester):
     ],
 )
 def test_a_fault_that_does_not_exist_is_refused_with_the_nearest_name(pytester, body, said):
-    """Hostile row 39."""
+    """A misspelt fault would never strike."""
     done = outcome(pytester, body)
 
     done.assert_outcomes(failed=1)

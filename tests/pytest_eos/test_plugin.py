@@ -52,7 +52,7 @@ def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, sa
     ],
 )
 def test_a_marker_that_looks_like_ours_and_is_none_is_refused(pytester, marker, said):
-    """Hostile input 39: pytest only warns of it, and the test would pass without its zombie."""
+    """Pytest only warns of it, and the test would pass without its zombie."""
     ignored = "-Wignore::pytest.PytestUnknownMarkWarning"  # as in a project that does not make warnings errors
 
     result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass", ignored)
@@ -69,7 +69,7 @@ def test_a_marker_of_others_that_looks_like_ours_is_left_alone(pytester):
 
 
 def test_a_misspelt_step_of_a_fixture_is_refused_with_the_nearest_name(pytester):
-    """Hostile input 39: the same names, the same help as in the marker."""
+    """The same names, the same help as in the marker."""
     result = run(pytester, "def test_it(zombies): zombies.task('comit')")
 
     result.stdout.fnmatch_lines(["*no step 'comit' to freeze at; did you mean 'commit'?*"])
@@ -83,7 +83,7 @@ def test_a_misspelt_backend_on_the_command_line_is_refused(pytester):
 
 
 def test_a_zombie_that_never_rose_fails_the_test(pytester):
-    """Design decision 10: what never happened proves nothing."""
+    """What never happened proves nothing."""
     result = run(
         pytester,
         """

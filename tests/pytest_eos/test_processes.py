@@ -120,7 +120,7 @@ def is_gone(pid):
 @EVERYWHERE
 @pytest.mark.parametrize("step", ["send-offsets", "commit"])
 def test_a_process_that_sleeps_in_its_transaction_is_fenced_when_it_wakes(eos, zombies, properties, step):
-    """TXN-02, ruling 1: SIGSTOP, a new run of the group, SIGCONT; the old run finds itself superseded."""
+    """TXN-02: SIGSTOP, a new run of the group, SIGCONT; the old run finds itself superseded."""
     process = zombies.process(CONNECTOR, properties, at=step, nth=2).await_frozen()
 
     run = put_successor(eos, process, properties)
@@ -146,7 +146,7 @@ def test_a_process_that_dies_in_its_transaction_leaves_nothing_behind(eos, zombi
 
 @EVERYWHERE
 def test_a_process_that_outsleeps_its_transaction_starts_anew_and_repeats_nothing(eos, zombies, short):
-    """Ruling 3, COR-15: the coordinator aborted its transaction; still the owner, it runs the whole protocol again."""
+    """COR-15: the coordinator aborted its transaction; still the owner, it runs the whole protocol again."""
     process = zombies.process(CONNECTOR, short, at="commit", nth=2).await_frozen()
 
     await_timeout(eos, short["topic"])
@@ -161,7 +161,7 @@ def test_a_process_that_outsleeps_its_transaction_starts_anew_and_repeats_nothin
 
 @EVERYWHERE
 def test_a_process_that_outsleeps_its_transaction_and_its_ownership_stops(eos, zombies, short):
-    """Ruling 3: the same, but a successor took over meanwhile; it does not start anew."""
+    """The coordinator aborted its transaction, but a successor took over meanwhile; it does not start anew."""
     process = zombies.process(CONNECTOR, short, at="send-offsets", nth=2).await_frozen()
 
     await_timeout(eos, short["topic"])
@@ -212,7 +212,7 @@ CONNECTOR = {CONNECTOR!r}
 
 
 def test_a_process_that_never_came_to_its_step_fails_the_test(pytester):
-    """Design decision 10: whether the test waited for it or not."""
+    """A step that was never reached proves nothing, whether the test waited for it or not."""
     pytester.makepyfile(
         HEAD
         + """

@@ -41,7 +41,7 @@ def write(folder, backend, worker=""):
 
 
 def test_a_backend_that_lacks_transactions_is_refused_with_what_it_lacks(door, tmp_path):
-    """HOOK, ruling 17: by the capability it declares, before anything starts; exit code 3."""
+    """HOOK: by the capability it declares, before anything starts; exit code 3."""
     ran = eosfw(door("acme-plain", "acme_plain", PLAIN), "run", write(tmp_path, "plain"))
 
     assert ran.returncode == 3

@@ -55,7 +55,7 @@ def story(eos):
 
 
 def test_a_transaction_that_outlives_its_timeout_is_aborted_without_a_real_second(eos):
-    """COR-15, ruling 3: the coordinator's own look, then the task, still the owner, starts over from what committed."""
+    """COR-15: the coordinator's own look, then the task, still the owner, starts over from what committed."""
     run = eos.starting(CounterConnector, SMALL)
     zombie = eos.zombies.task("commit", nth=2)
     run.group.put(run.name, run.properties)
@@ -122,7 +122,7 @@ class Waiting(Silent):
 
 
 def test_a_source_that_gives_nothing_counts_as_drained_by_virtual_seconds(eos):
-    """Ruling 12: idle for 5 s of the clock that everybody lives by."""
+    """Idle for 5 s of the clock that everybody lives by."""
     now = eos.runtime.now()
 
     run = eos.run(Silent)
@@ -155,7 +155,7 @@ class Unsure(CounterConnector):
 
 @pytest.mark.parametrize("request_kind", ["Produce", "AddPartitionsToTxn", "EndTxn"])
 def test_an_answer_that_takes_longer_than_the_idle_time_is_not_the_end_of_the_stream(eos, request_kind):
-    """Ruling 12: what is under way is no idleness; every number still to come is read, too."""
+    """What is under way is no idleness; every number still to come is read, too."""
     if request_kind == "AddPartitionsToTxn":  # which version 2 of transactions does without (KIP-890)
         eos.worker(producer_eosfw_transaction_version=1)
     slow = eos.cluster.local.faults.add("delay", request=request_kind, nth=6, seconds=20.0)
@@ -167,7 +167,7 @@ def test_an_answer_that_takes_longer_than_the_idle_time_is_not_the_end_of_the_st
 
 
 def test_a_source_that_gives_a_record_now_and_then_is_not_drained_in_between(eos):
-    """Ruling 12: each poll with records starts the idle time anew."""
+    """Each poll with records starts the idle time anew."""
 
     class Slow(Unsure.Task):
         def poll(self):
@@ -250,7 +250,7 @@ def test_an_interrupt_that_hits_a_task_reaches_the_user(eos):
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_the_same_seed_gives_the_same_history(tmp_path, seed):
-    """U12: every step of every task, at the same virtual time, in the same order."""
+    """Every step of every task, at the same virtual time, in the same order."""
     stories = []
     for _ in range(2):
         with laboratory(seed, tmp_path) as eos:
@@ -261,7 +261,7 @@ def test_the_same_seed_gives_the_same_history(tmp_path, seed):
 
 
 def test_other_seeds_give_other_histories(tmp_path):
-    """U12: or trying many would show nothing."""
+    """Otherwise trying many would show nothing."""
     orders = set()
     for seed in range(1, 21):
         with laboratory(seed, tmp_path) as eos:

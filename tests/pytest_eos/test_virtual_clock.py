@@ -34,7 +34,7 @@ def racing(seed):
 
 
 def test_seconds_cost_nothing(clock):
-    """U12: nobody can run, so time jumps."""
+    """Nobody can run, so time jumps."""
     now = clock.now()
 
     clock.sleep(DAY)
@@ -147,7 +147,7 @@ def test_a_lock_is_held_by_one_and_may_be_taken_again_by_its_holder(seed):
 
 
 def test_the_same_seed_gives_the_same_order_and_another_one_another():
-    """U12: seeds are replayable."""
+    """A failure found with a seed can be repeated."""
     orders = {seed: racing(seed) for seed in range(1, 11)}
 
     assert all(racing(seed) == order for seed, order in orders.items())

@@ -40,7 +40,7 @@ def run(pytester, test, *arguments):
     ],
 )
 def test_time_is_virtual_where_everything_is_in_this_process_unless_said_otherwise(pytester, arguments, clock):
-    """U12: an option with its twin; a command line beats a file."""
+    """An option with its twin; a command line beats a file."""
     result = run(pytester, REPORTS_CLOCK, *arguments)
 
     result.assert_outcomes(passed=1)
@@ -123,7 +123,7 @@ def match_in(lines, said):
 
 
 def test_the_same_seed_repeats_a_test(pytester):
-    """U12: what the header printed brings the same interleaving back."""
+    """What the header printed brings the same interleaving back."""
     test = """
     def test_it(eos):
         eos.run(CounterConnector, {"tasks.max": 2})

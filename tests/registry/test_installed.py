@@ -1,4 +1,4 @@
-"""Broken metadata of one distribution is named, and hides no other (ruling 36)."""
+"""Broken metadata of one distribution is named, and hides no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broken plugin is named with its distribution; all others keep working (ruling 36)."""
+"""A broken plugin is named with its distribution; all others keep working."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_work(error: Ba
 
 @pytest.mark.parametrize("where", ["import", "hook"])
 def test_a_plugin_that_hangs_is_named_and_left_alone(where: str) -> None:
-    """Hostile input 12: whether it is imported or asked; the others work, the command goes on."""
+    """Whether it is imported or asked; the others work, the command goes on."""
     hanging = threading.Event()
     hang: Callable[[], Any] = lambda: hanging.wait(60)  # noqa: E731
     slow = Door("entry", Dist("slow"), hang) if where == "import" else door("slow", eosfw_connectors=hang)
@@ -106,7 +106,7 @@ def test_a_plugin_that_hangs_is_named_and_left_alone(where: str) -> None:
 
 
 def test_a_plugin_of_another_version_of_the_interface_is_named() -> None:
-    """Hostile input 12."""
+    """Its hooks may mean something else, so none of them is called."""
     made = module(eosfw_connectors=lambda: [Counter])
     made.eosfw_api = 7  # type: ignore[attr-defined]
     plugins = load_plugins([Door("entry", Dist("future"), lambda: made), good()])
@@ -251,7 +251,7 @@ def test_a_connector_is_found_by_name_class_or_place(spelling: str) -> None:
     "spelling", ["antigravity:Fly", "antigravity.Fly", "os:system", "subprocess.Popen", "os:_exit"]
 )
 def test_a_module_that_no_plugin_registered_is_neither_imported_nor_called(spelling: str) -> None:
-    """Hostile input 13: a dotted path is a name to look up, never an instruction."""
+    """A dotted path is a name to look up, never an instruction."""
     before = set(sys.modules)
 
     with pytest.raises(PluginError, match="no connector"):

@@ -1,4 +1,4 @@
-"""Each record carries what tells it from every other, where that costs little or somebody asked for it (ruling 7)."""
+"""Each record carries what tells it from every other, where that costs little or somebody asked for it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def offsets(stage: Stage) -> list[bytes | None]:
 
 
 def test_headers_name_connector_source_partition_and_source_offset():
-    """Ruling 7."""
+    """Together they tell a record from every other of its topic."""
     stage = run(scripted([record(0)]), eosfw_identity="headers")
 
     (entry,) = entries(stage)
@@ -45,7 +45,7 @@ def test_headers_name_connector_source_partition_and_source_offset():
 
 
 def test_a_backend_that_carries_headers_in_batches_gets_them_without_being_asked():
-    """Ruling 7, ruling 33: one call for the whole batch."""
+    """One call for the whole batch, so headers cost little there."""
     stage = run(scripted(batch(0, source_offsets=[{"o": 1}, {"o": 2}])), carrying())
 
     assert stage.cluster.calls[1:-1] == ["begin", "send_batch t 2", OFFSETS, "commit"]
@@ -53,7 +53,7 @@ def test_a_backend_that_carries_headers_in_batches_gets_them_without_being_asked
 
 
 def test_a_list_of_records_travels_as_one_batch_too_its_own_headers_kept():
-    """Ruling 7: own headers come first."""
+    """Own headers come first."""
     own = record(1, headers=(("mine", b"x"),))
     stage = run(scripted([record(0), own]), carrying())
 
@@ -64,7 +64,7 @@ def test_a_list_of_records_travels_as_one_batch_too_its_own_headers_kept():
 
 @pytest.mark.parametrize("identity", ["none", "value", "field:n"])
 def test_whoever_names_another_identity_gets_no_headers(identity: str):
-    """Ruling 7: also `none`, said explicitly; then nobody asks for single offsets."""
+    """Also `none`, said explicitly; then nobody asks for single offsets."""
     asked: list[bool] = []
     stage = run(
         scripted(lambda context: asked.append(context.record_offsets), batch(0)), carrying(), eosfw_identity=identity
@@ -75,7 +75,7 @@ def test_whoever_names_another_identity_gets_no_headers(identity: str):
 
 
 def test_other_backends_carry_headers_for_whoever_asks():
-    """Ruling 7: one by one, since their batches cannot."""
+    """One by one, since their batches cannot."""
     offered = batch(0, source_offsets=[{"o": 1}, {"o": 2}])
     silent = run(scripted(offered))
     asked = run(scripted(offered), eosfw_identity="headers")
@@ -103,14 +103,14 @@ def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():
 
 
 def test_a_batch_that_cannot_tell_its_records_apart_goes_without_headers_that_nobody_asked_for():
-    """Ruling 7: a default refuses nothing; what offsets do tell apart keeps its headers."""
+    """A default refuses nothing; what offsets do tell apart keeps its headers."""
     stage = run(scripted(batch(0), batch(2, source_offsets=[{"o": 3}, {"o": 4}])), carrying())
 
     assert offsets(stage) == [None, None, b'{"o":3}', b'{"o":4}']
 
 
 def test_a_kind_that_was_named_beats_what_the_backend_can():
-    """Ruling 7."""
+    """Whoever says `none` gets no headers, even where they cost little."""
     able, unable = replace(CAPABILITIES, batch_headers=True), CAPABILITIES
 
     assert [kind_in_force(None, each) for each in (able, unable)] == ["headers", "none"]

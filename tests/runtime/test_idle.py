@@ -1,4 +1,4 @@
-"""When a task counts as drained: its source has nothing, and nothing that it gave is under way (ruling 12)."""
+"""When a task counts as drained: its source has nothing, and nothing that it gave is under way."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Held:
 @pytest.mark.parametrize("step", [TaskStep.BEGIN, TaskStep.SEND, TaskStep.SEND_OFFSETS, TaskStep.COMMIT])
 @pytest.mark.parametrize("answer", [None, True], ids=["unsure", "at its end"])
 def test_a_task_is_not_drained_while_what_it_polled_is_under_way(step, answer):
-    """Ruling 12: however long that takes, so a slow commit is not taken for the end of the stream."""
+    """However long that takes, so a slow commit is not taken for the end of the stream."""
     held = Held(step)
     task = scripted(None, batch(0), batch(2), at_end=lambda _: answer)
 
@@ -52,7 +52,7 @@ def test_a_task_is_not_drained_while_what_it_polled_is_under_way(step, answer):
 
 
 def test_a_commit_between_polls_without_records_keeps_a_task_from_being_drained():
-    """Ruling 12, BND-07: an interval ends while its source has nothing."""
+    """BND-07: an interval ends while its source has nothing."""
     held = Held(TaskStep.COMMIT)
     task = scripted(batch(0), at_end=lambda _: True)
 
@@ -72,7 +72,7 @@ def empty(offset: int) -> SourceBatch:
 
 @pytest.mark.parametrize("moving", [False, True], ids=["standing", "moving"])
 def test_a_source_that_gives_empty_batches_for_ever_is_drained_in_the_end(moving):
-    """Ruling 12: idle is who gives no records, whatever else it says; its offsets are committed."""
+    """Idle is who gives no records, whatever else it says; its offsets are committed."""
     polls = iter(range(1, 1_000_000))
 
     def poll(self: Any) -> SourceBatch:
@@ -88,7 +88,7 @@ def test_a_source_that_gives_empty_batches_for_ever_is_drained_in_the_end(moving
 
 @pytest.mark.parametrize(("answer", "drained"), [(True, True), (False, False)])
 def test_a_source_that_gives_an_empty_batch_is_asked_whether_it_is_at_its_end(answer, drained):
-    """Ruling 12: an empty batch is a poll without records."""
+    """An empty batch is a poll without records."""
     task = scripted(poll=lambda _: empty(5), at_end=lambda _: answer)
 
     with Stage(connector_of(task)) as stage:

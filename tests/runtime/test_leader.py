@@ -152,7 +152,7 @@ def test_a_write_that_fails_costs_the_privilege_which_is_claimed_again():
 
 
 def test_a_leader_that_is_fenced_again_and_again_gives_up(monkeypatch):
-    """Ruling 1: nobody claims for ever."""
+    """Two leaders would fence each other for ever otherwise."""
 
     def steal(call: str, transactional_id: str | None) -> None:
         if call == "begin" and transactional_id == "connect-cluster-g":
@@ -169,7 +169,7 @@ def test_a_leader_that_is_fenced_again_and_again_gives_up(monkeypatch):
 
 
 def test_a_leader_that_was_replaced_says_by_whom():
-    """Ruling 1: the newer run's name stands in the commit record."""
+    """The newer run's name stands in the commit record."""
     with Stage() as older:
         older.put("c", until="3")
         older.until_drained()

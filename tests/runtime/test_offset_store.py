@@ -60,7 +60,7 @@ GOLDEN = [
 
 @pytest.mark.parametrize(("value", "text"), GOLDEN)
 def test_offsets_have_the_bytes_of_connects_json_converter(value, text):
-    """OFF-01, ruling 6: golden bytes."""
+    """OFF-01: a Java worker must find the keys and values that it would have written itself."""
     assert encoded({"file": "/a"}, {"at": value}) == (b'["c",{"file":"/a"}]', f'{{"at":{text}}}'.encode())
 
 
@@ -177,7 +177,7 @@ def test_null_forgets_what_its_own_key_stated(null_first):
     "key", [None, b"", b"x", b"{}", b'["c"]', b'["c",[1]]', b"[1,{}]", b'["c",{},1]', b'["c",{"p":{}}]', b"\xff"]
 )
 def test_a_malformed_key_is_skipped(key, caplog):
-    """OFF-04, OFF-16, ruling 8: with a warning, but for the migration sentinel of an early draft."""
+    """OFF-04, OFF-16: with a warning, but for the migration sentinel of an early draft."""
     with caplog.at_level(logging.WARNING):
         assert STORE.decode("c", [committed((key, b'{"migrated":true}'))]) == {}
     assert bool(caplog.records) is (key != b'["c"]')
@@ -191,6 +191,6 @@ def test_offsets_of_other_connectors_are_none_of_ours(caplog):
 
 @pytest.mark.parametrize("value", [b"", b"x", b"[1]", b"5", b'{"o":{}}', b"\xff"])
 def test_a_malformed_offset_of_our_own_refuses_the_start(value):
-    """Ruling 8: from zero would repeat everything; the message says where to look."""
+    """From zero would repeat everything; the message says where to look."""
     with pytest.raises(DamagedDataError, match="topic offs, partition 3, offset 7"):
         STORE.decode("c", [committed((b'["c",{"p":1}]', value), partition=3)])

@@ -51,7 +51,7 @@ def test_polls_without_records_never_touch_the_producer_yet_are_told():
 
 
 def test_records_of_one_poll_travel_together_and_every_offset_is_noted():
-    """TXN-04, ruling 33: a list of records becomes columns."""
+    """TXN-04: a list of records becomes columns."""
     stage = run(scripted([record(0), record(1), record(2, topic="u")]))
 
     assert stage.cluster.calls[1:-1] == ["begin", "send_batch t 2", "send u", OFFSETS, "commit"]
@@ -67,7 +67,7 @@ def test_with_an_interval_one_transaction_takes_many_polls():
 
 
 def test_records_are_called_back_in_order_with_the_place_they_came_to():
-    """TXN-05, ruling 26: after the commit, on the task's thread."""
+    """TXN-05: after the commit, on the task's thread."""
     told: list[tuple[bytes, int]] = []
     task = scripted(
         [record(0), record(1)],

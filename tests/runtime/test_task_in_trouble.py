@@ -92,7 +92,7 @@ class Resuming(Scripted):
 
 @pytest.mark.parametrize("happened", [True, False])
 def test_an_answer_that_was_lost_is_neither_a_loss_nor_a_repeat(happened):
-    """Design decision 7: the producer is discarded, the start runs again, what was committed decides."""
+    """The producer is discarded, the start runs again, what was committed decides."""
 
     def commit_then_lose() -> None:
         if happened:
@@ -111,7 +111,7 @@ def test_an_answer_that_was_lost_is_neither_a_loss_nor_a_repeat(happened):
 
 
 def test_an_owner_whose_transaction_timed_out_starts_over_and_is_told_the_remedies():
-    """Ruling 3, TXN-10: a timeout looks like a fencing; the config log tells the difference."""
+    """TXN-10: a timeout looks like a fencing; the config log tells the difference."""
     cluster = troubled("commit", lambda: cluster.fence("g-c-0"))
     stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster)
 
@@ -124,7 +124,7 @@ def test_an_owner_whose_transaction_timed_out_starts_over_and_is_told_the_remedi
 
 
 def test_an_owner_that_is_fenced_for_ever_fails_in_the_end():
-    """Ruling 1: more than three times within one generation."""
+    """It is forgiven three times within one generation, no more."""
     cluster = troubled("commit", *[lambda: cluster.fence("g-c-0")] * 9)
     stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster)
 

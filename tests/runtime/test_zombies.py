@@ -33,7 +33,7 @@ def wake(stage: Stage, gates: Gates) -> None:
 
 
 def test_a_zombie_meets_fencing_then_learns_who_replaced_it(stage, gates):
-    """TXN-19, ruling 2: FENCED with the error, SUPERSEDED with the successor; never started again."""
+    """TXN-19: FENCED with the error, SUPERSEDED with the successor; never started again."""
     gate = gates.freeze(TaskStep.COMMIT)
     stage.put("c", until="3")
     assert gate.reached.wait(30)
@@ -92,7 +92,7 @@ def test_a_count_record_that_slept_is_not_written_for_a_newer_generation(stage, 
 
 
 def test_stopping_the_worker_takes_the_clients_of_zombies_away(stage, gates):
-    """Ruling 16, TXN-13: what a zombie holds open aborts; it changes nothing after that."""
+    """TXN-13: what a zombie holds open aborts; it changes nothing after that."""
     gate = gates.freeze(TaskStep.COMMIT)
     stage.put("c", until="3")
     assert gate.reached.wait(30)
@@ -107,7 +107,7 @@ def test_stopping_the_worker_takes_the_clients_of_zombies_away(stage, gates):
 
 
 def test_the_worker_sums_up_what_all_generations_committed(stage):
-    """Ruling 18."""
+    """Records and transactions that were committed under an older configuration count as well."""
     for until in ("3", "5", "9"):
         stage.put("c", until=until, batch="2")
         stage.until_drained()

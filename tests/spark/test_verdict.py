@@ -72,7 +72,7 @@ def test_headers_tell_equal_values_apart(engine: SparkStepEngine, history: Any) 
 def test_foreign_records_are_named_neither_duplicate_nor_verified(
     engine: SparkStepEngine, history: Any, identity: str
 ) -> None:
-    """Ruling 7: as a count without Spark says it."""
+    """The count without Spark says the same."""
     topic = history.topic()
     own = identity_headers("c", {"file": "f"}, {"position": 1})
     history.commit(topic, [b'{"id": 1}'], headers=list(own))

@@ -147,7 +147,7 @@ def test_the_stopped_state_of_newer_workers_wins_over_the_one_written_for_old_re
 
 
 def test_the_writer_of_a_generation_is_the_writer_of_its_commit_record():
-    """Ruling 2: a superseded task names the worker that took over."""
+    """A superseded task names the worker that took over."""
     log = folded(connector_record("c", {}))
     log.apply(log.position, *task_records("c", [])[0], writer="w1")
     folded(task_count_record("c", 0), log=log)

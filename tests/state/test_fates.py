@@ -30,7 +30,7 @@ def test_a_fenced_producer_hears_of_it_from_every_call(call: str) -> None:
 
 @pytest.mark.parametrize("call", ["init", "produce", "end"])
 def test_what_ran_out_of_time_is_indefinite_never_safe_to_repeat(call: str) -> None:
-    """Design decision 7: nobody knows whether it happened."""
+    """Nobody knows whether it happened."""
     silent = {code for code in RETRIABLE if CHANGING[call].named(code) is None}
 
     assert {fate(code, CHANGING[call]) for code in silent} == {IndefiniteOutcomeError}

@@ -47,7 +47,7 @@ CONNECTORS = st.text("ab-0123456789", min_size=1, max_size=8)
 
 @given(CONNECTORS, st.integers(0, 999), CONNECTORS, st.integers(0, 999), st.text("abcnet-", min_size=1, max_size=8))
 def test_no_two_tasks_of_a_group_share_a_transactional_id(one, first, other, second, group):
-    """TXN-01, ruling 3: the number behind the last dash is the task's, so names that end in numbers cannot collide."""
+    """TXN-01: the number behind the last dash is the task's, so names that end in numbers cannot collide."""
     a, b = ConnectorTaskId(one, first), ConnectorTaskId(other, second)
 
     assert (task_transactional_id(group, a) == task_transactional_id(group, b)) == (a == b)

@@ -40,7 +40,7 @@ def test_before_a_producer_is_made_the_task_count_record_must_follow_the_tasks()
 
 
 def test_who_lost_a_producer_starts_over_only_as_owner_and_not_for_ever():
-    """Rulings 1 to 3: a zombie stops at once, an owner is forgiven three times."""
+    """A zombie stops at once, an owner is forgiven three times."""
     assert [after_loss(Standing.OWNER, n) for n in range(1, MOST_LOSSES + 2)] == [
         AfterLoss.START_OVER,
         AfterLoss.START_OVER,
