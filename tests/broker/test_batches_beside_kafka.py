@@ -329,7 +329,7 @@ def produce(cluster) -> Iterator[Produce]:
 
 @pytest.mark.parametrize(("sent", "code"), CASES)
 def test_a_batch_gets_its_code_and_leaves_nothing_when_refused(produce, sent, code):
-    """Hostile rows 29, 30, 32, 33, 43: whoever reads the partition later must be able to."""
+    """Whoever reads the partition later must be able to."""
     topic = produce.topic(sent.config)
     before = produce.end(topic)
 
@@ -340,7 +340,7 @@ def test_a_batch_gets_its_code_and_leaves_nothing_when_refused(produce, sent, co
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_where_kafka_would_take_what_its_consumers_cannot_read_or_stumbles_this_broker_does_not(cluster, produce, name):
-    """Hostile rows 29 and 33: each deviation is written down, with what Kafka says."""
+    """Each deviation is written down, with what Kafka says."""
     case = OTHERWISE[name]
 
     code = produce(produce.topic({}), Sent(case.data))

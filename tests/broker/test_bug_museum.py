@@ -77,7 +77,7 @@ def test_kafka_9600_an_epoch_above_the_coordinators_ends_nothing(version):
 
 @BOTH
 def test_kafka_9666_failing_appends_burn_no_epochs_however_often_they_are_tried_again(version):
-    """COR-05, COR-15, F19."""
+    """COR-05, COR-15: epochs used up by failures would leave none to end the transaction with."""
     desk = Desk(version=version)
     producer = desk.init(timeout_ms=1000)
     desk.add(producer)
@@ -95,7 +95,7 @@ def test_kafka_9666_failing_appends_burn_no_epochs_however_often_they_are_tried_
 
 @BOTH
 def test_kafka_9777_complete_is_logged_once_whatever_asks_for_it(version):
-    """COR-08, F13; KAFKA-10080."""
+    """COR-08, KAFKA-10080: a second Complete could be logged after the next transaction began."""
     desk = Desk(version=version)
     producer = desk.init()
     desk.add(producer)
@@ -231,7 +231,7 @@ def test_kafka_19367_fencing_at_the_last_epoch_never_makes_it_negative(version):
 
 
 def test_kafka_20357_a_repeated_end_is_known_again_after_a_failover():
-    """COR-04, COR-14, F18: the log remembers the id that was used up."""
+    """COR-04, COR-14: the log remembers the id that was used up."""
     desk, last = at_the_last_epoch(2)
     desk.add(last)
     after = desk.end_bumping(last)
@@ -244,7 +244,7 @@ def test_kafka_20357_a_repeated_end_is_known_again_after_a_failover():
 
 
 def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broker):
-    """COR-15, F15: all is aborted; the code is that of Kafka 4.1, and the client may initialise anew."""
+    """COR-15: all is aborted; the code is that of Kafka 4.1, and the client may initialise anew."""
     producer = broker.coordinator.initialise("x", 1000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
     assert written(broker, producer) is Code.NONE
@@ -264,7 +264,7 @@ def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broke
 
 
 def test_kafka_21181_a_coordinator_that_starts_anew_answers_from_its_log_alone(broker):
-    """COR-14, F12: what a predecessor only had in mind is gone."""
+    """COR-14: what a predecessor only had in mind is gone."""
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     broker.coordinator._known["ghost"] = broker.coordinator.describe("x")
 
@@ -289,7 +289,7 @@ def test_librdkafka_4849_an_end_before_the_first_partition_is_answered_as_kafka_
 
 
 def test_a_partition_that_is_deleted_while_its_transaction_is_decided_holds_up_nothing(broker):
-    """COR-11, F14: the transaction completes on what is left."""
+    """COR-11: the transaction completes on what is left."""
     broker.topics.create("gone", 1, {})
     gone = TopicPartition("gone", 0)
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
@@ -306,7 +306,7 @@ def test_a_partition_that_is_deleted_while_its_transaction_is_decided_holds_up_n
 
 
 def test_kafka_9807_a_fetch_looks_once_how_far_it_may_read(broker, monkeypatch):
-    """BRK-06, A3: what is appended, even decided, between its two looks is not in its answer."""
+    """BRK-06: what is appended, even decided, between its two looks is not in its answer."""
     log = broker.topics.partition(*T0).log
     log.append(encode_batch(None, [b"before"], 1), broker.now_ms())
     late, look = ProducerIdAndEpoch(77, 0), type(log).visible_end
@@ -331,7 +331,7 @@ def test_kafka_9807_a_fetch_looks_once_how_far_it_may_read(broker, monkeypatch):
 
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
 def test_kafka_15784_offsets_whose_write_was_refused_never_count(broker, outcome):
-    """GRP-01, A23: neither when their transaction ends, nor as something that others have to wait for."""
+    """GRP-01: neither when their transaction ends, nor as something that others have to wait for."""
     where = broker.offsets_partition("g")
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", producer, [where], broker.now_ms())
@@ -350,7 +350,7 @@ def test_kafka_15784_offsets_whose_write_was_refused_never_count(broker, outcome
 
 
 def test_kafka_14034_a_batch_of_before_comes_after_its_sequence_began_anew(broker):
-    """BRK-01, BRK-02, A14: a client that did not wait for its batches in flight finds them refused, not doubled."""
+    """BRK-01, BRK-02: a client that did not wait for its batches in flight finds them refused, not doubled."""
     log, now_ms = broker.topics.partition(*T0).log, broker.now_ms()
 
     def batch(epoch, sequence, value):
@@ -366,7 +366,7 @@ def test_kafka_14034_a_batch_of_before_comes_after_its_sequence_began_anew(broke
 
 
 def test_redpanda_3039_a_batch_out_of_order_is_no_reason_to_send_it_again():
-    """TXN-05, A2: the client cannot know what became of the one before it; it gives the transaction up."""
+    """TXN-05: the client cannot know what became of the one before it; it gives the transaction up."""
     runtime = ThreadRuntime()
     cluster = EmbeddedCluster.start({}, runtime)
     backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)

@@ -68,7 +68,7 @@ def log(broker):
 
 @pytest.mark.parametrize("back", [HOUR, YEARS], ids=["an hour", "ten years"])
 def test_a_transaction_that_was_open_at_a_stop_times_out_though_the_clock_went_back(tmp_path, back):
-    """F35, COR-15: it would hold its readers back for as long as the clock lags behind."""
+    """COR-15: it would hold its readers back for as long as the clock lags behind."""
     broker = started(tmp_path)
     begin(broker)
     broker.close()
@@ -86,7 +86,7 @@ def test_a_transaction_that_was_open_at_a_stop_times_out_though_the_clock_went_b
 
 @pytest.mark.parametrize("back", [HOUR, YEARS], ids=["an hour", "ten years"])
 def test_a_transaction_times_out_though_the_clock_goes_back_meanwhile(back):
-    """F35, COR-15."""
+    """COR-15: by the wall clock it would stay open, and hold its readers back, for as long as that lags behind."""
     broker = started()
     begin(broker)
 
@@ -100,7 +100,7 @@ def test_a_transaction_times_out_though_the_clock_goes_back_meanwhile(back):
 
 
 def test_records_are_taken_and_found_though_the_clock_goes_back():
-    """F35: as Kafka, whose logs tolerate a shift of time."""
+    """As in Kafka, whose logs tolerate a shift of time."""
     broker = started(**{"message.timestamp.type": "LogAppendTime"})
     before = broker.now_ms()
     log(broker).append(encode_batch(None, [b"a"], 1), broker.now_ms())
@@ -115,7 +115,7 @@ def test_records_are_taken_and_found_though_the_clock_goes_back():
 
 
 def test_a_segment_ends_in_time_though_the_clock_goes_back():
-    """F35."""
+    """Else it would grow, and be kept, for as long as the clock lags behind."""
     broker = started(**{"segment.ms": "60000"})
     log(broker).append(encode_batch(None, [b"a"], 1), broker.now_ms())
 
@@ -147,7 +147,7 @@ def members(broker):
 
 
 def test_a_member_that_is_not_heard_is_gone_in_time_though_the_clock_goes_back():
-    """F35, GRP-05."""
+    """GRP-05: the group would wait for a dead member for as long as the clock lags behind."""
     broker = started()
     member_id = joined(broker)["member_id"]
     assert members(broker) == {member_id}
@@ -162,7 +162,7 @@ def test_a_member_that_is_not_heard_is_gone_in_time_though_the_clock_goes_back()
 
 
 def test_a_fault_may_set_the_clock_back():
-    """F35."""
+    """Clocks are set back in production, so authors must be able to test it."""
     broker = started()
     before = broker.now_ms()
     broker.faults.add(Jump("before-ListGroups", seconds=-HOUR))

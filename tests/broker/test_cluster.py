@@ -106,7 +106,7 @@ def test_a_port_in_use_is_named_with_what_to_do():
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", ""])
 def test_other_machines_are_let_in_only_with_an_advertised_address(host):
-    """Ruling of the project: an open broker without authentication is never an accident."""
+    """An open broker without authentication is never an accident."""
     with pytest.raises(ConfigError, match=r"advertised\.listeners"):
         start(listeners=f"{host}:0")
 

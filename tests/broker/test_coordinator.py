@@ -189,7 +189,7 @@ class TestReplay:
 
 class TestUnavailablePartitions:
     def test_a_transaction_waits_for_its_partition_while_others_complete(self, desk):
-        """COR-11, F13: nothing is skipped, and Complete is logged once."""
+        """COR-11: nothing is skipped, and Complete is logged once."""
         waiting, ready = desk.init("waiting"), desk.init("ready")
         desk.add(waiting, FLIGHTS_0, FLIGHTS_1, name="waiting")
         desk.add(ready, FLIGHTS_0, name="ready")

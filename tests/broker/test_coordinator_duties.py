@@ -97,7 +97,7 @@ def test_an_id_is_forgotten_after_a_week_and_stays_forgotten_after_a_restart(bro
 
 
 def test_an_open_transaction_never_expires_but_by_its_timeout(broker):
-    """COR-16, F17: its producer is known as long as it is open."""
+    """COR-16: its producer is known as long as it is open."""
     producer = broker.coordinator.initialise("x", 900_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", producer, broker.topics.logs(), broker.now_ms())
     broker.jump(800)

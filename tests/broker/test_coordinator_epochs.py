@@ -79,7 +79,7 @@ def test_the_markers_carry_the_raised_epoch_so_no_late_write_can_follow_them(des
 
 
 def test_an_end_whose_answer_was_lost_is_answered_the_same_before_and_after_a_restart(desk):
-    """COR-08, F18."""
+    """COR-08: the client asks again with its old epoch, and would be fenced although its transaction ended."""
     first = desk.init()
     desk.add(first)
     second = desk.end_bumping(first)
@@ -112,7 +112,7 @@ def test_the_last_epoch_ends_in_a_new_producer_id(desk):
 
 
 def test_a_new_producer_id_survives_a_coordinator_that_dies_before_the_markers():
-    """COR-04, COR-14, F18: after a restart the client that asks again gets the very same."""
+    """COR-04, COR-14: after a restart the client that asks again gets the very same."""
     desk = at("Empty", LAST_CLIENT_EPOCH)
     last = after(LAST_CLIENT_EPOCH)
     desk.add(last)
@@ -161,7 +161,7 @@ def test_a_fenced_holder_of_the_last_epoch_starts_anew_by_naming_nobody():
 
 
 def test_a_holder_whose_transaction_timed_out_learns_it_from_a_commit_and_may_go_on_after_an_abort(desk):
-    """COR-15, F15 (KAFKA-20785): the commit changed nothing, and what the holder is given fences nobody else."""
+    """COR-15, KAFKA-20785: the commit changed nothing, and what the holder is given fences nobody else."""
     producer = desk.init(timeout_ms=1000)
     desk.add(producer)
     desk.now_ms += 1001

@@ -70,7 +70,7 @@ class TestExpiry:
 
     @pytest.mark.parametrize("outcome", [None, COMMIT, ABORT])
     def test_an_id_that_rested_for_a_week_is_forgotten_with_a_tombstone(self, desk, outcome):
-        """COR-16, F16: whoever comes back is told that the mapping is gone, and gets a producer id nobody had."""
+        """COR-16: whoever comes back is told that the mapping is gone, and gets a producer id nobody had."""
         producer = desk.init()
         if outcome is not None:
             desk.run(producer, outcome)

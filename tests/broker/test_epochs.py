@@ -166,7 +166,7 @@ def test_markers_carry_the_leader_epoch_of_the_partition_that_keeps_the_id(broke
 
 
 def test_a_marker_delayed_since_before_a_restart_is_refused(broker, restarted):
-    """COR-10, F11, mutant 3: it would end the transaction of now, in the name of a coordinator that is gone."""
+    """COR-10: it would end the transaction of now, in the name of a coordinator that is gone."""
     committed(broker, "mover")
     broker = restarted(broker)
     holder = committed(broker, "mover")
@@ -187,7 +187,7 @@ def test_a_marker_delayed_since_before_a_restart_is_refused(broker, restarted):
 
 
 def test_a_decided_transaction_is_ended_by_the_next_coordinator_in_its_own_epoch(broker, restarted):
-    """COR-10, COR-14, F11: the markers that the old one still owed carry the epoch of the new one."""
+    """COR-10, COR-14: the markers that the old one still owed carry the epoch of the new one."""
     holder = broker.coordinator.initialise("mover", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("mover", holder, [T0], broker.now_ms())
     batch = encode_batch(None, [b"v"], broker.now_ms(), producer=holder, base_sequence=0, transactional=True)

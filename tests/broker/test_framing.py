@@ -77,7 +77,7 @@ def test_a_large_frame_is_the_same_in_any_pieces_and_holds_what_came(size):
 
 
 def test_room_grows_with_what_came_not_with_what_is_announced():
-    """Hostile row 30: four bytes that announce a hundred megabytes cost nothing."""
+    """Four bytes that announce a hundred megabytes cost nothing."""
     framer = Framer(1 << 30)
 
     feed(framer, struct.pack(">i", 100 << 20))

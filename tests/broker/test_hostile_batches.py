@@ -1,4 +1,4 @@
-"""Batches that no honest client sends are refused with Kafka's codes, and leave nothing (hostile rows 32-34, 43)."""
+"""Batches that no honest client sends are refused with Kafka's codes, and leave nothing."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def idempotent(broker, producer_id=7, epoch=0, sequence=0, *, transactional=Fals
 
 @pytest.mark.parametrize("stamp", [-(2**63), 2**63 - 1, -2, -1, 0])
 def test_no_timestamp_is_an_accident(broker, stamp):
-    """Hostile row 43: taken or refused, then still readable."""
+    """Taken or refused, then still readable."""
     code = send(broker, plain(broker, first=stamp, newest=stamp))
 
     assert code in (Code.NONE, Code.INVALID_TIMESTAMP)
@@ -86,7 +86,7 @@ def test_an_epoch_kept_for_fencing_is_no_ones(broker):
 
 
 def test_an_id_without_the_flag_makes_a_batch_no_part_of_its_transaction(broker):
-    """Hostile row 32: visible at once, like any other."""
+    """Visible at once, like any other."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
 
     assert send(broker, idempotent(broker, own.producer_id, own.epoch), transactional_id="x") is Code.NONE
@@ -104,21 +104,21 @@ def packed(kind: int) -> bytes:
 
 @pytest.mark.parametrize("kind", [1, 2, 3, 4], ids=["gzip", "snappy", "lz4", "zstd"])
 def test_a_bomb_is_unpacked_no_further_than_the_limit(kind):
-    """Hostile row 33."""
+    """A few kilobytes must not take all the memory of the broker."""
     with pytest.raises(MessageTooLargeError):
         unpack(kind, packed(kind))
 
 
 @pytest.mark.parametrize("kind", [1, 2, 3, 4], ids=["gzip", "snappy", "lz4", "zstd"])
 def test_a_bomb_is_refused_at_the_door(broker, kind):
-    """Hostile row 33: no reader would take it."""
+    """No reader would take it."""
     assert send(broker, batch(b"", kind=kind, pack=lambda _: packed(kind))) is Code.MESSAGE_TOO_LARGE
     assert broker.topics.partition(T, 0).log.high_watermark == 0
 
 
 @pytest.mark.parametrize("kind", [1, 4], ids=["gzip", "zstd"])
 def test_a_thousand_streams_in_one_batch_are_unpacked_in_one_pass(kind):
-    """Hostile row 33: what is behind each must not be copied for each."""
+    """What is behind each must not be copied for each."""
     each = PACKERS[kind](b"x")
 
     assert unpack(kind, each * 20_000) == b"x" * 20_000
@@ -134,7 +134,7 @@ def test_records_packed_in_a_way_that_nothing_here_unpacks_are_kept_closed(broke
 
 
 def test_the_end_of_a_transaction_of_somebody_else_is_refused(broker):
-    """Hostile row 34."""
+    """One producer could otherwise commit what another has not finished."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     other = broker.coordinator.initialise("y", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", own, [TopicPartition(T, 0)], broker.now_ms())
@@ -147,7 +147,7 @@ def test_the_end_of_a_transaction_of_somebody_else_is_refused(broker):
 
 
 def test_partitions_that_do_not_exist_add_none(broker):
-    """Hostile row 34: all or nothing."""
+    """All or nothing."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     request = Request(
         v3_and_below_transactional_id="x",
@@ -165,7 +165,7 @@ def test_partitions_that_do_not_exist_add_none(broker):
 
 
 def test_a_group_without_a_name_commits_no_offsets(broker):
-    """Hostile row 34; adding it to a transaction is harmless, and Kafka lets it pass."""
+    """Nobody could read them back; adding it to a transaction is harmless, and Kafka lets it pass."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     named = {"transactional_id": "x", "group_id": "", "producer_id": own.producer_id, "producer_epoch": own.epoch}
     offset = Request(partition_index=0, committed_offset=1, committed_leader_epoch=-1, committed_metadata="")

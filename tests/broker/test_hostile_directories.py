@@ -33,7 +33,7 @@ def killed(root: Path) -> None:
 
 @pytest.mark.parametrize("at", [HEADER.size, -8, -1], ids=["length", "length of its value", "headers"])
 def test_a_marker_that_cannot_be_read_is_named_though_its_checksum_fits(tmp_path, at):
-    """Row 29: what its transaction became is not to be guessed."""
+    """What its transaction became is not to be guessed."""
     killed(tmp_path)
     path = data_file(tmp_path)
     data = bytearray(path.read_bytes())
@@ -50,7 +50,7 @@ def test_a_marker_that_cannot_be_read_is_named_though_its_checksum_fits(tmp_path
 
 @pytest.mark.parametrize("ends", [[1 << 40], [-1], [0]], ids=["beyond the file", "before it", "nothing"])
 def test_an_index_that_lies_about_sizes_gives_nobody_other_bytes_nor_more_memory(tmp_path, ends):
-    """Row 28: the read is refused before anything is set aside."""
+    """The read is refused before anything is set aside."""
     house = House(tmp_path, **SMALL)
     writer = Writer(house.log, 1)
     for number in range(7):
@@ -87,7 +87,7 @@ def test_an_index_that_lies_about_sizes_gives_nobody_other_bytes_nor_more_memory
     ids=["number", "property", "infinite", "too many", "negative", "outside", "nested", "digits"],
 )
 def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
-    """Row 28: file and remedy, nothing changed, nothing made outside."""
+    """File and remedy, nothing changed, nothing made outside."""
     House(tmp_path, **SMALL).stop()
     path = tmp_path / TOPICS
     text = path.read_text()
@@ -110,7 +110,7 @@ def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
     ids=["nan", "inf", "nested", "digits"],
 )
 def test_a_file_of_faults_that_cannot_be_meant_is_refused(tmp_path, text, said):
-    """Hostile row 39."""
+    """A fault that is silently ignored would let a test pass that tested nothing."""
     path = tmp_path / "faults.toml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=said):

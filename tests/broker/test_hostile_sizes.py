@@ -1,4 +1,4 @@
-"""What a request declares is held against what it holds before anything is set aside for it (hostile row 31)."""
+"""What a request declares is held against what it holds before anything is set aside for it."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_memory_is_a_place_of_unknown_size():
 
 
 def test_a_directory_that_failed_is_told_to_be_offline(tmp_path):
-    """KIP-113, F28."""
+    """KIP-113: administrators learn of a failed disk from DescribeLogDirs."""
     disk = FullDisk()
     broker = started(tmp_path, disk)
     disk.full = True

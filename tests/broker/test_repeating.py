@@ -61,7 +61,7 @@ def test_a_request_of_any_size_may_follow_another(reader):
 
 @pytest.mark.parametrize("size", range(len(end_txn(1))))
 def test_what_is_cut_off_is_refused_behind_the_whole(reader, size):
-    """Hostile row 31: what was known of the request before lends nothing to one that ends too soon."""
+    """What was known of the request before lends nothing to one that ends too soon."""
     reader.read(end_txn(1))
 
     with pytest.raises(RequestError):

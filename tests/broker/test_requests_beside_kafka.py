@@ -1,4 +1,4 @@
-"""Produce, Fetch and WriteTxnMarkers as a whole answer as Kafka does (hostile rows 32, 34)."""
+"""Produce, Fetch and WriteTxnMarkers as a whole answer as Kafka does."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def id_of(caller: Caller, topic: str) -> uuid.UUID:
 
 class TestProduce:
     def test_two_producers_in_one_transactional_request_get_nothing_in(self, caller, topic, own):
-        """Hostile row 32: the transactional id vouches for one; not even what is not transactional is appended."""
+        """The transactional id vouches for one; not even what is not transactional is appended."""
         pid, epoch = own.producer_id, own.epoch
         sent = [
             (topic, 0, idempotent(pid, epoch, transactional=True)),
@@ -135,7 +135,7 @@ class TestProduce:
         assert ends(caller, topic) == [0, 0, 0]
 
     def test_two_epochs_in_one_transactional_request_get_nothing_in(self, caller, topic, own):
-        """Hostile row 32."""
+        """A transaction is that of one epoch; the older one may be a zombie's."""
         sent = [
             (topic, number, idempotent(own.producer_id, own.epoch + number, transactional=True)) for number in (0, 1)
         ]
@@ -160,7 +160,7 @@ class TestProduce:
         assert codes == {(topic, 0): Code.NONE, (topic, 1): code}
 
     def test_a_transactional_batch_without_an_id_refuses_the_whole_request(self, caller, topic):
-        """Hostile row 32: whatever order they come in."""
+        """Whatever order its batches come in."""
         sent = [(topic, 1, one()), (topic, 0, idempotent(1_000_001, transactional=True)), ("nowhere", 0, one())]
 
         codes = produced(caller, sent)
@@ -200,7 +200,7 @@ class TestProduce:
 
     @pytest.mark.parametrize("name", [OFFSETS, TRANSACTIONS])
     def test_the_brokers_own_topics_take_nothing_from_clients(self, caller, topic, name):
-        """Hostile row 34: what is in there is taken for true by every coordinator."""
+        """What is in there is taken for true by every coordinator."""
         mine, refused = (topic, 0), Code.INVALID_TOPIC_EXCEPTION
         batches = [one(), one(crc=1), batch(record(key=b"\6\0\0\0")), idempotent(1_000_001)]
 
@@ -210,7 +210,7 @@ class TestProduce:
         assert produced(caller, [(name, 0, one())], acks=5) == {(name, 0): Code.INVALID_REQUIRED_ACKS}
 
     def test_nor_do_they_in_a_transaction(self, caller, topic, own):
-        """Hostile row 34."""
+        """A transaction of a client must not be a way around the refusal."""
         sent = [(OFFSETS, 0, idempotent(own.producer_id, own.epoch, transactional=True))]
 
         for version in (11, 12):
@@ -324,7 +324,7 @@ class TestFetch:
 
 class TestMarkers:
     def test_a_marker_among_the_coordinators_own_records_is_let_pass(self, caller):
-        """KIP-664, hostile row 34: it says nothing there, as the restart below shows."""
+        """KIP-664: it says nothing there, as the restart below shows."""
         stranger = ProducerIdAndEpoch(1_000_005, 0)
 
         assert caller.mark(stranger, TopicPartition(TRANSACTIONS, 0), 0).code is Code.NONE

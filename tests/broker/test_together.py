@@ -170,7 +170,7 @@ def test_ids_fenced_together_are_left_as_if_fenced_one_by_one(lives, version):
 
 @pytest.mark.parametrize("takes", [0, 40, 200], ids=["nothing written", "a little written", "more written"])
 def test_a_disk_that_fails_at_any_write_of_a_fencing_leaves_nothing_half_done(tmp_path, takes):
-    """COR-09, COR-14, F28: who was told is fenced after the next start, the others can be; no zombie is read."""
+    """COR-09, COR-14: who was told is fenced after the next start, the others can be; no zombie is read."""
     every = frozenset(PLACES)
     lives = [Life("open", every, every)] * 5 + [Life("committed", every, every)]
     for at in count(1):
@@ -211,7 +211,7 @@ def test_a_disk_that_fails_at_any_write_of_a_fencing_leaves_nothing_half_done(tm
     "point", [side(what) for what in ("marker", "complete") for side in (points.before, points.after)]
 )
 def test_a_broker_that_stops_at_any_point_behind_a_timeout_of_many_goes_on_where_it_was(point):
-    """COR-14, COR-15, F13: each marker, each Complete has its points, in a group too."""
+    """COR-14, COR-15: each marker, each Complete has its points, in a group too."""
     for nth in count(1):
         broker = started()
         names = lived(broker, [Life("open", frozenset(PLACES), frozenset(PLACES))] * 3)

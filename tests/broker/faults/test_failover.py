@@ -41,7 +41,7 @@ def settled(lab, cluster, topic):
 @pytest.mark.parametrize("nth", range(1, PARTITIONS + 1))
 @pytest.mark.parametrize("side", [before, after])
 def test_before_or_after_k_of_n_markers_the_verdict_is_the_same_on_all(lab, cluster, faults, side, nth, outcome):
-    """F11, COR-10, COR-14: Prepare decided, whatever happens then."""
+    """COR-10, COR-14: what Prepare decided stands, whatever happens then."""
     topic, producer = lab.topic(PARTITIONS), lab.producer()
     restarted = faults.add(Restart(side("marker"), nth=nth))
 
@@ -55,7 +55,7 @@ def test_before_or_after_k_of_n_markers_the_verdict_is_the_same_on_all(lab, clus
 
 @pytest.mark.parametrize("point", IN_A_COMMIT)
 def test_at_every_point_of_a_commit_a_restart_leaves_all_or_nothing(lab, cluster, faults, point):
-    """F11: Empty, Ongoing, PrepareCommit; the next holder begins where the verdict leaves it."""
+    """In Empty, Ongoing and PrepareCommit alike; the next holder begins where the verdict leaves it."""
     topic, producer = lab.topic(PARTITIONS), lab.producer("mover")
     restarted = faults.add(Restart(point))
 
@@ -76,7 +76,7 @@ def test_at_every_point_of_a_commit_a_restart_leaves_all_or_nothing(lab, cluster
 
 @pytest.mark.parametrize("point", [before("empty"), after("empty")])
 def test_a_restart_in_the_middle_of_a_take_over_leaves_one_holder(lab, cluster, faults, point):
-    """F11, COR-03."""
+    """COR-03: with two holders both could commit the same records."""
     topic, first = lab.topic(PARTITIONS), lab.producer("mover")
     faults.add(Restart(point))
 
@@ -93,7 +93,7 @@ def test_a_restart_in_the_middle_of_a_take_over_leaves_one_holder(lab, cluster, 
 
 @pytest.mark.parametrize("point", [before("prepare"), after("prepare")])
 def test_a_restart_while_a_late_transaction_is_ended_ends_it_all_the_same(lab, cluster, faults, point):
-    """F11, COR-14, COR-15: the broker is at this by itself, with no request under way."""
+    """COR-14, COR-15: the broker is at this by itself, with no request under way."""
     topic, late = lab.topic(PARTITIONS), lab.producer()
     late.begin_transaction()
     late.send(record(topic, b"late"))
@@ -139,7 +139,7 @@ def told_by(cluster):
 
 
 def test_a_restart_during_the_recovery_from_a_restart_changes_nothing(lab, cluster, faults):
-    """F33 in memory: as often as it likes."""
+    """A recovery must be repeatable, since the next crash may come in the middle of it."""
     topic, producer = lab.topic(PARTITIONS), lab.producer()
     faults.add(Restart(after("marker"), nth=1, times=2))
     faults.add(Restart(before("complete"), nth=1, times=2))
@@ -151,7 +151,7 @@ def test_a_restart_during_the_recovery_from_a_restart_changes_nothing(lab, clust
 
 
 def test_a_topic_that_is_deleted_while_its_transaction_is_decided_holds_up_nobody(lab, cluster, faults):
-    """F14."""
+    """A marker for a partition that is gone can never be written, so waiting for it would block the others for ever."""
     topic, doomed, producer = lab.topic(PARTITIONS), lab.topic(), lab.producer()
     held = faults.add(Delay("EndTxn"))
     producer.begin_transaction()
@@ -171,7 +171,7 @@ def test_a_topic_that_is_deleted_while_its_transaction_is_decided_holds_up_nobod
 
 @pytest.mark.parametrize("arrives", ["before", "after"])
 def test_a_timeout_while_the_commit_is_under_way_ends_in_one_verdict(lab, cluster, faults, arrives):
-    """F15 (KAFKA-20785): whoever comes first wins, the other is told so."""
+    """KAFKA-20785: whoever comes first wins, the other is told so."""
     topic, producer = lab.topic(PARTITIONS), lab.producer(timeout=30.0)
     faults.add(Jump(f"{arrives}-EndTxn", seconds=31.0))
 
@@ -185,7 +185,7 @@ def test_a_timeout_while_the_commit_is_under_way_ends_in_one_verdict(lab, cluste
 
 
 def test_unmodified_clients_try_again_after_a_lost_answer_of_any_request(lab, cluster, faults):
-    """F9 with confluent-kafka."""
+    """With confluent-kafka, whose retries are not ours."""
     confluent = pytest.importorskip("confluent_kafka")
     settings = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "retry.backoff.ms": 10}
     lost = [faults.add(Lose(name, transactional_id="theirs")) for name in ("InitProducerId", "Produce", "EndTxn")]

@@ -1,4 +1,4 @@
-"""A broker that stops anywhere between a commit of offsets and its answer forgets none, invents none (GRP-01, F11)."""
+"""A broker that stops anywhere between a commit of offsets and its answer forgets none, invents none (GRP-01)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def copier(lab):
 @pytest.mark.parametrize("outcome", ["commit", "abort"])
 @pytest.mark.parametrize("point", IN_A_COMMIT)
 def test_a_restart_at_any_point_leaves_offsets_and_records_together(lab, copier, faults, point, outcome):
-    """GRP-01, A23, F11, KAFKA-15784: both from the transaction, or both from the one before it."""
+    """GRP-01, KAFKA-15784: both from the transaction, or both from the one before it."""
     copier.copy(producer := lab.producer("copier"), BEFORE)
     restarted = faults.add(Restart(point))
 
@@ -94,7 +94,7 @@ def test_a_restart_at_any_point_leaves_offsets_and_records_together(lab, copier,
 
 @pytest.mark.parametrize("point", [*OFFSETS, before("forget-group"), after("forget-group")])
 def test_a_restart_beside_a_plain_commit_of_offsets_leaves_what_was_answered(lab, copier, faults, cluster, point):
-    """GRP-01, A25: in the log and then known, or neither."""
+    """GRP-01: in the log and then known, or neither."""
     commit_alone(cluster, copier, BEFORE)
     restarted = faults.add(Restart(point, group_id=copier.group.group_id))
 

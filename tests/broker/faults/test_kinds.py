@@ -46,7 +46,7 @@ def test_a_dropped_request_has_no_effect_and_its_sender_tries_again(lab, faults)
 
 
 def test_a_lost_answer_leaves_the_effect(lab, faults):
-    """F9: whoever asked cannot know."""
+    """Whoever asked cannot know."""
     topic, producer = lab.topic(), lab.producer()
     lost = faults.add(Lose("EndTxn"))
 
@@ -59,7 +59,7 @@ def test_a_lost_answer_leaves_the_effect(lab, faults):
 
 @pytest.mark.parametrize("kind", [Drop, Lose])
 def test_in_silence_the_connection_stays_open_and_the_client_runs_into_its_own_timeout(hasty, faults, kind):
-    """F27."""
+    """A slow broker shows itself to a client as silence, not as a closed connection."""
     hasty.topic()
     silent = faults.add(kind("Metadata", silent=True))
 
@@ -71,7 +71,7 @@ def test_in_silence_the_connection_stays_open_and_the_client_runs_into_its_own_t
 
 
 def test_a_repeated_request_is_served_as_often_and_its_sender_gets_one_answer(lab, faults):
-    """F8."""
+    """A network may deliver a request again, while the client reads one answer only."""
     topic, producer = lab.topic(), lab.producer()
     repeated = faults.add(Repeat("Produce", copies=5))
 
@@ -93,7 +93,7 @@ def test_a_failed_request_is_answered_with_the_code_and_has_no_effect(lab, fault
 
 
 def test_a_delayed_request_takes_effect_when_it_is_released_even_if_nobody_waits_for_it(hasty, faults):
-    """F6, F7: what arrives late."""
+    """What arrives late is carried out all the same, and tests of fencing need such requests."""
     topic, producer = hasty.topic(), hasty.producer()
     delayed = faults.add(Delay("EndTxn"))
 
@@ -141,7 +141,7 @@ def test_a_long_poll_that_arrives_late_still_waits_for_what_it_asks(lab, faults)
 
 
 def test_a_refused_write_is_answered_as_a_full_disk_would_be_and_changes_nothing(lab, cluster, faults):
-    """F19: an epoch is not lost with a write that failed."""
+    """An epoch is not lost with a write that failed."""
     lab.producer("refused")
     refused = faults.add(Refuse("before-empty", code="NOT_ENOUGH_REPLICAS", times=3))
 
@@ -152,7 +152,7 @@ def test_a_refused_write_is_answered_as_a_full_disk_would_be_and_changes_nothing
 
 
 def test_after_a_jump_of_the_clock_what_ran_out_has_run_out(lab, faults):
-    """F15, COR-15."""
+    """COR-15: a commit after the timeout would make visible what readers were told is aborted."""
     topic, producer = lab.topic(), lab.producer(timeout=60.0)
     faults.add(Jump("before-EndTxn", seconds=61.0))
 
@@ -163,7 +163,7 @@ def test_after_a_jump_of_the_clock_what_ran_out_has_run_out(lab, faults):
 
 
 def test_a_broker_that_restarts_drops_every_connection_and_goes_on_from_its_log(lab, faults):
-    """F11."""
+    """What was decided before the restart must be completed from the log, as nothing else is left."""
     topic, producer = lab.topic(), lab.producer()
     restarted = faults.add(Restart("after-prepare"))
 
@@ -242,7 +242,7 @@ def test_a_fault_that_is_removed_strikes_no_more_and_lets_go_of_what_it_holds(la
     ],
 )
 def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(faults, what, fields, said):
-    """Hostile row 39."""
+    """A fault that is silently ignored would let a test pass that tested nothing."""
     with pytest.raises(ConfigError) as refused:
         faults.add(what, **fields)
 

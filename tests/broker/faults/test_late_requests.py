@@ -19,7 +19,7 @@ def begun(lab, producer, topic, value):
 
 
 def test_a_commit_that_arrives_during_the_next_transaction_ends_neither(lab, hasty, faults):
-    """F6, design decision 7: whoever does not know how a commit ended takes a new epoch, which the late one lacks."""
+    """Whoever does not know how a commit ended takes a new epoch, which the late one lacks."""
     topic = lab.topic()
     lost = begun(hasty, hasty.producer("mover"), topic, b"1")
     held = faults.add(Delay("EndTxn"))
@@ -37,7 +37,7 @@ def test_a_commit_that_arrives_during_the_next_transaction_ends_neither(lab, has
 
 
 def test_a_record_that_arrives_after_its_transaction_was_aborted_is_refused_and_holds_nobody_up(lab, hasty, faults):
-    """F7, A16: it would hang for ever."""
+    """A record that were taken would begin a transaction that nobody ends, and block readers for ever."""
     topic = lab.topic()
     lost = hasty.producer("mover")
     lost.begin_transaction()
@@ -57,7 +57,7 @@ def test_a_record_that_arrives_after_its_transaction_was_aborted_is_refused_and_
 
 
 def test_a_late_take_over_fences_whoever_came_before_it_and_no_more(lab, hasty, faults):
-    """F5, COR-03: an initialisation nobody waits for any more is still one; its loser starts again and wins."""
+    """COR-03: an initialisation nobody waits for any more is still one; its loser starts again and wins."""
     topic = lab.topic()
     held = faults.add(Delay("InitProducerId", transactional_id="mover"))
     with pytest.raises(EosfwError):

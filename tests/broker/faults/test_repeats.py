@@ -143,7 +143,7 @@ def expected(way: Way) -> dict[str, object]:
 @pytest.mark.parametrize("copies", [2, 3, 5])
 @pytest.mark.parametrize(("way", "name"), ASKED)
 def test_a_request_that_arrives_several_times_has_one_effect_and_one_answer(lab, faults, way, name, copies):
-    """F8."""
+    """A request that takes effect twice would double records, or end the next transaction."""
     one = Transaction(lab, way)
     repeated = faults.add(Repeat(name, copies=copies, transactional_id=one.id))
 
@@ -156,7 +156,7 @@ def test_a_request_that_arrives_several_times_has_one_effect_and_one_answer(lab,
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize(("way", "name"), ASKED)
 def test_a_request_whose_answer_is_lost_may_be_made_again_and_burns_no_epoch(lab, faults, way, name, times):
-    """F9, COR-05, COR-08."""
+    """COR-05, COR-08: the client cannot know whether its request took effect, so asking again must be safe."""
     one = Transaction(lab, way)
     lost = faults.add(Lose(name, times=times, transactional_id=one.id))
 
@@ -177,7 +177,7 @@ SENT = [b"0", b"1", b"2", b"3", b"4", b"5"]
 
 @pytest.mark.parametrize("order", [[0, 2, 1], [0, 4, 3, 2, 1], [0, 3, 1, 4, 2]], ids=str)
 def test_batches_that_overtake_one_another_are_refused_until_their_turn_and_none_is_twice(lab, order):
-    """F10: OutOfOrderSequence, and a window of five batches for what comes twice."""
+    """OutOfOrderSequence for what comes too early, a window of five batches for what comes twice."""
     one = Transaction(lab)
     one.ask(STEPS["AddPartitionsToTxn"])
     refused = [send(one, number) for number in order]

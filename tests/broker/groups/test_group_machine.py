@@ -151,7 +151,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def a_replay_gives_the_same(self):
-        """Design decision 2: what is stable is rebuilt as it is, the offsets always are."""
+        """All state is in the log: what is stable is rebuilt as it is, the offsets always are."""
         again = self.bench.restarted()
         assert again.offset() == self.bench.offset()
         assert again.offset(stable=False) == self.bench.offset(stable=False)

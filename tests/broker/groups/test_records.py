@@ -129,7 +129,7 @@ def test_a_key_of_another_kind_is_passed_over():
 
 @pytest.mark.parametrize("cut", range(2, len(KAFKAS_GROUP) - 1, 7))
 def test_a_group_that_was_cut_off_is_damage(cut):
-    """Row 29: never guessed."""
+    """What is missing is never guessed."""
     with pytest.raises(DamagedDataError, match="group 'g'"):
         read_group("g", KAFKAS_GROUP[:cut])
 

@@ -116,7 +116,7 @@ class Replayed(RuleBasedStateMachine):
 
     @invariant()
     def a_replay_gives_the_same(self):
-        """Design decision 2, BRK-09: pending offsets as well; what was deleted stays so."""
+        """BRK-09: all state is in the log, pending offsets as well; what was deleted stays so."""
         before = shown(self.broker)
         self.broker.groups.load(self.broker.now_ms())
         assert shown(self.broker) == before

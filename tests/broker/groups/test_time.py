@@ -202,7 +202,7 @@ def test_offsets_of_a_subscribed_topic_are_never_forgotten(bench):
 
 
 def test_what_cannot_be_logged_did_not_happen(bench):
-    """Design decision 2: all join again, and get their work once it can be logged."""
+    """A restart would lose it: all join again, and get their work once it can be logged."""
     a = Client("a")
     bench.join(a)
     bench.log.broken = True

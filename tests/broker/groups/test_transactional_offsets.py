@@ -286,7 +286,7 @@ def test_a_stranger_commits_no_offsets(producer, group, topic):
 
 
 def test_a_group_without_a_name_joins_a_transaction_but_commits_nothing(producer, group, topic):
-    """COR-07, row 34: AddOffsetsToTxn looks at the partition that would keep the group alone, here as in Kafka.
+    """COR-07: AddOffsetsToTxn looks at the partition that would keep the group alone, here as in Kafka.
 
     An error would be stricter, but no client of Kafka expects it there: TxnOffsetCommit is what refuses the name.
     """

@@ -174,7 +174,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self):
-        """Design decision 2, COR-14: members, generation, offsets, open transactions are what they were."""
+        """COR-14: members, generation, offsets, open transactions are rebuilt from the log as they were."""
         self.ground.restart()
         for client in self.members.values():
             client.raw.close()

@@ -114,7 +114,7 @@ def test_compaction_keeps_the_history():
 
 
 def test_a_replay_keeps_the_history():
-    """A26."""
+    """A history that changed with a restart would tell consumers that records were cut off."""
     log = new_log()
     Writer(log, 7).send(b"a")
     log.lead(2)

@@ -46,7 +46,7 @@ def walked(batch: bytes) -> Walk:
 @given(columns())
 @unhurried
 def test_a_walk_sees_what_decoding_sees(made):
-    """Hostile row 29."""
+    """The walk checks batches of clients instead of decoding them, so it must see no less."""
     keys, values, stamps, headers = made
     batch = encode_batch(keys, values, stamps, headers=headers)
     header, found = read_header(batch), decode_records(batch)
@@ -61,7 +61,7 @@ def test_a_walk_sees_what_decoding_sees(made):
 @given(columns(), st.data())
 @unhurried
 def test_one_wrong_byte_is_let_pass_only_where_decoding_lets_it_pass(made, data):
-    """Hostile row 29: whoever reads the partition later must be able to."""
+    """Whoever reads the partition later must be able to."""
     keys, values, stamps, headers = made
     batch = bytearray(encode_batch(keys, values, stamps, headers=headers))
     header = read_header(bytes(batch))
@@ -117,7 +117,7 @@ def test_thousands_of_equal_records_are_not_stepped_over_one_by_one(stamps):
 @pytest.mark.parametrize("each", [1, 7, 100, 1000, 3000])
 @pytest.mark.parametrize("later", [0, 100, 5000])
 def test_every_timestamp_of_thousands_of_equal_records_is_seen(each, later):
-    """Hostile row 29: whatever length their distances take, be they few or many."""
+    """Whatever length their distances take, be they few or many."""
     stamps = [NOW, *(NOW + later + number // each for number in range(3000))]
 
     walk = Walk(encode_batch(None, [b"v"] * len(stamps), stamps), HEADER.size, len(stamps))

@@ -1,4 +1,4 @@
-"""A start after a crash looks only at what was written since the last checkpoint, and finds the same (A26, F30-F34)."""
+"""A start after a crash looks only at what was written since the last checkpoint, and finds the same."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_wherever_a_kill_strikes_the_state_is_the_one_that_was_live(tmp_path, ba
 
 
 def test_what_was_kept_is_not_looked_at_again_but_checked_when_it_is_read(tmp_path):
-    """F31: damage before the last checkpoint is found by the reader; behind it by the start."""
+    """Damage before the last checkpoint is found by the reader; behind it by the start."""
     lived(tmp_path / "one")
     path = data_file(tmp_path / "one")
     flipped(path, 65)
@@ -75,7 +75,7 @@ def test_what_was_kept_is_not_looked_at_again_but_checked_when_it_is_read(tmp_pa
 
 
 def test_after_the_machine_went_down_nothing_that_was_kept_is_trusted(tmp_path):
-    """F32: a full check finds damage wherever it is."""
+    """Without fsync a power cut may lose any write, so a full check looks for damage everywhere."""
     lived(tmp_path)
     flipped(data_file(tmp_path), 65)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
@@ -88,7 +88,7 @@ def test_after_the_machine_went_down_nothing_that_was_kept_is_trusted(tmp_path):
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
 @pytest.mark.parametrize("harm", ["missing", "empty", "first byte", "last byte", "torn", "twice", "garbage behind"])
 def test_checkpoints_that_were_harmed_cost_time_alone(tmp_path, suffix, harm):
-    """F34: the log gives the same; what is kept from then on is right, too."""
+    """The log gives the same; what is kept from then on is right, too."""
     lived(tmp_path)
     for path in beside(tmp_path, suffix):
         content = path.read_bytes()
@@ -129,7 +129,7 @@ def cut_back(root, whole):
 
 @pytest.mark.parametrize("whole", range(0, 15, 3))
 def test_a_log_shorter_than_its_checkpoint_is_refused_after_a_kill(tmp_path, whole):
-    """F34: a kill cannot take back what was written before the checkpoint, so records are lost."""
+    """A kill cannot take back what was written before the checkpoint, so records are lost."""
     cut_back(tmp_path, whole)
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match=r"0\.log: ends at byte .* was made of records up to offset \d+") as why:
@@ -140,7 +140,7 @@ def test_a_log_shorter_than_its_checkpoint_is_refused_after_a_kill(tmp_path, who
 
 @pytest.mark.parametrize("whole", range(0, BATCHES, 3))
 def test_a_log_shorter_than_its_checkpoint_is_read_as_it_is_after_a_power_cut(tmp_path, whole):
-    """F34, mutant: without `--flush=fsync` the checkpoint may be on the disk, what it was made of not."""
+    """Without `--flush=fsync` the checkpoint may be on the disk, what it was made of not."""
     state = cut_back(tmp_path, whole)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
     for _ in range(3):
@@ -157,7 +157,7 @@ def power_cut(root):
 
 
 def test_damage_before_a_checkpoint_is_refused_after_a_power_cut_with_fsync(tmp_path):
-    """F31, F32: the checkpoint waited for the disk, so no write that was never confirmed is to blame."""
+    """The checkpoint waited for the disk, so no write that was never confirmed is to blame."""
     lived(tmp_path, waits=True)
     flipped(data_file(tmp_path), 65)
     power_cut(tmp_path)
@@ -168,7 +168,7 @@ def test_damage_before_a_checkpoint_is_refused_after_a_power_cut_with_fsync(tmp_
 
 
 def test_a_write_missing_before_others_is_cut_off_after_a_power_cut_with_fsync(tmp_path, caplog):
-    """F32: nobody was told of them; without fsync, records before others that are there are lost, hence refused."""
+    """Nobody was told of them; without fsync, records before others that are there are lost, hence refused."""
     house = House(tmp_path, waits=True)
     for number in range(3):
         house.log.append(plain(b"%d" % number), NOW)

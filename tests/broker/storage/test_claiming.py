@@ -1,4 +1,4 @@
-"""What a data directory must be to be used, and who may use it (row 27, F37): else exit code 3 or 4, with the path."""
+"""What a data directory must be to be used, and who may use it: else exit code 3 or 4, with the path."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def locked(root):
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_path_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, made, said):
-    """Row 27: exit code 3, the path, what to do."""
+    """Exit code 3, the path, what to do."""
     made(tmp_path / "data")
     with pytest.raises(ConfigError, match=said) as refused:
         opened(tmp_path / "data")
@@ -93,13 +93,13 @@ def foreign_directory():
 
 
 def test_a_directory_without_the_right_to_write_is_refused(foreign_directory, unprivileged):
-    """Row 27."""
+    """Found at the start, it is a sentence for the user; found at the first write, a producer would get the error."""
     with pytest.raises(ConfigError, match="cannot be written to by this user"):
         opened(foreign_directory)
 
 
 def test_what_a_refused_right_is_called(tmp_path):
-    """Row 27: the same for root, who is refused nothing."""
+    """The same for root, who is refused nothing."""
     for number in (13, 30):
         assert "cannot be written to by this user" in claiming._explained(
             tmp_path, OSError(number, os.strerror(number))
@@ -107,7 +107,7 @@ def test_what_a_refused_right_is_called(tmp_path):
 
 
 def test_memory_is_no_place_for_what_must_be_on_the_disk(tmp_path):
-    """Row 27: `--flush=fsync` on tmpfs would promise what it cannot keep."""
+    """`--flush=fsync` on tmpfs would promise what it cannot keep."""
     if "tmpfs /dev/shm" not in Path("/proc/mounts").read_text() or not os.access("/dev/shm", os.W_OK):
         pytest.skip("no tmpfs here")
     root = Path("/dev/shm") / f"eosfw-{os.getpid()}"
@@ -121,7 +121,7 @@ def test_memory_is_no_place_for_what_must_be_on_the_disk(tmp_path):
 
 @pytest.mark.parametrize("harm", ["cluster.id=", "nothing at all"])
 def test_a_damaged_identity_is_refused(tmp_path, harm):
-    """Row 27: exit code 3 or 4, nothing changed."""
+    """Exit code 3 or 4, nothing changed."""
     House(tmp_path).stop()
     path = tmp_path / "meta.properties"
     path.write_text(path.read_text().replace("cluster.id", "x") if "=" in harm else "")
@@ -132,7 +132,7 @@ def test_a_damaged_identity_is_refused(tmp_path, harm):
 
 
 def test_the_lock_ends_with_its_process(tmp_path):
-    """F37, row 42: no process id is compared, so none that is used again can confuse anybody."""
+    """No process id is compared, so none that is used again can confuse anybody."""
     code = (
         "import sys; from pathlib import Path; from eosfw_memory.storage.claiming import claim;"
         "claim(Path(sys.argv[1]), waits=False); print('held', flush=True); sys.stdin.read()"

@@ -119,7 +119,7 @@ def test_nothing_is_cleaned_beyond_the_first_open_transaction(house):
 
 @pytest.mark.parametrize("between", [11, 12, 13, 14])
 def test_a_marker_stays_with_its_data_though_segments_lie_between_them(house, between):
-    """KAFKA-8351, KAFKA-13727, mutant: what was seen of a transaction is not forgotten at the end of a segment."""
+    """KAFKA-8351, KAFKA-13727: what was seen of a transaction is not forgotten at the end of a segment."""
     writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
     writer.send((b"long", b"kept"))
     for number in range(between):
@@ -176,7 +176,7 @@ def test_a_marker_without_data_goes_when_its_time_is_over(house):
 
 
 def test_a_vanished_abort_marker_hides_nothing_of_what_its_producer_writes_later(house):
-    """Redpanda 2026-06, mutant: an aborted entry without its marker would hide committed records for ever."""
+    """Redpanda 2026-06: an aborted entry without its marker would hide committed records for ever."""
     writer = Keyed(house.log, 1)
     writer.send((b"k", b"bad"))
     marker = writer.abort()
@@ -277,7 +277,7 @@ def test_an_expired_producer_leaves_no_empty_batch(house):
 
 
 def test_a_producer_with_an_open_transaction_never_expires(house):
-    """BRK-08, F17, mutant 19, KAFKA-9144."""
+    """BRK-08, KAFKA-9144: the partition would forget the epoch, and the transaction could hang."""
     writer = Keyed(house.log, 1)
     writer.send((b"k", b"1"))
     assert house.log.expire_producers(NOW + 10 * DAY) == []

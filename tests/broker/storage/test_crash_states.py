@@ -1,4 +1,4 @@
-"""With `--flush=fsync` no crash of the machine takes back what was answered, nor holds readers back (F32).
+"""With `--flush=fsync` no crash of the machine takes back what was answered, nor holds readers back.
 
 A sample of the states that `benchmarks/crash_states.py` looks at.
 """
@@ -41,14 +41,14 @@ def explored(root, seed, every, *, subsets=3, enough=1 << 30) -> Verdicts:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_crash_of_the_machine_takes_back_an_answer_or_blocks_a_reader(tmp_path, seed):
-    """A25, F32, KIP-98: commits, aborts, group offsets, plain records, topics, with and without KIP-890's epochs."""
+    """KIP-98: commits, aborts, group offsets, plain records, topics, with and without KIP-890's epochs."""
     found = explored(tmp_path, seed, every=15)
     assert found.bad == []
     assert found.states > 200
 
 
 def test_a_second_crash_amid_the_start_after_the_first_changes_nothing(tmp_path):
-    """F33: what the first start cut off, ended or made anew may be on the disk in any part."""
+    """What the first start cut off, ended or made anew may be on the disk in any part."""
     run, found = lived(tmp_path / "data", 3), Verdicts()
     found.again(run, Random(3), every=180, subsets=1)
     run.end()

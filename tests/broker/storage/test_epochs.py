@@ -44,7 +44,7 @@ def test_each_start_leads_in_a_later_epoch_that_its_batches_carry(tmp_path, end,
 
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
 def test_the_history_is_learnt_from_the_batches_where_nothing_else_tells_it(tmp_path, suffix):
-    """F34: what lies beside the log can always be made again."""
+    """What lies beside the log can always be made again."""
     lived(tmp_path, "stop", **SMALL).stop()
     for path in tmp_path.rglob(f"*{suffix}"):
         path.unlink()
@@ -82,7 +82,7 @@ def test_a_marker_of_an_older_coordinator_is_known_after_a_restart(tmp_path):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_batches_of_an_epoch_that_never_was_are_refused_not_cut_off(tmp_path, count):
-    """F36: an old count of starts beside newer logs, however few batches show it; everything stays as it was."""
+    """An old count of starts beside newer logs, however few batches show it; everything stays as it was."""
     lived(tmp_path).crash()
     path = data_file(tmp_path)
     if count == 1:
@@ -98,7 +98,7 @@ def test_batches_of_an_epoch_that_never_was_are_refused_not_cut_off(tmp_path, co
 
 
 def test_a_count_of_starts_older_than_a_topic_is_refused(tmp_path):
-    """F36: parts of a directory that are from different copies."""
+    """Parts of a directory that are from different copies."""
     House(tmp_path).crash()
     (tmp_path / "incarnation").unlink()
     before = files(tmp_path)
@@ -111,7 +111,7 @@ def test_a_count_of_starts_older_than_a_topic_is_refused(tmp_path):
 
 
 def test_a_damaged_epoch_in_the_middle_is_found_though_no_checksum_covers_it(tmp_path):
-    """F31: epochs never go back, none is later than that of now."""
+    """Epochs never go back, none is later than that of now."""
     lived(tmp_path).crash()
     path = data_file(tmp_path)
     good, size = path.read_bytes(), path.stat().st_size // 6

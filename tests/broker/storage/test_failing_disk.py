@@ -1,4 +1,4 @@
-"""A disk that fails: what was acknowledged stays, nothing more is acknowledged, reads go on (F28, F29)."""
+"""A disk that fails: what was acknowledged stays, nothing more is acknowledged, reads go on."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def work(house):
 @pytest.mark.parametrize("takes", [0, 30], ids=["nothing written", "written in part"])
 @pytest.mark.parametrize("recovers", [True, False], ids=["works again", "stays full"])
 def test_a_write_that_fails_is_the_last_one_whatever_the_disk_does_later(tmp_path, code, takes, recovers):
-    """F28, KAFKA-10778, mutant 20: at each write of a run, those of a roll among them."""
+    """KAFKA-10778: at each write of a run, those of a roll among them."""
     for at in range(1, writes_of_a_run(tmp_path / "count") + 1):
         system = FailingSystem(code, takes=takes)
         house = House(tmp_path / str(at), system=system, **SMALL)
@@ -93,7 +93,7 @@ def test_a_write_that_fails_is_the_last_one_whatever_the_disk_does_later(tmp_pat
 
 
 def test_a_repetition_is_not_acknowledged_by_a_failed_disk(tmp_path):
-    """F29: the first attempt may be the one whose bytes are lost."""
+    """The first attempt may be the one whose bytes are lost."""
     system = FailingSystem(errno.EIO)
     house = House(tmp_path, system=system)
     writer = Writer(house.log, 5)
@@ -105,7 +105,7 @@ def test_a_repetition_is_not_acknowledged_by_a_failed_disk(tmp_path):
 
 
 def test_a_start_that_is_interrupted_anywhere_changes_nothing_of_what_the_next_one_finds(tmp_path):
-    """F33: a crash while recovering, at each write of the recovery."""
+    """A crash while recovering, at each write of the recovery."""
     house = House(tmp_path, **SMALL)
     work(house)
     before = told(house.log)
@@ -128,7 +128,7 @@ def test_a_start_that_is_interrupted_anywhere_changes_nothing_of_what_the_next_o
 
 
 def test_after_a_failure_the_disk_is_not_asked_again(tmp_path):
-    """F28, F29: whoever writes, compaction among them; a second try could be told that all is well."""
+    """Whoever writes, compaction among them; a second try could be told that all is well."""
     disk = Disk(tmp_path, FailingSystem(errno.EIO, at_sync=1))
     file = DataFile(tmp_path / "any")
     disk.write(file, [b"x"], 0)
@@ -142,7 +142,7 @@ def test_after_a_failure_the_disk_is_not_asked_again(tmp_path):
 
 
 def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkeypatch):
-    """F38: nothing was written, so nothing is in doubt; the next one may work."""
+    """Nothing was written, so nothing is in doubt; the next one may work."""
     house = House(tmp_path)
     opened = os.open
     refusing = [OSError(errno.EMFILE, os.strerror(errno.EMFILE))]
@@ -161,7 +161,7 @@ def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkey
 
 
 def test_a_full_disk_is_said_once_for_each_partition(tmp_path, caplog):
-    """F28: clients get a code, so the broker's log has to say what happened, to which file, what to do."""
+    """Clients get a code, so the broker's log has to say what happened, to which file, what to do."""
     system = FailingSystem(errno.ENOSPC)
     house = House(tmp_path, system=system)
     house.topics.create("other", 1, {})
@@ -179,7 +179,7 @@ def test_a_full_disk_is_said_once_for_each_partition(tmp_path, caplog):
 
 
 def test_a_damaged_batch_is_said_once_for_each_partition(tmp_path, caplog):
-    """F31: not with every fetch, of which there are many a second."""
+    """A message with every fetch, of which there are many a second, would fill the log of the broker."""
     house = House(tmp_path)
     for number in range(3):
         Writer(house.log, number).send(b"v", transactional=False)

@@ -1,4 +1,4 @@
-"""Nothing is acknowledged before it is on the disk, and writers share the wait for it (ruling 29, F29, F32)."""
+"""Nothing is acknowledged before it is on the disk, and writers share the wait for it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def served(tmp_path):
 
 
 def test_an_answer_waits_until_its_bytes_are_on_the_disk(served):
-    """F32, mutant: group commit acks before fsync."""
+    """A power cut could take back what was acknowledged before fsync returned."""
     served.disk.hold()
     answer = served.append(b"one")
     assert isinstance(answer, Deferred)
@@ -140,7 +140,7 @@ def test_writers_that_come_while_one_waits_share_the_next_wait(served):
 
 
 def test_a_wait_that_fails_is_never_followed_by_an_acknowledgement(served):
-    """F29: EIO on fsync; those who wait are refused, later ones at once; reads go on."""
+    """EIO on fsync; those who wait are refused, later ones at once; reads go on."""
     served.disk.fails = True
     assert served.awaited(served.append(b"lost?")) == {"code": Code.KAFKA_STORAGE_ERROR}
     served.disk.fails = False
@@ -149,7 +149,7 @@ def test_a_wait_that_fails_is_never_followed_by_an_acknowledgement(served):
 
 
 def test_no_marker_is_written_before_its_decision_is_on_the_disk(served):
-    """Mutant 9: a marker on the disk without Prepare could end one transaction both ways."""
+    """A marker on the disk without Prepare could end one transaction both ways."""
     broker, now = served.broker, served.broker.now_ms()
     producer = broker.coordinator.initialise("id", 1000, None, now)
     broker.coordinator.add_partitions("id", producer, [TopicPartition("t", 0)], now)
@@ -223,7 +223,7 @@ def test_a_stop_leaves_no_decided_transaction_to_the_next_start(tmp_path):
 
 
 def test_a_decided_transaction_is_completed_by_the_next_start(tmp_path):
-    """COR-14, mutant 8: Prepare on the disk, no marker; the commit stands."""
+    """COR-14: Prepare on the disk, no marker; the commit stands."""
     served = Served(tmp_path)
     broker, now = served.broker, served.broker.now_ms()
     producer = broker.coordinator.initialise("id", 1000, None, now)

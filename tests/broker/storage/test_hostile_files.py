@@ -33,7 +33,7 @@ def snapshot():
 @unhurried
 @given(data=st.binary(max_size=300))
 def test_arbitrary_bytes_are_no_snapshot_and_no_index(data):
-    """Row 28: whatever the bytes, an answer; what it says is used only if checksum and witness fit."""
+    """Whatever the bytes, an answer; what it says is used only if checksum and witness fit."""
     assert unseal(b"EOSP", data) is None
     state = decode_state(memoryview(data))
     assert state is None or isinstance(state, LogState)
@@ -43,7 +43,7 @@ def test_arbitrary_bytes_are_no_snapshot_and_no_index(data):
 @unhurried
 @given(data=st.data())
 def test_a_changed_snapshot_is_not_believed(snapshot, data):
-    """F34: any byte, any length."""
+    """Any byte, any length."""
     sealed = seal(b"EOSP", WITNESS, snapshot)
     at = data.draw(st.integers(0, len(sealed) - 1))
     changed = bytearray(sealed)
@@ -57,7 +57,7 @@ def test_a_changed_snapshot_is_not_believed(snapshot, data):
 @unhurried
 @given(noise=st.binary(max_size=200), at=st.integers(0, 400), cut=st.integers(0, 400))
 def test_a_scan_of_arbitrary_bytes_ends_with_an_answer(tmp_path_factory, noise, at, cut):
-    """Row 29: lengths, counts, offsets, magic numbers of any value; nothing is allocated by what they declare."""
+    """Lengths, counts, offsets, magic numbers of any value; nothing is allocated by what they declare."""
     log = new_log()
     writer = Writer(log, 1)
     for number in range(5):

@@ -1,4 +1,4 @@
-"""`eosfw broker --data-dir` killed with SIGKILL while an ordinary client runs transactions (S4, F11, A25)."""
+"""`eosfw broker --data-dir` killed with SIGKILL while an ordinary client runs transactions."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def transactions(made: Producer, numbers, until: int, kill) -> list[int]:
 
 @pytest.mark.parametrize("flush", ["os", "fsync"])
 def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running, flush):
-    """A25, A2, A4, A5: kills at different steps; each new producer takes over the id and goes on."""
+    """Kills at different steps; each new producer takes over the id and goes on."""
     broker, numbers, committed = running("--flush", flush), itertools.count(), []
     admin = Clients(broker.servers).admin
     for made in admin.create_topics([NewTopic(topic, 1, 1) for topic in TOPICS]).values():
@@ -125,7 +125,7 @@ def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running
 
 @pytest.mark.parametrize("point", ["before-offsets", "after-offsets", "before-materialize", "after-materialize"])
 def test_a_kill_between_offsets_and_their_answer_leaves_them_with_their_records(running, tmp_path, point):
-    """GRP-01, A23, A25, F11: SIGKILL at a named point of the log of groups, recovery from its files."""
+    """GRP-01: SIGKILL at a named point of the log of groups, recovery from its files."""
     (faults := tmp_path / "faults.toml").write_text(f'[[fault]]\nkind = "kill"\nat = "{point}"\nnth = 2\n')
     broker = running("--flush", "fsync", "--faults", str(faults))
     lab = laboratory(broker)
@@ -161,7 +161,7 @@ def laboratory(broker: Process) -> Lab:
 
 
 def test_a_second_broker_on_the_directory_ends_with_a_sentence(running, tmp_path):
-    """F37, row 27: exit code 3; the first one is not disturbed."""
+    """Two brokers would overwrite each other's logs: exit code 3; the first one is not disturbed."""
     first = running()
     second = refused(tmp_path / "data")
     assert (second.returncode, second.stdout) == (3, "")
@@ -170,7 +170,7 @@ def test_a_second_broker_on_the_directory_ends_with_a_sentence(running, tmp_path
 
 
 def test_damaged_data_end_the_command_with_file_and_position(running, tmp_path):
-    """F31: exit code 4, no traceback, nothing changed."""
+    """Exit code 4, no traceback, nothing changed."""
     broker = running()
     client = Clients(broker.servers)
     topic = client.topic()
@@ -193,7 +193,7 @@ def test_damaged_data_end_the_command_with_file_and_position(running, tmp_path):
 
 
 def test_a_torn_write_is_told_on_standard_error(running, tmp_path):
-    """F30: how many bytes, of which file; then it serves."""
+    """How many bytes, of which file; then it serves."""
     broker = running()
     client = Clients(broker.servers)
     topic = client.topic()
@@ -218,7 +218,7 @@ def test_fsync_without_a_directory_is_refused():
 
 
 def test_the_help_says_what_an_acknowledgement_means():
-    """Ruling 29."""
+    """Who runs the broker must know whether a loss of power can take back what was acknowledged."""
     environment = {**os.environ, "COLUMNS": "200"}
     command = [*EOSFW, "--help"]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=True, env=environment).stdout
@@ -228,7 +228,7 @@ def test_the_help_says_what_an_acknowledgement_means():
 
 
 def test_a_full_disk_refuses_writers_serves_readers_and_loses_nothing(running, tmp_path):
-    """F28, A25: the system takes no byte beyond a limit; what was acknowledged is there when there is room again."""
+    """The system takes no byte beyond a limit; what was acknowledged is there when there is room again."""
     broker = running()
     client = Clients(broker.servers)
     topic = client.topic()

@@ -1,4 +1,4 @@
-"""What is gone from a data directory, or is something else, is named with what to do (row 28)."""
+"""What is gone from a data directory, or is something else, is named with what to do."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_record_of_a_coordinator_that_makes_no_sense_is_named_by_file_and_offs
 
 @pytest.mark.parametrize("flipped", [0, 8, 12, 15, 16], ids=["offset", "size", "epoch", "epoch's end", "magic"])
 def test_a_head_that_no_checksum_covers_is_checked_before_a_client_gets_it(tmp_path, flipped):
-    """F31: a client takes another format, or another epoch, for what the broker means."""
+    """A client takes another format, or another epoch, for what the broker means."""
     house = House(tmp_path)
     for number in range(3):
         Writer(house.log, number).send(b"v", transactional=False)
@@ -169,7 +169,7 @@ def test_a_head_that_no_checksum_covers_is_checked_before_a_client_gets_it(tmp_p
 
 @pytest.mark.parametrize("flipped", [16, 12], ids=["magic", "epoch"])
 def test_a_whole_last_batch_with_a_changed_head_is_no_torn_write(tmp_path, flipped):
-    """F30: its checksum fits, so all of it was written; it was acknowledged, hence it is not cut off."""
+    """Its checksum fits, so all of it was written; it was acknowledged, hence it is not cut off."""
     house = House(tmp_path)
     Writer(house.log, 1).send(b"v", transactional=False)
     house.crash()

@@ -1,4 +1,4 @@
-"""A data directory put back from an old copy while clients live: who knows better is fenced or told so (F36)."""
+"""A data directory put back from an old copy while clients live: who knows better is fenced or told so."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def machine(request, tmp_path):
 @COPIES
 @pytest.mark.parametrize("inits", [0, 1, 3])
 def test_whoever_held_a_transactional_id_is_fenced_however_far_his_epoch_had_come(machine, how, inits):
-    """F36, A17, A20: also the one whose epoch the old log would give to somebody else now."""
+    """Also the one whose epoch the old log would give to somebody else now."""
     first = machine.init()
     machine.save()
     held = [first, *(machine.init() for _ in range(inits))]
@@ -104,7 +104,7 @@ def test_whoever_held_a_transactional_id_is_fenced_however_far_his_epoch_had_com
 
 
 def test_who_claims_to_go_on_where_he_was_is_fenced(machine):
-    """F36, KIP-360: InitProducerId with ids from before."""
+    """KIP-360: InitProducerId with ids from before."""
     holder = machine.init()
     machine.save()
     machine.restore("copied")
@@ -120,7 +120,7 @@ def test_who_claims_to_go_on_where_he_was_is_fenced(machine):
 
 @pytest.mark.parametrize("state", ["ongoing", "decided"])
 def test_a_transaction_of_the_copy_is_brought_to_its_end_its_holder_fenced(machine, state):
-    """F36, COR-14: what was open is aborted, what was decided is done."""
+    """COR-14: what was open is aborted, what was decided is done."""
     holder = machine.init()
     assert machine.begin(holder) is Code.NONE
     if state == "decided":
@@ -141,7 +141,7 @@ def test_a_transaction_of_the_copy_is_brought_to_its_end_its_holder_fenced(machi
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("outcome", Outcome)
 def test_a_decided_transaction_keeps_its_verdict_when_its_id_is_taken_away(version, outcome):
-    """F36, COR-09: its markers still carry the old id; whoever comes then gets another."""
+    """COR-09: its markers still carry the old id; whoever comes then gets another."""
     prepared = PREPARED[outcome]
     known = created("t", 7, 60_000)._replace(state=prepared, epoch=3, client_version=version)
     after = disowned(known, 9, NOW, version)
@@ -151,7 +151,7 @@ def test_a_decided_transaction_keeps_its_verdict_when_its_id_is_taken_away(versi
 
 @COPIES
 def test_no_producer_id_is_given_away_a_second_time(machine, how):
-    """F36: two producers under one id would be taken for repeating each other."""
+    """Two producers under one id would be taken for repeating each other."""
     machine.save()
     given = {machine.broker.coordinator.fresh_producer_id() for _ in range(1500)}
     machine.restore(how)
@@ -160,7 +160,7 @@ def test_no_producer_id_is_given_away_a_second_time(machine, how):
 
 @COPIES
 def test_a_consumer_that_read_what_is_lost_is_told_where_the_log_ends(machine, how):
-    """F36, KIP-320: its epoch is an old one now, and ends before its position."""
+    """KIP-320: its epoch is an old one now, and ends before its position."""
     log = machine.broker.topics.partition("t", 0).log
     log.append(plain(b"kept"), NOW)
     machine.save()
@@ -182,7 +182,7 @@ def test_a_consumer_that_read_what_is_lost_is_told_where_the_log_ends(machine, h
 
 
 def test_it_is_told_once_which_ids_were_fenced(machine, caplog):
-    """F36: a second start on the restored directory is an ordinary one."""
+    """A second start on the restored directory is an ordinary one."""
     machine.init("mover")
     machine.save()
     caplog.clear()
@@ -198,7 +198,7 @@ def test_it_is_told_once_which_ids_were_fenced(machine, caplog):
 
 
 def test_a_start_that_is_cut_short_before_everybody_is_fenced_leaves_that_to_the_next(tmp_path):
-    """F33, F36."""
+    """A holder that is forgotten could go on writing in an epoch that is given to somebody else."""
     machine = Machine(tmp_path)
     holder = machine.init()
     machine.save()
@@ -221,7 +221,7 @@ def test_ordinary_restarts_fence_nobody(machine):
 
 
 def test_logs_of_one_age_beside_papers_of_another_are_refused(tmp_path):
-    """F36: half a restore; exit code 4, everything as it was."""
+    """Half a restore; exit code 4, everything as it was."""
     root, copy = tmp_path / "data", tmp_path / "copy"
     house = House(root)
     house.log.append(plain(b"a"), NOW)
@@ -241,7 +241,7 @@ def test_logs_of_one_age_beside_papers_of_another_are_refused(tmp_path):
 
 
 def test_a_producer_that_lives_through_a_restore_learns_it_with_its_next_write(tmp_path):
-    """F36 with a client: it cannot commit what nobody knows of any more; its successor can."""
+    """With a client: it cannot commit what nobody knows of any more; its successor can."""
     runtime, properties = ThreadRuntime(), {"log.dirs": str(tmp_path / "data")}
     cluster = EmbeddedCluster.start(properties | {"listeners": "PLAINTEXT://127.0.0.1:0"}, runtime)
     where = {"listeners": f"PLAINTEXT://{cluster.bootstrap_servers}"}

@@ -1,4 +1,4 @@
-"""What a start finds after a crash: every acknowledged batch, nothing half-written (F28-F34, rows 28 and 29)."""
+"""What a start finds after a crash: every acknowledged batch, nothing half-written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def start_of_last_batch(root):
 @pytest.mark.parametrize("config", [{}, SMALL], ids=["one segment", "several"])
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
 def test_a_restart_gives_the_state_that_was_live(tmp_path, config, clean):
-    """BRK-08, A26: producers with their five batches, open and aborted transactions, offsets, bytes."""
+    """BRK-08: producers with their five batches, open and aborted transactions, offsets, bytes."""
     before = filled(tmp_path, clean=clean, **config)
     for _ in range(2):
         house = House(tmp_path)
@@ -48,7 +48,7 @@ def test_a_restart_gives_the_state_that_was_live(tmp_path, config, clean):
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
 def test_a_repetition_is_known_after_a_restart(tmp_path, clean):
-    """BRK-02, mutant 17: each of the latest five batches, not only the last."""
+    """BRK-02: each of the latest five batches, not only the last."""
     house = House(tmp_path)
     writer = Writer(house.log, 7)
     offsets = [writer.send(b"%d" % number, transactional=False).base_offset for number in range(7)]
@@ -63,7 +63,7 @@ def test_a_repetition_is_known_after_a_restart(tmp_path, clean):
 
 
 def test_a_last_write_torn_at_any_byte_is_cut_off_and_told(tmp_path, caplog):
-    """F30: what is whole stays; how many bytes went is said; a second start finds nothing more to do."""
+    """What is whole stays; how many bytes went is said; a second start finds nothing more to do."""
     filled(tmp_path / "whole")
     begins = start_of_last_batch(tmp_path / "whole")
     size = data_file(tmp_path / "whole", -1).stat().st_size
@@ -85,7 +85,7 @@ def test_a_last_write_torn_at_any_byte_is_cut_off_and_told(tmp_path, caplog):
 
 @pytest.mark.parametrize("tail", [b"\x00" * 500, b"garbage" * 40, b"\x00" * 12 + b"\x00\x00\x00\x00\x02" * 30])
 def test_a_tail_that_is_no_batch_is_cut_off(tmp_path, tail):
-    """F30: garbage, zeros as a power cut leaves them, bytes that look like the head of a batch."""
+    """Garbage, zeros as a power cut leaves them, bytes that look like the head of a batch."""
     before = filled(tmp_path)
     with data_file(tmp_path, -1).open("ab") as file:
         file.write(tail)
@@ -96,7 +96,7 @@ def test_a_tail_that_is_no_batch_is_cut_off(tmp_path, tail):
 
 
 def test_a_flipped_bit_in_the_middle_is_named_by_file_and_position_while_nothing_is_changed(tmp_path):
-    """F31: every byte of a batch that others follow; exit code 4."""
+    """Every byte of a batch that others follow; exit code 4."""
     filled(tmp_path / "whole")
     house = House(tmp_path / "whole")
     sizes = [len(batch) for batch in house.log.batches()]
@@ -116,7 +116,7 @@ def test_a_flipped_bit_in_the_middle_is_named_by_file_and_position_while_nothing
 
 
 def test_damage_that_the_start_did_not_look_for_is_never_given_to_a_reader(tmp_path):
-    """F31: after a clean stop no batch is read at the start, so each is checked when it is read."""
+    """After a clean stop no batch is read at the start, so each is checked when it is read."""
     filled(tmp_path, clean=True, **SMALL)
     path = data_file(tmp_path)
     changed = bytearray(path.read_bytes())
@@ -132,7 +132,7 @@ def test_damage_that_the_start_did_not_look_for_is_never_given_to_a_reader(tmp_p
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
 @pytest.mark.parametrize("harm", ["missing", "empty", "flipped", "older", "newer", "foreign"])
 def test_files_beside_the_log_are_made_again(tmp_path, suffix, harm):
-    """F34: whatever became of them, the log alone gives the same state."""
+    """Whatever became of them, the log alone gives the same state."""
     before = filled(tmp_path / "ours", clean=True, **SMALL)
     filled(tmp_path / "theirs", clean=True, first_id=11, **SMALL)
     filled(tmp_path / "old", clean=True, batches=4, **SMALL)
@@ -174,7 +174,7 @@ def cut_after_a_stop(root, **config):
 @pytest.mark.parametrize("config", [{}, SMALL], ids=["one segment", "several"])
 @pytest.mark.parametrize("left", [".index", ".snapshot", ".log"], ids=["index", "snapshot", "both"])
 def test_records_cut_off_after_a_clean_stop_are_missed(tmp_path, config, left):
-    """F34: offsets would be given again; index, or snapshot, alone proves what was there; exit code 4."""
+    """Offsets would be given again; index, or snapshot, alone proves what was there; exit code 4."""
     cut_after_a_stop(tmp_path, **config)
     for path in (tmp_path / f"{TOPIC}-0").iterdir():
         if path.suffix not in (".log", left) and left != ".log":
@@ -189,7 +189,7 @@ def test_records_cut_off_after_a_clean_stop_are_missed(tmp_path, config, left):
 
 @pytest.mark.parametrize("harm", ["unlink", "empty"])
 def test_a_newest_segment_that_is_gone_after_a_clean_stop_is_missed(tmp_path, harm):
-    """F34: nothing but the files beside it says that it was there."""
+    """Nothing but the files beside it says that it was there."""
     filled(tmp_path, clean=True, **SMALL)
     path = data_file(tmp_path, -1)
     path.unlink() if harm == "unlink" else path.write_bytes(b"")
@@ -200,7 +200,7 @@ def test_a_newest_segment_that_is_gone_after_a_clean_stop_is_missed(tmp_path, ha
 
 
 def test_a_snapshot_newer_than_the_log_is_not_believed_after_a_power_cut(tmp_path):
-    """F34, mutant: without `--flush=fsync` it may be on the disk, what it was made of not."""
+    """Without `--flush=fsync` it may be on the disk, what it was made of not."""
     cut_after_a_stop(tmp_path)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
     house = House(tmp_path)
@@ -210,7 +210,7 @@ def test_a_snapshot_newer_than_the_log_is_not_believed_after_a_power_cut(tmp_pat
 
 @pytest.mark.parametrize("suffix", [".log", ".index", ".snapshot"])
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, suffix):
-    """Row 28: exit code 4, not a fault of ours."""
+    """Exit code 4, not a fault of ours."""
     filled(tmp_path, clean=True)
     path = max((tmp_path / f"{TOPIC}-0").glob(f"*{suffix}"))
     path.unlink()
@@ -245,7 +245,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, suffix):
     ],
 )
 def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, said):
-    """Row 28: never a guess; exit code 4, everything as it was."""
+    """Never a guess; exit code 4, everything as it was."""
     filled(tmp_path, **SMALL)
     harm(tmp_path / f"{TOPIC}-0")
     before = files(tmp_path)
@@ -255,7 +255,7 @@ def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, said):
 
 
 def test_a_strange_file_is_left_alone_and_told(tmp_path, caplog):
-    """Row 28."""
+    """It may belong to an editor or an administrator, and the logs are readable without it."""
     before = filled(tmp_path)
     (strange := tmp_path / f"{TOPIC}-0" / ".00000000000000000000.log.swp").write_bytes(b"x")
     house = House(tmp_path)
@@ -266,7 +266,7 @@ def test_a_strange_file_is_left_alone_and_told(tmp_path, caplog):
 
 
 def test_after_the_machine_went_down_every_batch_is_looked_at(tmp_path):
-    """F32: an index on the disk says nothing of the bytes it was made from if the system never wrote those."""
+    """An index on the disk says nothing of the bytes it was made from if the system never wrote those."""
     filled(tmp_path, **SMALL)
     path = data_file(tmp_path)
     changed = bytearray(path.read_bytes())

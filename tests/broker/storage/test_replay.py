@@ -1,4 +1,4 @@
-"""Replay of the files is the live state, under every order of events (A26)."""
+"""Replay of the files is the live state, under every order of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything a cluster knew is there after a restart, however many partitions the next run would choose (A26)."""
+"""Everything a cluster knew is there after a restart, however many partitions the next run would choose."""
 
 from __future__ import annotations
 

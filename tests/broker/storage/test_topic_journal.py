@@ -87,7 +87,7 @@ def test_a_last_line_that_was_torn_is_no_topic(tmp_path, kept):
 
 
 def test_a_damaged_line_before_others_is_refused_with_its_place(tmp_path):
-    """Row 28: file, position and remedy; nothing is changed."""
+    """File, position and remedy; nothing is changed."""
     storage = opened(tmp_path)
     for number in range(3):
         storage.create(StoredTopic(f"t{number}", UUID(int=number), 1, {}))

@@ -1,4 +1,4 @@
-"""What a partition holds open and no coordinator knows is ended by the start (F32, BRK-06)."""
+"""What a partition holds open and no coordinator knows is ended by the start (BRK-06)."""
 
 from __future__ import annotations
 
