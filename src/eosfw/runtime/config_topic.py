@@ -25,6 +25,8 @@ class ConfigTopic:
 
     One fold for all, because generations are counted, not stored: two folds that began before and after a compaction
     may number them differently.
+
+    Kafka Connect's `KafkaConfigBackingStore` (a `ConfigBackingStore`), as far as it reads.
     """
 
     def __init__(

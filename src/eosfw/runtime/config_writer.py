@@ -19,6 +19,8 @@ class ConfigWriter:
     """Holds the leader's producer; one write at a time, each in a transaction of its own, each read back (LDR-01..03).
 
     Without `group_id` it writes without transactions or privilege, as a group does that never heard of exactly-once.
+
+    Kafka Connect's `KafkaConfigBackingStore`, as far as it writes.
     """
 
     def __init__(

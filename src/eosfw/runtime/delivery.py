@@ -58,7 +58,10 @@ class TransactionalDelivery:
 
 
 class PlainDelivery:
-    """Records first, offsets behind them: after a crash between the two, records come again (at least once)."""
+    """Records first, offsets behind them: after a crash between the two, records come again (at least once).
+
+    The order of Kafka Connect's `WorkerSourceTask`.
+    """
 
     def __init__(self, producer: TransactionalProducer, timeout: float) -> None:
         self._producer, self._timeout = producer, timeout

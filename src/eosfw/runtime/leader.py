@@ -43,7 +43,10 @@ class LeaderTies:
 
 
 class Leader:
-    """The group's leader in this process. Methods may be called by several threads."""
+    """The group's leader in this process. Methods may be called by several threads.
+
+    What Kafka Connect's `DistributedHerder` does only in the leader.
+    """
 
     def __init__(self, topic: ConfigTopic, writer: ConfigWriter, ties: LeaderTies) -> None:
         self._topic, self._writer, self._ties = topic, writer, ties

@@ -53,7 +53,10 @@ class TaskContext:
 
 
 class Loop:
-    """A started task's work on its thread."""
+    """A started task's work on its thread.
+
+    The loop of Kafka Connect's `AbstractWorkerSourceTask`.
+    """
 
     def __init__(
         self, plan: TaskPlan, source: SourceTask, transaction: Transaction, board: TaskBoard, runtime: Runtime

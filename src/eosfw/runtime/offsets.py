@@ -1,4 +1,7 @@
-"""Read the offsets topic to its end."""
+"""Read the offsets topic to its end.
+
+Kafka Connect's `OffsetStorageReader`, over its `KafkaOffsetBackingStore`.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,10 @@ LOST = (ProducerFencedError, InvalidProducerEpochError, IndefiniteOutcomeError)
 
 
 class Task:
-    """A task's life on its own thread; `ask_to_stop`, `kill`, `status` are for other threads."""
+    """A task's life on its own thread; `ask_to_stop`, `kill`, `status` are for other threads.
+
+    Kafka Connect's `WorkerSourceTask`, or its `ExactlyOnceWorkerSourceTask` where the plan says exactly once.
+    """
 
     def __init__(self, plan: TaskPlan, around: Surroundings) -> None:
         self.plan = plan

@@ -50,7 +50,10 @@ class Outlet:
 
 
 class Transaction:
-    """At most one open transaction of a task; used by the task's thread alone."""
+    """At most one open transaction of a task; used by the task's thread alone.
+
+    What Kafka Connect's `ExactlyOnceWorkerSourceTask` adds to the loop of a task.
+    """
 
     def __init__(self, plan: TaskPlan, outlet: Outlet, board: TaskBoard, source: SourceTask) -> None:
         self._plan, self._outlet, self._board, self._source = plan, outlet, board, source

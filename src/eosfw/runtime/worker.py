@@ -35,6 +35,8 @@ class Worker:
 
     Control calls (`start`, `put_connector`, `remove_connector`, `stop`) come from one thread at a time; `status`,
     `drained`, `kill` from any.
+
+    Kafka Connect's `Worker`, with the part of its `DistributedHerder` that every member has.
     """
 
     def __init__(

@@ -161,6 +161,8 @@ class RequestedBoundary:
     Every request counts once. What is wrong surfaces where the worker asks, not in the task that might swallow it.
     Requests on different records may come from several threads (each is one assignment), and long before their records
     are returned.
+
+    Kafka Connect's `WorkerTransactionContext`.
     """
 
     per_record = True

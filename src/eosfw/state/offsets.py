@@ -15,6 +15,8 @@ class OffsetLedger:
 
     What was read from the topic is handed back as the offset store read it (`StoredPartition`), whatever order a task
     uses, since a store may keep there under which key of the compacted topic the partition lies.
+
+    Kafka Connect's `OffsetStorageWriter` keeps them so; writing them is left to the transaction of the task.
     """
 
     def __init__(

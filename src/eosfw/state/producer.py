@@ -100,7 +100,10 @@ def after_error(before: ProducerState, now: ProducerState, error: EosfwError) ->
 
 
 class ProducerProgress:
-    """One producer's state, moved by its calls alone; `lock` makes a move a single step among many threads."""
+    """One producer's state, moved by its calls alone; `lock` makes a move a single step among many threads.
+
+    The state machine of the Java client's `TransactionManager`.
+    """
 
     def __init__(self, *, transactional: bool, lock: AbstractContextManager[object]) -> None:
         self.state = ProducerState.UNINITIALIZED if transactional else ProducerState.NOT_TRANSACTIONAL

@@ -16,7 +16,10 @@ _GRACE_MS = 300_000
 
 
 class Housekeeping:
-    """Compaction, retention, the expiry of producers; callers hold the broker's lock."""
+    """Compaction, retention, the expiry of producers; callers hold the broker's lock.
+
+    The work of Kafka's `LogCleaner` and `LogManager`, without threads of their own.
+    """
 
     def __init__(self, topics: Topics, settings: Settings) -> None:
         self._topics = topics

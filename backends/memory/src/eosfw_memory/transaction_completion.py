@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class StepwiseCompletion:
-    """Writes markers once the decisions are on the disk, and that all is complete once the markers are."""
+    """Writes markers once the decisions are on the disk, and that all is complete once the markers are.
+
+    Kafka's `TransactionMarkerChannelManager`; a cluster of one broker sends its markers to nobody.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker

@@ -26,7 +26,10 @@ _AT_ONCE = 8 << 20
 
 
 class Delivery:
-    """What a producer has to deliver, and its part in the open transaction; used by one thread at a time."""
+    """What a producer has to deliver, and its part in the open transaction; used by one thread at a time.
+
+    The Java client's `RecordAccumulator` over all partitions, and the produce requests of its `Sender`.
+    """
 
     def __init__(self, routes: Routes, coordination: Coordination | None, max_bytes: int, acks: int = _ALL) -> None:
         self.waiting: dict[TopicPartition, Outbox] = {}

@@ -38,7 +38,10 @@ class Sealed(NamedTuple):
 
 
 class Outbox:
-    """The records of one producer for one partition, in the order of sending."""
+    """The records of one producer for one partition, in the order of sending.
+
+    The queue that the Java client's `RecordAccumulator` has for one partition.
+    """
 
     def __init__(
         self, where: TopicPartition, producer: ProducerIdAndEpoch, max_bytes: int, *, transactional: bool

@@ -30,7 +30,10 @@ _BUMPING: Final = 2
 
 
 class Coordination:
-    """The coordinator as one transactional id sees it."""
+    """The coordinator as one transactional id sees it.
+
+    The requests that the Java client's `TransactionManager` sends.
+    """
 
     def __init__(self, routes: Routes, transactional_id: str, version: int | None = None) -> None:
         self._routes = routes

@@ -74,7 +74,10 @@ class TransactionLog(Protocol):
 
 
 class TransactionCoordinator:
-    """The transaction coordinator of a cluster of one broker."""
+    """The transaction coordinator of a cluster of one broker.
+
+    Kafka's `TransactionCoordinator`, with its `TransactionStateManager` and `TransactionMarkerChannelManager`.
+    """
 
     def __init__(
         self,

@@ -62,7 +62,10 @@ class Facts:
 
 
 class Cleaner:
-    """Cleans the batches of one log, first to last."""
+    """Cleans the batches of one log, first to last.
+
+    The `Cleaner` of Kafka's `LogCleaner`.
+    """
 
     def __init__(self, facts: Facts, aborted: AbortedBatches) -> None:
         self._facts = facts

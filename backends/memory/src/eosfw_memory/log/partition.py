@@ -36,7 +36,7 @@ _DEFAULT: Final = LogConfig()
 
 
 class PartitionLog:
-    """The only replica of one partition, so its high watermark is its end."""
+    """Kafka's `UnifiedLog`. It is the only replica of the partition, so its high watermark is its end."""
 
     def __init__(self, where: TopicPartition, config: LogConfig = _DEFAULT, shelf: Shelf | None = None) -> None:
         self.where = where

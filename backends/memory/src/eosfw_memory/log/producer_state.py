@@ -85,7 +85,10 @@ class ProducerState:
 
 
 class ProducerStates:
-    """Every producer of one partition."""
+    """Every producer of one partition.
+
+    Kafka's `ProducerStateManager`.
+    """
 
     def __init__(self, states: dict[int, ProducerState] | None = None) -> None:
         self._states: dict[int, ProducerState] = {} if states is None else states

@@ -42,7 +42,10 @@ class GroupSettings:
 
 
 class GroupCoordinator:
-    """The group coordinator."""
+    """The group coordinator.
+
+    Kafka's `GroupCoordinator` for the classic group protocol.
+    """
 
     def __init__(self, log: GroupLog, settings: GroupSettings) -> None:
         self._settings = settings
