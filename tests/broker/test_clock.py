@@ -147,7 +147,7 @@ def members(broker):
 
 
 def test_a_member_that_is_not_heard_is_gone_in_time_though_the_clock_goes_back():
-    """GRP-05: the group would wait for a dead member for as long as the clock lags behind."""
+    """GRP-02: the group would wait for a dead member for as long as the clock lags behind."""
     broker = started()
     member_id = joined(broker)["member_id"]
     assert members(broker) == {member_id}

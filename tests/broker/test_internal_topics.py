@@ -43,7 +43,7 @@ def groups(raw):
 
 @pytest.mark.parametrize(("kind", "name"), [(0, GROUPS), (1, IDS)])
 def test_who_asked_for_a_coordinator_finds_its_topic(admin, raw, kind, name):
-    """COR-01, GRP-05."""
+    """COR-01, GRP-02."""
     raw.ask(FIND, 4, key_type=kind, coordinator_keys=("any",))
 
     asked = [Fields(topic_id=None, name=name)]
@@ -57,7 +57,7 @@ def test_who_asked_for_a_coordinator_finds_its_topic(admin, raw, kind, name):
 
 
 def test_a_topic_of_groups_that_a_client_made_serves_them_with_the_partitions_it_has(fresh):
-    """GRP-05: no group may look for its partition among more than there are."""
+    """GRP-02: no group may look for its partition among more than there are."""
     assert create(fresh, GROUPS, 2) == Code.NONE
     assert create(fresh, "t") == Code.NONE
 

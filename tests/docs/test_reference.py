@@ -19,6 +19,7 @@ GENERATED = {
     "connectors_page.py",
     "errors_page.py",
     "faults_page.py",
+    "guarantees_page.py",
     "hooks_page.py",
     "properties_page.py",
     "pytest_eos_page.py",

@@ -1,4 +1,4 @@
-"""Records never go to another cluster than their offsets (OFF-05, OFF-06)."""
+"""Records never go to another cluster than their offsets (OFF-06)."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def eos_cluster(request, world):
 
 @pytest.mark.eos_zombie(at="all")
 def test_a_task_that_sleeps_at_any_step_adds_nothing_and_takes_nothing(eos):
-    """FEN-01..10, TXN-02: replaced with one task less, so that source partitions move; then woken."""
+    """FEN-01..05, FEN-08..10, SCN-03, SCN-06, TXN-02: replaced with one task less (partitions move), then woken."""
     run = eos.run(CounterConnector, PROPERTIES)
 
     eos.assert_exactly_once(run, run.source_records())

@@ -272,7 +272,7 @@ def test_other_seeds_give_other_histories(tmp_path):
 
 
 def test_a_zombie_that_wakes_while_its_successor_starts_does_no_harm_in_many_interleavings(tmp_path):
-    """FEN-01..10, TXN-02: at every step of a task, wherever its successor stands."""
+    """FEN-01..05, FEN-08..10, TXN-02: at every step of a task, wherever its successor stands."""
     steps = tuple(TaskStep)[: len(TaskStep.__members__)]
     steps = steps[: steps.index(TRANSACTION[-1]) + 1]
     fenced = []

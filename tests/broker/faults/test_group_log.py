@@ -132,7 +132,7 @@ def stopped_at(cluster, run):
 
 @pytest.mark.parametrize("point", [before("group"), after("group")])
 def test_a_restart_while_a_group_is_made_lets_its_first_member_in_all_the_same(cluster, faults, runtime, point):
-    """GRP-04: who joins again is in a group of one, whether or not the first try was logged."""
+    """GRP-02: who joins again is in a group of one, whether or not the first try was logged."""
     confluent = pytest.importorskip("confluent_kafka")
     cluster.broker.topics.create("read", 1, {})
     restarted = faults.add(Restart(point))

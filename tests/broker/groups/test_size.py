@@ -8,7 +8,7 @@ from .bench import Bench, Client
 
 
 def test_a_stable_group_that_is_full_takes_nobody_in_and_keeps_its_members():
-    """GRP-05."""
+    """GRP-02."""
     bench, one, late = Bench(max_size=1), Client("one"), Client("late")
     bench.join(one)
     bench.sync(one, {one.member_id: b""})
@@ -21,7 +21,7 @@ def test_a_stable_group_that_is_full_takes_nobody_in_and_keeps_its_members():
 
 
 def test_a_group_takes_in_as_many_as_it_may():
-    """GRP-05: its last place is one."""
+    """GRP-02: its last place is one."""
     bench, one, two, late = Bench(max_size=2), Client("one"), Client("two"), Client("late")
     bench.join(one)
     bench.sync(one, {one.member_id: b""})
@@ -34,7 +34,7 @@ def test_a_group_takes_in_as_many_as_it_may():
 
 
 def test_while_a_group_gathers_only_those_who_came_back_count():
-    """GRP-05, KAFKA-7862: who was in before and does not return leaves its place to another."""
+    """GRP-02, KAFKA-7862: who was in before and does not return leaves its place to another."""
     bench, one, two, three = Bench(max_size=2), Client("one"), Client("two"), Client("three")
     bench.join(one)
     bench.sync(one, {one.member_id: b""})

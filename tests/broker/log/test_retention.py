@@ -22,7 +22,7 @@ def log() -> PartitionLog:
 
 
 def test_aborted_transactions_are_forgotten_with_their_segments(log):
-    """BRK-07, BRK-11: a log that drops its old segments does not grow by what was aborted in them."""
+    """BRK-07: a log that drops its old segments does not grow by what was aborted in them."""
     writer = Writer(log, 7)
     for _ in range(200):
         writer.send(b"a")
