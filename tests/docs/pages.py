@@ -31,6 +31,10 @@ NEEDS = {
 """Pages that need more than Python."""
 
 
+DRAWING = "text"
+"""The language of a block that is a drawing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link or picture of a page, and the line of the paragraph it stands in."""
@@ -46,8 +50,13 @@ def tokens(page: str) -> list[Token]:
 
 
 def fences(page: str) -> list[Token]:
-    """The blocks of a page."""
-    return [token for token in tokens(page) if token.type in ("fence", "code_block")]
+    """The blocks of a page, but for drawings, which nobody can run."""
+    return [token for token in tokens(page) if token.type in ("fence", "code_block") and token.info != DRAWING]
+
+
+def drawings(page: str) -> list[str]:
+    """What is drawn in characters on a page."""
+    return [token.content for token in tokens(page) if token.type == "fence" and token.info == DRAWING]
 
 
 def marked(page: str) -> Any:

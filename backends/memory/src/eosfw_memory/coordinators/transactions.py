@@ -74,10 +74,7 @@ class TransactionLog(Protocol):
 
 
 class TransactionCoordinator:
-    """The transaction coordinator of a cluster of one broker.
-
-    Kafka's `TransactionCoordinator`, with its `TransactionStateManager` and `TransactionMarkerChannelManager`.
-    """
+    """Kafka's `TransactionCoordinator`, with the work of its `TransactionMarkerChannelManager`, on one broker."""
 
     def __init__(
         self,
