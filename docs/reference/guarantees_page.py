@@ -104,19 +104,19 @@ def problems(rows: list[Guarantee], found: list[Mention]) -> Iterator[str]:
             yield f"{row.id} is shown in part, and does not say what is missing"
 
 
+def ids_in(text: str) -> Iterator[str]:
+    """The ids that a text names; FEN-08..10 stands for three."""
+    for kind, first, last in _IDS.findall(text):
+        if kind not in _NO_ROWS:
+            yield from (f"{kind}-{number:02}" for number in range(int(first), int(last or first) + 1))
+
+
 def _of_module(path: Path) -> Iterator[Mention]:
     module = str(path.relative_to(ROOT))
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, _DOCUMENTED):
-            for name in sorted(set(_ids(ast.get_docstring(node) or ""))):
+            for name in sorted(set(ids_in(ast.get_docstring(node) or ""))):
                 yield Mention(name, module, getattr(node, "name", "the module"))
-
-
-def _ids(text: str) -> Iterator[str]:
-    """FEN-08..10 stands for three."""
-    for kind, first, last in _IDS.findall(text):
-        if kind not in _NO_ROWS:
-            yield from (f"{kind}-{number:02}" for number in range(int(first), int(last or first) + 1))
 
 
 def _shows(mention: Mention) -> bool:

@@ -27,6 +27,18 @@ def test_rows_and_tests_contradict_each_other_nowhere():
     assert list(problems(MADE["guarantees"](), MADE["mentions"]())) == []
 
 
+@pytest.mark.parametrize("tree", ["src", "backends", "plugins", "pytest_eos", "benchmarks"])
+def test_every_id_that_code_names_has_a_row(tree):
+    """Comments and texts included."""
+    rows = {each.id for each in MADE["guarantees"]()}
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / tree).rglob("*.py")}
+
+    assert len(texts) > 5
+    assert [
+        f"{path}: {name}" for path, text in texts.items() for name in MADE["ids_in"](text) if name not in rows
+    ] == []
+
+
 @pytest.mark.parametrize(
     ("rows", "found", "problem"),
     [
