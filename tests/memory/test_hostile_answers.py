@@ -7,7 +7,7 @@ import struct
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
 from typing import Any
 from uuid import uuid4
@@ -83,13 +83,13 @@ class Twister:
         host, port = broker.split(":")
         self._broker, self._twist = (host, int(port)), twist
         self._open: list[socket.socket] = []
+        self._serving: list[threading.Thread] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
         self._thread = threading.Thread(target=self._accept)
         self._thread.start()
 
     def _accept(self) -> None:
-        serving = []
         while True:
             try:
                 client, _ = self._listening.accept()
@@ -97,10 +97,8 @@ class Twister:
                 break
             broker = socket.create_connection(self._broker)
             self._open += client, broker
-            serving.append(threading.Thread(target=self._serve, args=(client, broker)))
-            serving[-1].start()
-        for each in serving:
-            each.join()
+            self._serving.append(threading.Thread(target=self._serve, args=(client, broker)))
+            self._serving[-1].start()
 
     def _serve(self, client: socket.socket, broker: socket.socket) -> None:
         try:
@@ -114,14 +112,17 @@ class Twister:
             pass  # the client had enough
 
     def close(self) -> None:
-        for each in (self._listening, *self._open):
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
-            finally:
-                each.close()
-        self._thread.join()
+        _end(self._listening)
+        self._thread.join()  # nobody is accepted any more who would not be closed
+        for each in self._open:
+            _end(each)
+        for each in self._serving:
+            each.join()
+
+
+def _end(opened: socket.socket) -> None:
+    with opened, suppress(OSError):
+        opened.shutdown(socket.SHUT_RDWR)
 
 
 def received(peer: socket.socket) -> bytes:
