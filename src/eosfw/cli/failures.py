@@ -15,21 +15,21 @@ Write = Callable[[str], object]
 
 
 @dataclass(slots=True)
-class Told:
+class FinishedRun:
     """What is known of a run at its end."""
 
     history: History | None = None
 
 
 @contextmanager
-def failure_as_json(write: Write | None) -> Iterator[Told]:
+def failure_as_json(write: Write | None) -> Iterator[FinishedRun]:
     """Write one object with the error, and what was committed before it, when what is inside fails; raise it on."""
-    told = Told()
+    finished = FinishedRun()
     try:
-        yield told
+        yield finished
     except Exception as error:
         if write is not None:
-            _try(write, json.dumps({"passed": False, **_counts(told.history), "error": _error(error)}))
+            _try(write, json.dumps({"passed": False, **_counts(finished.history), "error": _error(error)}))
         raise
 
 

@@ -11,6 +11,7 @@ from typing import Self, TextIO
 from eosfw.cli.status_line import Estimate, amount, committed, fitted, lasting
 from eosfw.connectors import SourceProgress
 from eosfw.pipeline.local import LocalRun
+from eosfw.runtime import WorkerStatus
 from eosfw.waiting import Runtime
 
 _LIVE = 0.2
@@ -114,8 +115,10 @@ class Progress:
 
     def _parts(self) -> Iterator[str]:
         now = self._runtime.now()
-        yield from self._trouble()
-        advance = self._advance or self._source_progress()
+        status = self.run.worker.status() if self.run is not None and self._counts is not None else None
+        if status is not None:
+            yield from _trouble(status)
+        advance = self._advance or (None if status is None else status.progress)
         if advance is not None:
             yield from self._estimate.parts(advance, now)
         if self._counts is not None:
@@ -125,16 +128,6 @@ class Progress:
         if advance is not None:
             yield amount(advance)
         yield lasting(now - self._begun)
-
-    def _source_progress(self) -> SourceProgress | None:
-        reading = self.run is not None and self._counts is not None
-        return self.run.worker.status().progress if reading and self.run is not None else None
-
-    def _trouble(self) -> Iterator[str]:
-        """Why a source gives nothing, if its polls fail now: the first task's reason, which comes before all else."""
-        if self.run is not None and self._counts is not None:
-            failures = self.run.worker.status().poll_failures
-            yield from [f"task {task}: {one}" for task, one in failures.items() if one.lasting][:1]
 
     def _width(self) -> int:
         try:
@@ -146,3 +139,8 @@ class Progress:
         if self._open_line:
             print(_CLEAR, end="", file=self._stream, flush=True)
         self._open_line = False
+
+
+def _trouble(status: WorkerStatus) -> list[str]:
+    """Why a source gives nothing, if its polls fail now: the first task's reason, which comes before all else."""
+    return [f"task {task}: {one}" for task, one in status.poll_failures.items() if one.lasting][:1]

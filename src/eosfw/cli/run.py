@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.failures import Told, failure_as_json, problems_as_json
+from eosfw.cli.failures import FinishedRun, failure_as_json, problems_as_json
 from eosfw.cli.timeline_file import Drawing
 from eosfw.cli.verify_option import HELP, METAVAR, OPTIONS, chosen
 
@@ -54,8 +54,8 @@ def command(  # noqa: PLR0913 (an argument for each option)
                 _check(file, options)
             write(json.dumps({"problems": []}) if json_ else f"{file}: no problems")
             return
-        with failure_as_json(write if json_ else None) as told:
-            summary = _run(file, options, showing, told)
+        with failure_as_json(write if json_ else None) as finished:
+            summary = _run(file, options, showing, finished)
         write(json.dumps(summary.as_json()) if json_ else summary.as_text())
     raise typer.Exit(summary.exit_code)
 
@@ -81,7 +81,7 @@ def _check(file: Path, options: Options) -> None:
         require_sources(pipeline, plugins, runtime)
 
 
-def _run(file: Path, options: Options, showing: Showing, told: Told) -> Summary:
+def _run(file: Path, options: Options, showing: Showing, finished: FinishedRun) -> Summary:
     from eosfw.cli.progress import Progress
     from eosfw.cli.supervising import Limits, supervised
     from eosfw.waiting import ThreadRuntime
@@ -94,7 +94,7 @@ def _run(file: Path, options: Options, showing: Showing, told: Told) -> Summary:
             return supervised(lambda control: _work(pipeline, options, control, progress), runtime, limits)
         finally:
             if progress.run is not None:
-                told.history = progress.run.history
+                finished.history = progress.run.history
                 if showing.drawing is not None:
                     showing.drawing.draw(progress.run.history, f"Transactions of {pipeline.path.name}", progress.say)
 

@@ -9,12 +9,11 @@ writes every connection into its log that ends without a handshake it likes.
 from __future__ import annotations
 
 import socket
-import struct
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, Self
 
-from eosfw.pipeline.peers import speaks_plainly
+from eosfw.pipeline.peers import API_VERSIONS, speaks_plainly
 from eosfw.pipeline.reaching import Address, addresses
 from eosfw.waiting import Runtime, Spawned
 
@@ -23,8 +22,6 @@ _EVERY: Final = 3.0
 _PATIENCE: Final = 10.0
 """Seconds of silence worth a warning; less may be a broker that has much to do, or is started again."""
 _LOOK: Final = 0.5
-_API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-"""ApiVersions in version 0, without a name: its size, then what is asked."""
 
 
 class BrokerWatch:
@@ -69,7 +66,7 @@ class BrokerWatch:
         try:
             with socket.create_connection(address, timeout=_PATIENCE) as connection:
                 connection.settimeout(_LOOK)
-                connection.sendall(_API_VERSIONS)
+                connection.sendall(API_VERSIONS)
                 while self._runtime.now() < deadline and not self._ended.is_set():
                     try:
                         connection.recv(1)

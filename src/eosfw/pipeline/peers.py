@@ -6,7 +6,7 @@ import socket
 from collections.abc import Mapping
 from typing import Final
 
-_API_VERSIONS: Final = bytes.fromhex("0000000a 0012 0000 0d0a0d0a ffff")
+API_VERSIONS: Final = bytes.fromhex("0000000a 0012 0000 0d0a0d0a ffff")
 """The request that any Kafka broker answers, authenticated or not. Its correlation id is two ends of lines, so that who
 reads lines answers as well."""
 _ENOUGH: Final = 9
@@ -35,7 +35,7 @@ def stranger(connection: socket.socket) -> str | None:
     connection.settimeout(_PATIENCE)
     answer = b""
     try:
-        connection.sendall(_API_VERSIONS)
+        connection.sendall(API_VERSIONS)
         while len(answer) < _ENOUGH and (more := connection.recv(_ENOUGH)):
             answer += more
     except OSError:  # silence, or whatever the client will meet as well

@@ -65,10 +65,7 @@ class IsolationReaderContract(OnBackend):
         self, lab: Lab, reader: IsolationReader, *, committed_only: bool
     ) -> None:
         """CON-01: up to the last stable offset, even before records that are committed behind it."""
-        topic = lab.topic()
-        lab.write(topic, b"before")
-        lab.open_transaction(topic, b"open")
-        lab.write(topic, b"behind")
+        topic = _held_back(lab)
 
         expected = [b"before"] if committed_only else [b"before", b"open", b"behind"]
         assert _values(reader, topic) == expected, "it shows too much, beyond the last stable offset, or too little"
@@ -77,10 +74,7 @@ class IsolationReaderContract(OnBackend):
         self, lab: Lab, reader: IsolationReader, *, committed_only: bool
     ) -> None:
         """CON-01: nobody knows yet what lies there, so that it is neither the end of a read nor a gap."""
-        topic = lab.topic()
-        lab.write(topic, b"before")
-        lab.open_transaction(topic, b"open")
-        lab.write(topic, b"behind")
+        topic = _held_back(lab)
         one = TopicPartition(topic, 0)
 
         offsets, stalled = _until_stalled(reader.read({one: OffsetRange(0, 3)}, _STALL))
@@ -125,6 +119,15 @@ class IsolationReaderContract(OnBackend):
         lab.write(topic, b"b")
 
         assert _values(reader, topic) == [b"a", b"b"]
+
+
+def _held_back(lab: Lab) -> str:
+    """A topic whose second record is in an open transaction, with a record before it and one behind."""
+    topic = lab.topic()
+    lab.write(topic, b"before")
+    lab.open_transaction(topic, b"open")
+    lab.write(topic, b"behind")
+    return topic
 
 
 def _transaction(lab: Lab, topic: str, value: bytes, *, commit: bool) -> None:
