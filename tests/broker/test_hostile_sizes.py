@@ -77,3 +77,10 @@ def test_a_request_that_is_cut_off_anywhere_is_refused(key, version):
     for end in range(4, len(frame)):
         with pytest.raises(RequestError):
             decode(frame[:end])
+
+
+def test_null_in_two_bytes_takes_them_both():
+    """A count behind a text that is null in more bytes than it needs is read from where it stands."""
+    data = bytes.fromhex("0000000c000000050002006580008000000000000001000000")
+    with pytest.raises(RequestError, match="array"):
+        decode(data)

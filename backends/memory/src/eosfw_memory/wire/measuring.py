@@ -217,7 +217,7 @@ def _refuse_count(count: int) -> NoReturn:
 
 def _behind_data(frame: Buffer, at: int) -> int:
     size, at = _varint(frame, at)
-    return at + size - 1
+    return at + max(size - 1, 0)  # 0 is null, in however many bytes it is written
 
 
 def _behind_tags(frame: Buffer, at: int, budget: _Budget, known: Mapping[int, Measure]) -> int:
