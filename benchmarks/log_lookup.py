@@ -14,8 +14,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from eosfw_memory.log.aborted import AbortedTransactions
-from eosfw_memory.log.open_transactions import OpenTransactions
+from eosfw_memory.log.transaction_index import TransactionIndex
+from eosfw_memory.log.undecided_transactions import UndecidedTransactions
 
 ROUNDS = 7
 STEPS = 20_000
@@ -27,7 +27,7 @@ OPEN_GOAL, ABORTED_GOAL = 4.0, 6.0
 
 def stable_offset(count: int, picks: Callable[[int], int]) -> Callable[[], float]:
     """Give a measurement of one step in microseconds, with `count` transactions open."""
-    transactions, live = OpenTransactions(), list(range(count))
+    transactions, live = UndecidedTransactions(), list(range(count))
     for offset in live:
         transactions.begin(offset % 1000, offset)
     state = {"next": count}
@@ -62,7 +62,7 @@ def oldest_first() -> Callable[[int], int]:
 
 def aborted(count: int, *, within_a_long_one: bool = False) -> Callable[[], float]:
     """Give a measurement of one look-up in microseconds, among `count` transactions."""
-    index = AbortedTransactions()
+    index = TransactionIndex()
     for n in range(count):
         index.add(n % 1000, 10 * n, 10 * n + 9, 0 if within_a_long_one else 10 * n + 10)
     last = count - HITS

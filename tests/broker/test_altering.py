@@ -228,7 +228,7 @@ def test_a_change_outlives_the_broker(tmp_path):
 
 def test_a_topic_that_was_compacted_once_is_read_again_whatever_its_policy_is_now(tmp_path):
     """BRK-09: the gaps that compaction left are no damage."""
-    from eosfw_memory.log.upkeep import compact
+    from eosfw_memory.log.retention import compact
 
     small = {"cleanup.policy": "compact", "internal.segment.bytes": "200", "min.cleanable.dirty.ratio": "0"}
     cluster = started(tmp_path)
@@ -252,7 +252,7 @@ def test_a_shorter_time_counts_for_the_segment_that_is_being_written():
 
     log = PartitionLog(TopicPartition("t", 0), LogConfig(segment_ms=1000))
     log.append(encode_batch(None, [b"a"], 1), 10_000)
-    log.obey(LogConfig(segment_ms=100))
+    log.update_config(LogConfig(segment_ms=100))
 
     log.append(encode_batch(None, [b"b"], 1), 10_099)
     assert len(log.sealed_segments()) == 0

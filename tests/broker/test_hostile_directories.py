@@ -16,7 +16,7 @@ from eosfw_memory.storage.indexes import KIND, encode_index
 from eosfw_memory.storage.papers import TOPICS
 from eosfw_memory.storage.sealed import framed, seal, unframed
 
-from .log.shelf import Writer
+from .log.log_harness import Writer
 from .storage.kit import SMALL, TOPIC, House, data_file, files
 
 CRC_AT, COVERED_FROM = 17, 21

@@ -8,11 +8,11 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosfw_memory.log.upkeep import retain
+from eosfw_memory.log.retention import retain
 from eosfw_memory.log.validation import LogConfig
 
 from .conftest import WAIT, Clients
-from .log.shelf import COMMITTED, NOW, Consumer, Writer, new_log
+from .log.log_harness import COMMITTED, NOW, Consumer, Writer, new_log
 from .topics import create, wait_until_decided
 
 ENDINGS = pytest.mark.parametrize("ending", ["commit", "abort"])

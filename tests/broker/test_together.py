@@ -28,7 +28,7 @@ from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.transaction_log import TopicTransactionLog
 
 from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk
-from .log.shelf import COMMITTED, NOW, Consumer, Writer, unhurried
+from .log.log_harness import COMMITTED, NOW, Consumer, Writer, unhurried
 from .storage.kit import NODE, House, told
 from .storage.test_failing_disk import FailingSystem
 

@@ -12,7 +12,7 @@ from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.upkeep import compact
+from eosfw_memory.log.retention import compact
 from eosfw_memory.topic_config import log_config
 
 from .groups.raw import WAIT
@@ -191,7 +191,7 @@ def test_a_record_is_compacted_once_it_has_waited_long_enough():
     log = written({**EACH, "max.compaction.lag.ms": "1000"}, 0, 0, 0, 2000)
     assert compact(log, 999)
     cleaned = log.cleaned_to
-    log.obey(
+    log.update_config(
         log_config(
             {"cleanup.policy": "compact", **EACH, "max.compaction.lag.ms": "1000", "min.cleanable.dirty.ratio": "1"}
         )
@@ -234,7 +234,7 @@ def test_a_log_is_compacted_only_when_enough_of_it_is_dirty():
         log.append(encode_batch([b"k"], [b"v"], 1), 1)
     assert compact(log, 1)  # two of three segments are dirty
 
-    log.obey(log_config({"cleanup.policy": "compact", **EACH, "min.cleanable.dirty.ratio": "0.9"}))
+    log.update_config(log_config({"cleanup.policy": "compact", **EACH, "min.cleanable.dirty.ratio": "0.9"}))
     log.append(encode_batch([b"k"], [b"v"], 1), 1)
     assert not compact(log, 1)
 

@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from crc32c import crc32c
-from tests.broker.log.shelf import Writer
+from tests.broker.log.log_harness import Writer
 from tests.broker.storage.kit import NODE, SMALL, TOPIC, House, told
 
 from eosfw_memory.log.errors import LogError

@@ -22,7 +22,7 @@ from eosfw_memory.coordinators.states import Outcome, TransactionState
 from eosfw_memory.log.batch import HEADER, LENGTH_END, read_header
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.markers import marker
-from eosfw_memory.log.producer_state import ProducerStates
+from eosfw_memory.log.producer_state import ProducerStateManager
 from eosfw_memory.storage.snapshots import encode_producers
 from eosfw_memory.wire.routes import ROUTES
 
@@ -71,12 +71,12 @@ def groups() -> Iterator[tuple[str, bytes]]:
 
 def snapshots() -> Iterator[tuple[str, bytes]]:
     """What a partition knows of its producers."""
-    states = ProducerStates()
+    states = ProducerStateManager()
     for sequence in range(3):
         batch = encode_batch(None, [b"v"], 5, producer=PRODUCER, base_sequence=sequence, transactional=True)
         states.saw(read_header(batch), sequence)
     yield "one", encode_producers(states)
-    yield "none", encode_producers(ProducerStates())
+    yield "none", encode_producers(ProducerStateManager())
 
 
 def compressed() -> Iterator[tuple[str, bytes]]:

@@ -17,7 +17,7 @@ from eosfw_memory.coordinators.groups.log import TopicGroupLog
 from eosfw_memory.coordinators.groups.members import Joining
 from eosfw_memory.coordinators.snapshot import decode, encode
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.log.upkeep import compact
+from eosfw_memory.log.retention import compact
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.topics import GROUP_LOG

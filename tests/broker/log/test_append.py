@@ -23,7 +23,7 @@ from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.producer_state import Origin
 from eosfw_memory.log.validation import LogConfig
 
-from .shelf import NOW, PLENTY, UNCOMMITTED, Writer, new_log, patched, plain
+from .log_harness import NOW, PLENTY, UNCOMMITTED, Writer, new_log, patched, plain
 
 
 @pytest.fixture

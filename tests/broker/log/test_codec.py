@@ -19,7 +19,7 @@ from eosfw_memory.log.compression import unpack
 from eosfw_memory.log.errors import CorruptMessageError, MessageTooLargeError, UnsupportedCompressionTypeError
 from eosfw_memory.log.varints import VARINT, encoded, read
 
-from .shelf import NOW, patched, plain, unhurried
+from .log_harness import NOW, patched, plain, unhurried
 
 NOBODY = ProducerIdAndEpoch(-1, -1)
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4

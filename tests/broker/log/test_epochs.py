@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from eosfw_memory.log.batch import header_at
 from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.epochs import UNDEFINED, EpochEnd, EpochStart, end_of, following
+from eosfw_memory.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart, end_of, following
 from eosfw_memory.log.partition import EARLIEST, LATEST
-from eosfw_memory.log.upkeep import compact, retain
+from eosfw_memory.log.retention import compact, retain
 from eosfw_memory.log.validation import LogConfig
 
-from .shelf import NOW, Writer, new_log, plain, unhurried
+from .log_harness import NOW, Writer, new_log, plain, unhurried
 
 LATER = NOW + 1_000_000_000
 HISTORY = [EpochStart(2, 10), EpochStart(4, 20), EpochStart(6, 25)]
@@ -29,10 +29,10 @@ def test_a_batch_keeps_the_epoch_it_was_written_in():
     """KIP-101: a new leader epoch changes nothing of what is there."""
     log = new_log()
     log.append(plain(b"a", b"b"), NOW)
-    log.lead(2)
+    log.assign_epoch(2)
     log.append(plain(b"c"), NOW)
-    log.lead(4)
-    log.lead(6)
+    log.assign_epoch(4)
+    log.assign_epoch(6)
     log.append(plain(b"d"), NOW)
     assert led(log) == [(0, 0), (2, 2), (3, 6)]
     assert log.leader_epoch == 6
@@ -82,7 +82,7 @@ def test_however_epochs_and_segments_follow_the_history_is_that_of_the_batches(t
             epoch += number
             starts = [one for one in starts if one.start_offset < log.high_watermark]
             starts.append(EpochStart(epoch, log.high_watermark))
-            log.lead(epoch)
+            log.assign_epoch(epoch)
     assert list(log.epochs()) == starts
     for base_offset, led_in in led(log):
         assert led_in == max(start.epoch for start in starts if start.start_offset <= base_offset)
@@ -92,7 +92,7 @@ def test_what_is_deleted_takes_its_epochs_along():
     """KIP-101: the first epoch begins where the log does."""
     log = new_log(LogConfig(segment_bytes=100, retention_ms=0))
     for epoch in (0, 2, 4):
-        log.lead(epoch)
+        log.assign_epoch(epoch)
         log.append(plain(b"a"), NOW)
     log.delete_before(1)
     assert list(log.epochs()) == [EpochStart(2, 1), EpochStart(4, 2)]
@@ -105,7 +105,7 @@ def test_compaction_keeps_the_history():
     """BRK-09, KIP-101: also of epochs of which nothing is left."""
     log = new_log(LogConfig(segment_bytes=100, compacted=True, deleted=False, min_dirty_ratio=0.0))
     for epoch in (0, 2, 4):
-        log.lead(epoch)
+        log.assign_epoch(epoch)
         log.append(encode_batch([b"k"], [b"v"], NOW), NOW)
         log.append(encode_batch([b"k"], [b"w"], NOW), NOW)
     before = list(log.epochs())
@@ -117,7 +117,7 @@ def test_a_replay_keeps_the_history():
     """A history that changed with a restart would tell consumers that records were cut off."""
     log = new_log()
     Writer(log, 7).send(b"a")
-    log.lead(2)
+    log.assign_epoch(2)
     log.append(plain(b"b"), NOW)
     before = (led(log), list(log.epochs()))
     log.reload()
@@ -128,9 +128,9 @@ def test_times_and_ends_are_told_with_their_epoch():
     """KIP-320, ListOffsets from version 4 on: the end in the current epoch, everything else in that of its batch."""
     log = new_log()
     log.append(plain(b"a"), NOW)
-    log.lead(2)
+    log.assign_epoch(2)
     log.append(encode_batch(None, [b"b"], NOW + 5), NOW)
-    log.lead(4)
+    log.assign_epoch(4)
     assert log.offset_for_timestamp(LATEST).leader_epoch == 4
     assert log.offset_for_timestamp(EARLIEST).leader_epoch == 0
     assert [log.offset_for_timestamp(at).leader_epoch for at in (NOW, NOW + 1)] == [0, 2]

@@ -9,7 +9,7 @@ from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.errors import OffsetOutOfRangeError
 from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog
 
-from .shelf import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
+from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
 
 
 @pytest.fixture

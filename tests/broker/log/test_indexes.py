@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw_memory.log.aborted import AbortedTransactions
-from eosfw_memory.log.open_transactions import OpenTransactions
+from eosfw_memory.log.transaction_index import TransactionIndex
+from eosfw_memory.log.undecided_transactions import UndecidedTransactions
 
-from .shelf import unhurried
+from .log_harness import unhurried
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Aborted:
 steps = st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=400)
 
 
-def played(turns: list[tuple[int, bool]]) -> tuple[AbortedTransactions, list[Aborted], int]:
+def played(turns: list[tuple[int, bool]]) -> tuple[TransactionIndex, list[Aborted], int]:
     """The index after these turns, the same as a list, the end of the log."""
-    index, scanned, open_ = AbortedTransactions(), [], {}
+    index, scanned, open_ = TransactionIndex(), [], {}
     for offset, (producer_id, aborts) in enumerate(turns):
         first = open_.pop(producer_id, None)
         if first is None:
@@ -53,7 +53,7 @@ class TestAborted:
 
     def test_short_ones_within_a_long_one_are_passed_over_in_blocks(self):
         """BRK-07: hundreds that began behind the range ended before a transaction that reaches into it."""
-        index = AbortedTransactions()
+        index = TransactionIndex()
         for n in range(1000):
             index.add(2, 10 + 2 * n, 11 + 2 * n, 0)
         index.add(1, 0, 2011, 2012)
@@ -68,7 +68,7 @@ class TestOpen:
     @given(st.lists(st.tuples(st.booleans(), st.integers(0, 1000)), max_size=300))
     def test_the_first_undecided_offset_is_the_least_of_all(self, turns):
         """BRK-06."""
-        transactions, scanned = OpenTransactions(), {}
+        transactions, scanned = UndecidedTransactions(), {}
         for offset, (begins, pick) in enumerate(turns):
             if begins or not scanned:
                 transactions.begin(pick, offset)
@@ -83,7 +83,7 @@ class TestOpen:
 
     def test_ended_ones_behind_a_hanging_one_take_no_memory(self):
         """BRK-06: a producer that hangs for a day must not fill the broker."""
-        transactions = OpenTransactions()
+        transactions = UndecidedTransactions()
         transactions.begin(1, 0)
 
         for offset in range(1, 10_000):

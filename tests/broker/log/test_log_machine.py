@@ -11,7 +11,7 @@ from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.errors import InvalidProducerEpochError, InvalidTxnStateError, OutOfOrderSequenceNumberError
 
-from .shelf import COMMITTED, NOW, UNCOMMITTED, Consumer, new_log, plain
+from .log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, new_log, plain
 
 producers = st.integers(0, 3)
 sizes = st.integers(1, 3)

@@ -12,7 +12,7 @@ from eosfw_memory.log.errors import InvalidProducerEpochError, TransactionCoordi
 from eosfw_memory.log.markers import marker, outcome_of
 from eosfw_memory.log.partition import PartitionLog
 
-from .shelf import COMMITTED, NOW, PLENTY, Consumer, Writer, new_log, plain
+from .log_harness import COMMITTED, NOW, PLENTY, Consumer, Writer, new_log, plain
 
 
 @pytest.fixture

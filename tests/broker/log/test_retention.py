@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.log.aborted import AbortedTransactions, AbortEntry
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.upkeep import retain
+from eosfw_memory.log.retention import retain
+from eosfw_memory.log.transaction_index import AbortedTxn, TransactionIndex
 from eosfw_memory.log.validation import LogConfig
 
-from .shelf import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
+from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
 
 LATER = NOW + 1000
 SHORT_LIVED = LogConfig(segment_bytes=100, retention_ms=10)
@@ -49,9 +49,9 @@ def test_an_aborted_transaction_that_reaches_into_what_is_left_is_still_named(lo
 @pytest.mark.parametrize("kept", [0, 1, 63, 64, 65, 200])
 def test_what_is_left_of_the_aborted_is_found_as_before(kept):
     """BRK-07: blocks of them may be passed over; they must be blocks of those that are left."""
-    every, left = AbortedTransactions(), AbortedTransactions()
+    every, left = TransactionIndex(), TransactionIndex()
     entries = [
-        AbortEntry(number % 7, 10 * number - number % 3 * 400, 10 * number + 5, 10 * number) for number in range(200)
+        AbortedTxn(number % 7, 10 * number - number % 3 * 400, 10 * number + 5, 10 * number) for number in range(200)
     ]
     for entry in entries:
         every.add(*entry)

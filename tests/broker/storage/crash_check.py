@@ -18,7 +18,7 @@ from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.claiming import LOCK
 from eosfw_memory.storage.directory import DataDirectory
 
-from ..log.shelf import COMMITTED, Consumer
+from ..log.log_harness import COMMITTED, Consumer
 from .crash_clients import FEW, TIMEOUT_MS, Answers, Asker, Deed, Known, RefusedError, Run, StillRuntime, Writer
 from .crash_disk import Recorder, State, Volume
 from .kit import NODE

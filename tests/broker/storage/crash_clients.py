@@ -17,7 +17,7 @@ from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Deferred
 from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.upkeep import compact
+from eosfw_memory.log.retention import compact
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.wire.routes import ROUTES

@@ -6,9 +6,9 @@ import pytest
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.log.errors import CorruptMessageError
-from eosfw_memory.storage.shelf import FileShelf
+from eosfw_memory.storage.file_log_storage import FileLogStorage
 
-from ..log.shelf import NOW, UNCOMMITTED, Writer, plain
+from ..log.log_harness import NOW, UNCOMMITTED, Writer, plain
 from .kit import TOPIC, House, data_file, files, told
 
 BATCHES = 20
@@ -17,7 +17,7 @@ BATCHES = 20
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch):
     """A checkpoint every few batches."""
-    monkeypatch.setattr(FileShelf, "checkpoint_bytes", 300)
+    monkeypatch.setattr(FileLogStorage, "checkpoint_bytes", 300)
 
 
 def lived(root, batches=BATCHES, **config):

@@ -20,10 +20,10 @@ from eosfw_memory.log.batch import header_at
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.errors import InvalidProducerEpochError, InvalidRecordError
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.upkeep import compact, retain
+from eosfw_memory.log.retention import compact, retain
 from eosfw_memory.storage.disk import Disk
 
-from ..log.shelf import COMMITTED, NOW, UNCOMMITTED, Consumer, plain, visible
+from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, plain, visible
 from .kit import House
 
 DAY = 86_400_000

@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log.epochs import UNDEFINED, EpochEnd, EpochStart
+from eosfw_memory.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart
 
-from ..log.shelf import NOW, Writer, plain
+from ..log.log_harness import NOW, Writer, plain
 from ..log.test_epochs import led
 from .kit import SMALL, TOPIC, House, data_file, files
 

@@ -12,7 +12,7 @@ from eosfw_memory.codes import Code
 from eosfw_memory.log.errors import CorruptMessageError, KafkaStorageError
 from eosfw_memory.storage.disk import DataFile, Disk, OperatingSystem
 
-from ..log.shelf import NOW, UNCOMMITTED, Consumer, Writer, plain
+from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain
 from .kit import SMALL, TOPIC, House, data_file, told
 
 

@@ -20,7 +20,7 @@ from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.storage.disk import OperatingSystem
 from eosfw_memory.wire.routes import ROUTES
 
-from ..log.shelf import COMMITTED, Consumer
+from ..log.log_harness import COMMITTED, Consumer
 from .kit import NODE
 
 WAIT = 20.0

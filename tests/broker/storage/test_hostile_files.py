@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosfw_memory.log.log_storage import LogState
 from eosfw_memory.log.segment import MemorySegment
-from eosfw_memory.log.storing import LogState
 from eosfw_memory.storage.indexes import decode_index
 from eosfw_memory.storage.scanning import Due, scan
 from eosfw_memory.storage.sealed import Witness, seal, unseal
 from eosfw_memory.storage.snapshots import decode_state, encode_producers
 
-from ..log.shelf import Writer, new_log, unhurried
+from ..log.log_harness import Writer, new_log, unhurried
 
 WITNESS = Witness(uuid.UUID(int=1), 0, 0, 5, 100, 7)
 

@@ -18,7 +18,7 @@ from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.storage.stored import FIRST_PRODUCER_ID
 
-from ..log.shelf import NOW, Writer, patched
+from ..log.log_harness import NOW, Writer, patched
 from .kit import NODE, TOPIC, House, data_file, files
 
 FEW = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1", "listeners": ""}

@@ -24,7 +24,7 @@ from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.wire.requests import init_producer_id, offset_for_leader_epoch
 from pytest_eos.contracts.laboratory import WAIT, Lab, record
 
-from ..log.shelf import NOW, plain
+from ..log.log_harness import NOW, plain
 from .kit import House, files
 
 COPIES = pytest.mark.parametrize("how", ["copied", "moved back", "files put back"])

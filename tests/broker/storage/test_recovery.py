@@ -9,7 +9,7 @@ import pytest
 from eosfw.errors import DamagedDataError
 from eosfw_memory.log.errors import CorruptMessageError
 
-from ..log.shelf import COMMITTED, NOW, UNCOMMITTED, Consumer, Writer, plain
+from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, Writer, plain
 from .kit import SMALL, TOPIC, House, data_file, files, told
 
 

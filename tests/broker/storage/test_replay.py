@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from eosfw_memory.storage.shelf import FileShelf
+from eosfw_memory.storage.file_log_storage import FileLogStorage
 
 from ..log.test_log_machine import PartitionMachine
 from .kit import SMALL, House, told
@@ -55,11 +55,11 @@ class CheckpointedPartitionMachine(StoredPartitionMachine):
     config: ClassVar[dict[str, str]] = {}
 
     def __init__(self) -> None:
-        FileShelf.checkpoint_bytes, self.usual = 150, FileShelf.checkpoint_bytes
+        FileLogStorage.checkpoint_bytes, self.usual = 150, FileLogStorage.checkpoint_bytes
         super().__init__()
 
     def teardown(self):
-        FileShelf.checkpoint_bytes = self.usual
+        FileLogStorage.checkpoint_bytes = self.usual
         super().teardown()
 
 

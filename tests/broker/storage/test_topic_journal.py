@@ -16,7 +16,7 @@ from eosfw_memory.storage.stored import StoredTopic
 from eosfw_memory.storage.topic_journal import JOURNAL, TopicJournal
 from eosfw_memory.topics import Topics
 
-from ..log.shelf import unhurried
+from ..log.log_harness import unhurried
 from .kit import NODE, files
 
 

@@ -30,8 +30,8 @@ from eosfw_memory.faults import points
 from eosfw_memory.faults.board import Faults, StoppedError
 from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.log.batch import split
-from eosfw_memory.log.epochs import EPOCHS_A_START
 from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.log.leader_epochs import LEADER_EPOCHS_PER_START
 from eosfw_memory.log.markers import Marker
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.settings import Endpoint, Settings
@@ -174,7 +174,7 @@ class Broker:
         """Rebuild every state from its log, then go on with the transactions that were decided (COR-14)."""
         if self.topics.by_name(TRANSACTION_LOG) is not None:
             self.coordinator.load()
-            self.coordinator.set_back(self.now_ms())
+            self.coordinator.on_clock_moved_back(self.now_ms())
         if self.topics.by_name(GROUP_LOG) is not None:
             self.groups.load(self.now_ms())
             # A stop may have come between the end of a topic and that of its offsets.
@@ -239,7 +239,7 @@ class Broker:
         with suppress(KafkaStorageError):
             self._storage.begin_anew()
             for log in self.topics.logs().values():
-                log.lead(log.leader_epoch + EPOCHS_A_START)
+                log.assign_epoch(log.leader_epoch + LEADER_EPOCHS_PER_START)
 
     def upon_restart(self, drop: Callable[[], None]) -> None:
         """Have `drop` called, on whatever thread, when all connections must go."""
@@ -250,11 +250,11 @@ class Broker:
         with self._lock:
             self._began += seconds
             now_ms = self.now_ms()
-            self.duties.set_back(now_ms)
-            self.coordinator.set_back(now_ms)
-            self.groups.set_back(now_ms)
+            self.duties.on_clock_moved_back(now_ms)
+            self.coordinator.on_clock_moved_back(now_ms)
+            self.groups.on_clock_moved_back(now_ms)
             for log in self.topics.logs().values():
-                log.set_back(now_ms)
+                log.on_clock_moved_back(now_ms)
 
     def act(self, run: Callable[[], None]) -> None:
         """Do what no client asks for just now."""

@@ -65,7 +65,7 @@ class Duties:
                 except Exception:  # noqa: BLE001 the next round must come
                     _LOG.exception("%s failed; the next attempt comes in %d ms", duty.name, duty.interval_ms)
 
-    def set_back(self, now_ms: int) -> None:
+    def on_clock_moved_back(self, now_ms: int) -> None:
         """Let no duty wait for longer than its interval, though the clock may have gone back."""
         for duty in self._all:
             duty.due_ms = min(duty.due_ms, now_ms + duty.next_ms())

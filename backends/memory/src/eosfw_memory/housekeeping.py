@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from eosfw_memory.duties import Duties
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.upkeep import compact, retain
+from eosfw_memory.log.retention import compact, retain
 from eosfw_memory.settings import Settings
 from eosfw_memory.topics import Topics
 
@@ -55,4 +55,4 @@ class Housekeeping:
                 compact(log, now_ms)
 
     def _logs(self) -> Iterator[PartitionLog]:
-        return (log for log in self._topics.logs().values() if log.shelf.failed is None)
+        return (log for log in self._topics.logs().values() if log.log_storage.failed is None)

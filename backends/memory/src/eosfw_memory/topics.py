@@ -139,7 +139,7 @@ class Topics:
         self._know(replace(topic, config=dict(config)))
         rules = log_config(config, self.defaults)
         for partition in topic.partitions:
-            partition.log.obey(rules)
+            partition.log.update_config(rules)
 
     def grow(self, topic: Topic, partitions: int) -> None:
         """Give a topic more partitions; raise InvalidPartitions, or that they cannot be kept."""
@@ -170,7 +170,7 @@ class Topics:
     def _made(self, stored: StoredTopic, numbers: Iterable[int]) -> tuple[Partition, ...]:
         rules = log_config(stored.config, self.defaults)
         wheres = (TopicPartition(stored.name, number) for number in numbers)
-        logs = (PartitionLog(where, rules, self._storage.shelf(stored, where.partition)) for where in wheres)
+        logs = (PartitionLog(where, rules, self._storage.log_storage(stored, where.partition)) for where in wheres)
         return tuple(map(Partition, logs))
 
     def _know(self, topic: Topic) -> Topic:

@@ -119,7 +119,7 @@ def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | 
         try:
             changes = list(_stated(batch, header))
         except (DamagedDataError, KafkaError) as why:
-            place = partition.log.shelf.place(header.base_offset)
+            place = partition.log.log_storage.place(header.base_offset)
             raise DamagedDataError(f"{place}: {why}: restore the file from a copy") from why
         yield from changes
 

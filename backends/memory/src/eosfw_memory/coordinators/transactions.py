@@ -97,7 +97,7 @@ class TransactionCoordinator:
         self._unfinished = deque(name for name, known in self._known.items() if known.state in COMPLETED)
         self._marked = deque()
 
-    def set_back(self, now_ms: int) -> None:
+    def on_clock_moved_back(self, now_ms: int) -> None:
         """Let no transaction have begun in times to come, though the clock may have gone back: it would not end."""
         for name, known in self._known.items():
             if known.started_ms > now_ms:

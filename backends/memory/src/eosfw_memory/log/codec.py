@@ -15,7 +15,6 @@ from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import Headers
-from eosfw_memory.log.alike import read_alike
 from eosfw_memory.log.batch import (
     HEADER,
     NO_EPOCH,
@@ -32,6 +31,7 @@ from eosfw_memory.log.batch import (
 from eosfw_memory.log.compression import MAX_UNPACKED, unpack
 from eosfw_memory.log.errors import CorruptMessageError
 from eosfw_memory.log.headers import NO_HEADERS, NULL, encoded_alone, encoded_headers
+from eosfw_memory.log.uniform_records import read_uniform_records
 from eosfw_memory.log.varints import VARINT, read, read_unsigned
 
 NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
@@ -186,7 +186,7 @@ def _alike(data: bytes, header: BatchHeader) -> RecordColumns | None:
         _read_records(data, 1, first)
     except (IndexError, CorruptMessageError):
         return None
-    columns = read_alike(data, header.records, first.headers.get(0, ()))
+    columns = read_uniform_records(data, header.records, first.headers.get(0, ()))
     if columns is None:
         return None
     count, base = header.records, header.base_offset

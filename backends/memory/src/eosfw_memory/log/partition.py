@@ -20,14 +20,14 @@ from eosfw_memory.log.batch import (
     restamped,
 )
 from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.epochs import EpochEnd, EpochStart, end_of, following, within
 from eosfw_memory.log.errors import KafkaStorageError, LogError, OffsetOutOfRangeError
+from eosfw_memory.log.leader_epochs import EpochEnd, EpochStart, end_of, following, within
+from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo, TimestampAndOffset, UndecidedTransaction
+from eosfw_memory.log.log_storage import InMemoryLogStorage, LogState, LogStorage
 from eosfw_memory.log.markers import Marker, marker
 from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
-from eosfw_memory.log.replaying import replay, take_marker
+from eosfw_memory.log.producer_state_replay import replay, take_marker
 from eosfw_memory.log.segment import Segment
-from eosfw_memory.log.storing import LogState, MemoryShelf, Shelf
-from eosfw_memory.log.told import Appended, Fetched, TimestampAndOffset, UndecidedTransaction
 from eosfw_memory.log.validation import LogConfig, check, check_records, check_size
 
 LATEST: Final = -1
@@ -38,11 +38,13 @@ _DEFAULT: Final = LogConfig()
 class PartitionLog:
     """Kafka's `UnifiedLog`. It is the only replica of the partition, so its high watermark is its end."""
 
-    def __init__(self, where: TopicPartition, config: LogConfig = _DEFAULT, shelf: Shelf | None = None) -> None:
+    def __init__(
+        self, where: TopicPartition, config: LogConfig = _DEFAULT, log_storage: LogStorage | None = None
+    ) -> None:
         self.where = where
         self.config = config
-        self.shelf = MemoryShelf() if shelf is None else shelf
-        kept = self.shelf.load()
+        self.log_storage = InMemoryLogStorage() if log_storage is None else log_storage
+        kept = self.log_storage.load()
         self.log_start_offset = kept.start_offset
         """The first offset that is there for readers."""
         self.cleaned_to = kept.cleaned_to
@@ -51,8 +53,8 @@ class PartitionLog:
         self._segments = kept.segments
         self._active = kept.segments[-1]
         self._roll_at_ms: int | None = None
-        self._checkpoint_at = self._active.kept_size + self.shelf.checkpoint_bytes
-        self.lead(kept.leader_epoch)
+        self._checkpoint_at = self._active.kept_size + self.log_storage.checkpoint_bytes
+        self.assign_epoch(kept.leader_epoch)
 
     @property
     def leader_epoch(self) -> int:
@@ -84,7 +86,7 @@ class PartitionLog:
         *,
         origin: Origin = Origin.CLIENT,
         own_codec: bool = False,
-    ) -> Appended:
+    ) -> LogAppendInfo:
         """Append one record batch as it is; raise a LogError, with nothing changed, when it may not be.
 
         `header` is what `read_header` gave for this batch, so that a caller who looked does not pay twice. `bytes` are
@@ -102,7 +104,7 @@ class PartitionLog:
         repeated = self._producers.admit(header, origin) if has_producer else None
         if repeated is not None:
             stamp = self._append_time(repeated.timestamp)
-            return Appended(repeated.base_offset, repeated.last_offset, stamp, duplicate=True)
+            return LogAppendInfo(repeated.base_offset, repeated.last_offset, stamp, duplicate=True)
         kind = self.config.timestamp_type
         if kind is TimestampType.LOG_APPEND_TIME:
             newest = now_ms
@@ -113,7 +115,7 @@ class PartitionLog:
         if has_producer and self._producers.saw(header, base_offset):
             self._open.begin(header.producer_id, base_offset)
         last_offset = base_offset + header.last_offset_delta
-        return Appended(base_offset, last_offset, self._append_time(now_ms), duplicate=False)
+        return LogAppendInfo(base_offset, last_offset, self._append_time(now_ms), duplicate=False)
 
     def append_own(self, batch: bytes, records: int, now_ms: int) -> int:
         """Append what the broker itself encoded just now for a topic of its own; give its base offset.
@@ -160,17 +162,17 @@ class PartitionLog:
                 refused[at] = why
         return refused
 
-    def lead(self, epoch: int) -> None:
+    def assign_epoch(self, epoch: int) -> None:
         """Go on in a leader epoch, which is never an older one (KIP-101)."""
-        self._active.lead(epoch)
+        self._active.assign_epoch(epoch)
 
-    def obey(self, config: LogConfig) -> None:
+    def update_config(self, config: LogConfig) -> None:
         """Go by other rules from now on."""
         if self._roll_at_ms is not None:
             self._roll_at_ms += config.segment_ms - self.config.segment_ms
         self.config = config
 
-    def set_back(self, now_ms: int) -> None:
+    def on_clock_moved_back(self, now_ms: int) -> None:
         """Let the active segment end in time, though the clock may have gone back."""
         if self._roll_at_ms is not None:
             self._roll_at_ms = min(self._roll_at_ms, now_ms + self.config.segment_ms)
@@ -192,29 +194,29 @@ class PartitionLog:
         return due is not None and now_ms < due and full <= min(self.config.segment_bytes, self._checkpoint_at)
 
     def _checkpoint(self) -> None:
-        self.shelf.checkpoint(self._active, self.state)
-        self._checkpoint_at = self._active.size + self.shelf.checkpoint_bytes
+        self.log_storage.checkpoint(self._active, self.state)
+        self._checkpoint_at = self._active.size + self.log_storage.checkpoint_bytes
 
     def _roll(self, now_ms: int) -> None:
         if self._active.size:
-            self.shelf.sealed(self._active, self.state)
+            self.log_storage.sealed(self._active, self.state)
             epoch = self.leader_epoch
-            self._active = self.shelf.segment(self._active.end_offset)
-            self._active.lead(epoch)
+            self._active = self.log_storage.segment(self._active.end_offset)
+            self._active.assign_epoch(epoch)
             self._segments.append(self._active)
-            self._checkpoint_at = self.shelf.checkpoint_bytes
+            self._checkpoint_at = self.log_storage.checkpoint_bytes
         self._roll_at_ms = now_ms + self.config.segment_ms
 
     def _refuse_if_failed(self) -> None:
-        if self.shelf.failed is not None:
-            raise KafkaStorageError(self.shelf.refusal())
+        if self.log_storage.failed is not None:
+            raise KafkaStorageError(self.log_storage.refusal())
 
     def _append_time(self, timestamp: int) -> int:
         return timestamp if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME else NO_TIMESTAMP
 
     # --- reading
 
-    def fetch(self, offset: int, max_bytes: int, isolation: IsolationLevel) -> Fetched:
+    def fetch(self, offset: int, max_bytes: int, isolation: IsolationLevel) -> FetchDataInfo:
         """The batches from `offset` on that a reader of this level may see: at least one, if there is any.
 
         At read_committed they end at the last stable offset, even before records outside any transaction (CON-01).
@@ -227,7 +229,7 @@ class PartitionLog:
         committed = isolation is IsolationLevel.READ_COMMITTED
         pieces, behind = self._read(offset, self.visible_end(isolation), max_bytes)
         aborted = self.state.aborted.between(offset, behind) if committed and pieces else ()
-        return Fetched(pieces, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
+        return FetchDataInfo(pieces, self.high_watermark, self.last_stable_offset, self.log_start_offset, aborted)
 
     def _read(self, offset: int, end: int, max_bytes: int) -> tuple[Sequence[Buffer], int]:
         """From one segment: the one that holds `offset`, or the next with anything visible behind it."""
@@ -295,13 +297,13 @@ class PartitionLog:
             raise OffsetOutOfRangeError(f"{self.where}: cannot delete up to {offset}, the end is {self.high_watermark}")
         if wanted > self.log_start_offset:
             self._refuse_if_failed()
-            self.shelf.started_at(wanted)
+            self.log_storage.started_at(wanted)
             self.log_start_offset = wanted
         return self.log_start_offset
 
     def drop_first(self) -> None:
         """Forget the oldest segment."""
-        self.shelf.drop(self._segments.pop(0))
+        self.log_storage.drop(self._segments.pop(0))
         begins = self._segments[0].base_offset
         self.log_start_offset = max(self.log_start_offset, begins)
         self.state.aborted.forget_before(begins)
@@ -310,12 +312,12 @@ class PartitionLog:
         """Put one segment with these batches in the place of sealed ones that follow each other."""
         aborted = self.state.aborted.without(gone_markers) if gone_markers else self.state.aborted
         at = self._segments.index(segments[0])
-        self._segments[at : at + len(segments)] = [self.shelf.rewritten(segments, batches, aborted)]
+        self._segments[at : at + len(segments)] = [self.log_storage.rewritten(segments, batches, aborted)]
         self.state.aborted = aborted
 
     def cleaned(self, offset: int) -> None:
         """Remember that everything before an offset was compacted."""
-        self.shelf.cleaned(offset)
+        self.log_storage.cleaned(offset)
         self.cleaned_to = offset
 
     def expire_producers(self, before_ms: int) -> list[int]:
@@ -324,12 +326,12 @@ class PartitionLog:
 
     def close(self) -> None:
         """Leave all in good order for the next start."""
-        self.shelf.close(self._segments, self.state)
+        self.log_storage.close(self._segments, self.state)
 
     def forget(self) -> None:
         """Give up all that is kept, for a topic that is deleted."""
         for segment in self._segments:
-            self.shelf.drop(segment)
+            self.log_storage.drop(segment)
 
     def reload(self) -> None:
         """Forget what appends told, learn it from the batches, as a start does."""

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, NoReturn
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.log.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
-from eosfw_memory.log.doubts import Doubt
 from eosfw_memory.log.errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
@@ -18,6 +17,7 @@ from eosfw_memory.log.errors import (
     TransactionCoordinatorFencedError,
 )
 from eosfw_memory.log.markers import Marker
+from eosfw_memory.log.verification_state import VerificationStateEntry
 
 REMEMBERED_BATCHES: Final = 5
 """As many requests as an idempotent producer may have in flight."""
@@ -84,7 +84,7 @@ class ProducerState:
         return next((batch for batch in self.batches if batch[:2] == wanted), None)
 
 
-class ProducerStates:
+class ProducerStateManager:
     """Every producer of one partition.
 
     Kafka's `ProducerStateManager`.
@@ -92,7 +92,7 @@ class ProducerStates:
 
     def __init__(self, states: dict[int, ProducerState] | None = None) -> None:
         self._states: dict[int, ProducerState] = {} if states is None else states
-        self._doubts: dict[int, Doubt] = {}
+        self._verification_entries: dict[int, VerificationStateEntry] = {}
 
     def known(self) -> Mapping[int, ProducerState]:
         """Every producer by its id; not to be changed."""
@@ -102,14 +102,14 @@ class ProducerStates:
         """Let a batch pass (None), recognise its repetition, or raise; nothing is changed (BRK-01 to 04)."""
         state = self._states.get(header.producer_id)
         if state is None:
-            self._check_doubt(header, nothing_known=True)
+            self._check_verification_entry(header, nothing_known=True)
             return None  # BRK-03: unknown or forgotten, so any sequence number may be the next
         _check_epoch(state, header.producer_id, header.producer_epoch)
         if origin is Origin.CLIENT:
             due = state.next_sequence if header.producer_epoch == state.epoch else 0
             if header.base_sequence != due:
                 return state.repetition(header) or _out_of_order(header, due)
-            self._check_doubt(header, nothing_known=False)
+            self._check_verification_entry(header, nothing_known=False)
         if state.first_offset != NOT_OPEN and not header.transactional:
             raise InvalidTxnStateError(
                 f"producer {header.producer_id} sent a batch outside any transaction while its transaction from offset "
@@ -117,18 +117,18 @@ class ProducerStates:
             )
         return None
 
-    def doubt(self, header: BatchHeader, now_ms: int, *, strict: bool) -> None:
+    def maybe_create_verification_entry(self, header: BatchHeader, now_ms: int, *, strict: bool) -> None:
         """Take note of a transactional batch that is still to be confirmed by the coordinator."""
-        known = self._doubts.get(header.producer_id)
+        known = self._verification_entries.get(header.producer_id)
         if known is None:
-            self._doubts[header.producer_id] = Doubt(header, now_ms, strict=strict)
+            self._verification_entries[header.producer_id] = VerificationStateEntry(header, now_ms, strict=strict)
         else:
-            known.meet(header)
+            known.update_lowest(header)
 
     def saw(self, header: BatchHeader, base_offset: int) -> bool:
         """Take note of an appended batch; tell whether it began a transaction here."""
-        if self._doubts and header.transactional:
-            self._doubts.pop(header.producer_id, None)
+        if self._verification_entries and header.transactional:
+            self._verification_entries.pop(header.producer_id, None)
         state = self._states.get(header.producer_id)
         if state is None:
             state = self._states[header.producer_id] = ProducerState(header.producer_epoch)
@@ -143,7 +143,9 @@ class ProducerStates:
 
     def expire(self, before_ms: int) -> list[int]:
         """Forget the producers that wrote nothing since, unless a transaction of theirs is open (BRK-08); name them."""
-        self._doubts = {pid: doubt for pid, doubt in self._doubts.items() if doubt.since_ms > before_ms}
+        self._verification_entries = {
+            pid: entry for pid, entry in self._verification_entries.items() if entry.since_ms > before_ms
+        }
         old = [
             producer_id
             for producer_id, state in self._states.items()
@@ -187,8 +189,8 @@ class ProducerStates:
 
     def saw_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
         """Take note of an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""
-        if self._doubts:
-            self._doubts.pop(producer.producer_id, None)
+        if self._verification_entries:
+            self._verification_entries.pop(producer.producer_id, None)
         state = self._states.get(producer.producer_id)
         if state is None:
             state = self._states[producer.producer_id] = ProducerState(producer.epoch)
@@ -198,9 +200,9 @@ class ProducerStates:
         state.last_timestamp = now_ms
         return ended
 
-    def _check_doubt(self, header: BatchHeader, *, nothing_known: bool) -> None:
-        doubt = self._doubts.get(header.producer_id) if self._doubts else None
-        due = None if doubt is None else doubt.due(header, nothing_known=nothing_known)
+    def _check_verification_entry(self, header: BatchHeader, *, nothing_known: bool) -> None:
+        entry = self._verification_entries.get(header.producer_id) if self._verification_entries else None
+        due = None if entry is None else entry.expected_sequence(header, nothing_known=nothing_known)
         if due is not None:
             _out_of_order(header, due)
 

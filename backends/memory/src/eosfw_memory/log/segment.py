@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, repeat
 
 from eosfw_memory.log.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
-from eosfw_memory.log.epochs import NO_LEADER, EpochStart, following
+from eosfw_memory.log.leader_epochs import NO_LEADER, EpochStart, following
 
 
 class Segment(ABC):
@@ -67,7 +67,7 @@ class Segment(ABC):
         """The same in as many pieces as spares copies."""
         return (self.bytes_of(first, last),)
 
-    def lead(self, epoch: int) -> None:
+    def assign_epoch(self, epoch: int) -> None:
         """Have the batches from now on belong to a leader epoch."""
         if self.epochs and self.epochs[-1].start_offset == self.end_offset:
             self.epochs.pop()  # nothing was written in it
@@ -109,7 +109,7 @@ class Segment(ABC):
         if header.base_offset != self.end_offset:
             self.sparse = True
         if header.leader_epoch != self.leader_epoch:
-            self.lead(header.leader_epoch)
+            self.assign_epoch(header.leader_epoch)
         self.note(header.base_offset, header.last_offset_delta + 1, size, header.max_timestamp)
 
     def read(self, offset: int, end: int, max_bytes: int) -> tuple[Sequence[Buffer], int]:

@@ -26,7 +26,7 @@ from eosfw_memory.log.errors import (
     UnsupportedCompressionTypeError,
 )
 from eosfw_memory.log.producer_state import Origin
-from eosfw_memory.log.walking import Walk
+from eosfw_memory.log.record_validation import Walk
 
 _LAST_COMPRESSION: Final = 4
 _ANY_AGE: Final = 2**63 - 1

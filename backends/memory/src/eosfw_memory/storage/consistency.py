@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from eosfw.errors import DamagedDataError, EosfwError
-from eosfw_memory.log.storing import LogState
+from eosfw_memory.log.log_storage import LogState
 from eosfw_memory.storage.claiming import refused
 from eosfw_memory.storage.incarnation import NAME as INCARNATION
 from eosfw_memory.storage.papers import PRODUCER_IDS, TOPICS

@@ -16,13 +16,14 @@ from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw.waiting import Runtime
 from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.log.log_storage import LogStorage
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.storing import Shelf
 from eosfw_memory.storage.claiming import allow_many_files, claim
 from eosfw_memory.storage.clean_stop import keep_state, take_state
 from eosfw_memory.storage.committing import GroupCommit
 from eosfw_memory.storage.consistency import from_the_future, lost_producer_ids, strays, unreadable
 from eosfw_memory.storage.disk import TEMPORARY, Disk, System
+from eosfw_memory.storage.file_log_storage import FileLogStorage
 from eosfw_memory.storage.files import FileSegment
 from eosfw_memory.storage.incarnation import Incarnation
 from eosfw_memory.storage.papers import (
@@ -33,7 +34,6 @@ from eosfw_memory.storage.papers import (
 from eosfw_memory.storage.recovery import Found, LastRun, Search
 from eosfw_memory.storage.sealed import Witness
 from eosfw_memory.storage.segment_join import finish
-from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.stored import Place, StoredTopic
 from eosfw_memory.storage.topic_journal import TopicJournal
 
@@ -127,14 +127,14 @@ class DataDirectory:
         self._journal.delete(topic)
         self._finish_deleting()
 
-    def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
+    def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
         where = TopicPartition(topic.name, partition)
         found = self._found.pop(where, None)
-        shelf = self._new_shelf(topic, partition) if found is None else found.shelf
-        shelf.leader_epoch = self._leader_epoch(self._topics[topic.name])
-        shelf.started_at = partial(self._starts.put, where)
-        shelf.cleaned = partial(self._cleaned.put, where)
-        return shelf
+        log_storage = self._new_log_storage(topic, partition) if found is None else found.log_storage
+        log_storage.leader_epoch = self._leader_epoch(self._topics[topic.name])
+        log_storage.started_at = partial(self._starts.put, where)
+        log_storage.cleaned = partial(self._cleaned.put, where)
+        return log_storage
 
     def place(self) -> Place:
         total, _, usable = shutil.disk_usage(self.disk.root)
@@ -191,7 +191,7 @@ class DataDirectory:
         for where, found in self._found.items():
             self._apply(where, found)
             if self.disk.waits and found.kept is not None and not last_run.stopped:
-                found.shelf.sync(found.kept.segments)  # what a kill left to the system counts from now on
+                found.log_storage.sync(found.kept.segments)  # what a kill left to the system counts from now on
         self.disk.replace(running, boot + (_WAITS if self.disk.waits else b""), durable=True)
         if self.restored:
             _LOG.warning(
@@ -202,13 +202,13 @@ class DataDirectory:
         self._incarnation.begin()
 
     def _search(self, topic: StoredTopic, partition: int, last_run: LastRun) -> Found:
-        shelf = self._new_shelf(topic, partition)
-        shelf.leader_epoch = self._leader_epoch(topic)
-        if not shelf.directory.is_dir():
-            return Found(shelf, damage=[f"{shelf.directory}: is missing: restore it from a copy"])
+        log_storage = self._new_log_storage(topic, partition)
+        log_storage.leader_epoch = self._leader_epoch(topic)
+        if not log_storage.directory.is_dir():
+            return Found(log_storage, damage=[f"{log_storage.directory}: is missing: restore it from a copy"])
         where = TopicPartition(topic.name, partition)
         compacted = "compact" in topic.config.get("cleanup.policy", "") or where in self._cleaned.offsets
-        found = Search(shelf, self.disk, gaps=compacted, last_run=last_run).run()
+        found = Search(log_storage, self.disk, gaps=compacted, last_run=last_run).run()
         if found.kept is not None:
             first, end = found.kept.segments[0].base_offset, found.kept.segments[-1].end_offset
             found.kept.start_offset = min(max(self._starts.offsets.get(where, 0), first), end)
@@ -224,8 +224,8 @@ class DataDirectory:
         return strays(root, mine) + lost_producer_ids(root, states, started) + from_the_future(root, listed, started)
 
     def _apply(self, where: TopicPartition, found: Found) -> None:
-        shelf = found.shelf
-        for path in shelf.directory.glob(f"*{TEMPORARY}"):
+        log_storage = found.log_storage
+        for path in log_storage.directory.glob(f"*{TEMPORARY}"):
             self.disk.remove(path)
         for path, whole, size in found.cuts:
             self.disk.truncate(path, whole)
@@ -235,21 +235,23 @@ class DataDirectory:
         for joined in found.joined:
             finish(self.disk, found.file_at(joined.base_offset), joined)
         if found.superfluous:  # what tells of more than there is must not come back
-            self.disk.sync_directory(shelf.directory)
+            self.disk.sync_directory(log_storage.directory)
         for path, content in found.repairs:
             self.disk.replace(path, content, durable=False)
-        beside = [path.name for path in shelf.directory.iterdir() if path.suffix not in (".log", ".index", ".snapshot")]
+        beside = [
+            path.name for path in log_storage.directory.iterdir() if path.suffix not in (".log", ".index", ".snapshot")
+        ]
         if beside:
-            _LOG.warning("%s: %s was left alone, it is no file of %s", shelf.directory, beside[0], where)
-        shelf.keep(found.kept)
+            _LOG.warning("%s: %s was left alone, it is no file of %s", log_storage.directory, beside[0], where)
+        log_storage.keep(found.kept)
 
     # --- inside
 
     def _leader_epoch(self, topic: StoredTopic) -> int:
         return self._incarnation.leader_epoch(topic.born)
 
-    def _new_shelf(self, topic: StoredTopic, partition: int) -> FileShelf:
-        return FileShelf(self._directory(topic, partition), topic.topic_id, partition, self.disk)
+    def _new_log_storage(self, topic: StoredTopic, partition: int) -> FileLogStorage:
+        return FileLogStorage(self._directory(topic, partition), topic.topic_id, partition, self.disk)
 
     def _directory(self, topic: StoredTopic, partition: int) -> Path:
         return self.disk.root / f"{topic.name}-{partition}"
@@ -267,10 +269,10 @@ class DataDirectory:
 
 
 def _witness(log: PartitionLog) -> Witness:
-    shelf, segment = log.shelf, log.active_segment
-    assert isinstance(shelf, FileShelf)
+    log_storage, segment = log.log_storage, log.active_segment
+    assert isinstance(log_storage, FileLogStorage)
     assert isinstance(segment, FileSegment)
-    return shelf.witness(segment)
+    return log_storage.witness(segment)
 
 
 def _is_empty(directory: Path) -> bool:

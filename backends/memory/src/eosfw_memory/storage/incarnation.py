@@ -11,7 +11,7 @@ import os
 from typing import Final
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log.epochs import EPOCHS_A_START
+from eosfw_memory.log.leader_epochs import LEADER_EPOCHS_PER_START
 from eosfw_memory.storage.claiming import LOCK
 from eosfw_memory.storage.disk import Disk
 
@@ -44,7 +44,7 @@ class Incarnation:
 
     def leader_epoch(self, born: int) -> int:
         """That of a partition whose topic was made in an earlier start, or in this one."""
-        return (self.number - born) * EPOCHS_A_START
+        return (self.number - born) * LEADER_EPOCHS_PER_START
 
     def _write(self, number: int) -> None:
         restored = "true" if self.restored else "false"

@@ -11,9 +11,9 @@ from array import array
 from collections.abc import Sequence
 from typing import Final
 
-from eosfw_memory.log.aborted import AbortedTransactions, AbortEntry
-from eosfw_memory.log.epochs import NO_LEADER, EpochStart
+from eosfw_memory.log.leader_epochs import NO_LEADER, EpochStart
 from eosfw_memory.log.segment import Segment
+from eosfw_memory.log.transaction_index import AbortedTxn, TransactionIndex
 
 KIND: Final = b"EOSX"
 _HEAD = struct.Struct(">?IIII")
@@ -21,7 +21,7 @@ _EPOCH = struct.Struct(">iq")
 _ENTRY = struct.Struct(">qqqq")
 
 
-def encode_index(segment: Segment, aborted: AbortedTransactions, since: int = 0) -> bytes:
+def encode_index(segment: Segment, aborted: TransactionIndex, since: int = 0) -> bytes:
     """The places of the batches from number `since` on; of the aborted transactions those that end in these."""
     begins = segment.base_offsets[since] if 0 < since < len(segment) else segment.base_offset
     entries = aborted.ended_in(begins, segment.end_offset)
@@ -36,7 +36,7 @@ def encode_index(segment: Segment, aborted: AbortedTransactions, since: int = 0)
     )
 
 
-def decode_index(body: memoryview, segment: Segment, end_offset: int) -> list[AbortEntry] | None:
+def decode_index(body: memoryview, segment: Segment, end_offset: int) -> list[AbortedTxn] | None:
     """Add a part to a segment; give its aborted transactions, None when the bytes make no sense, or not behind it."""
     if len(body) < _HEAD.size:
         return None
@@ -54,7 +54,7 @@ def decode_index(body: memoryview, segment: Segment, end_offset: int) -> list[Ab
     segment.size = segment.ends[-1] if segment.ends else 0
     segment.epochs = [EpochStart._make(_EPOCH.unpack_from(body, at)) for at in range(led, behind, _EPOCH.size)]
     segment.leader_epoch = segment.epochs[-1].epoch if epochs else NO_LEADER
-    return [AbortEntry._make(_ENTRY.unpack_from(body, at)) for at in range(behind, len(body), _ENTRY.size)]
+    return [AbortedTxn._make(_ENTRY.unpack_from(body, at)) for at in range(behind, len(body), _ENTRY.size)]
 
 
 def _big_endian(numbers: array[int]) -> bytes:

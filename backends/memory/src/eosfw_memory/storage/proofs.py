@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from eosfw_memory.storage.file_log_storage import FileLogStorage
 from eosfw_memory.storage.files import INDEX, SNAPSHOT
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.sealed import Witness, unframed, unseal
-from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
 
 
@@ -21,7 +21,7 @@ class Proof(NamedTuple):
     file: str
 
 
-def proof(shelf: FileShelf, newest: int) -> Proof | None:
+def proof(log_storage: FileLogStorage, newest: int) -> Proof | None:
     """What the files beside a log tell of its newest segment, or of one behind it that is not there.
 
     Older segments need none: each has to end where the next begins, and compaction makes them smaller.
@@ -29,15 +29,16 @@ def proof(shelf: FileShelf, newest: int) -> Proof | None:
     return max(
         (
             Proof(each.base_offset, each.size, each.end_offset, name)
-            for name, each in _witnesses(shelf, newest)
-            if each.base_offset >= newest and (each.topic_id, each.partition) == (shelf.topic_id, shelf.partition)
+            for name, each in _witnesses(log_storage, newest)
+            if each.base_offset >= newest
+            and (each.topic_id, each.partition) == (log_storage.topic_id, log_storage.partition)
         ),
         default=None,
     )
 
 
-def _witnesses(shelf: FileShelf, newest: int) -> Iterator[tuple[str, Witness]]:
-    for path in shelf.directory.iterdir():
+def _witnesses(log_storage: FileLogStorage, newest: int) -> Iterator[tuple[str, Witness]]:
+    for path in log_storage.directory.iterdir():
         if not path.stem.isdecimal() or int(path.stem) < newest:
             continue
         if path.suffix == INDEX:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eosfw_memory.log.aborted import AbortEntry
 from eosfw_memory.log.batch import BatchHeader
-from eosfw_memory.log.epochs import NO_LEADER
 from eosfw_memory.log.errors import LogError
-from eosfw_memory.log.replaying import replay
-from eosfw_memory.log.storing import Kept, LogState
+from eosfw_memory.log.leader_epochs import NO_LEADER
+from eosfw_memory.log.log_storage import LoadedLog, LogState
+from eosfw_memory.log.producer_state_replay import replay
+from eosfw_memory.log.transaction_index import AbortedTxn
 from eosfw_memory.storage.disk import DataFile, Disk
+from eosfw_memory.storage.file_log_storage import FileLogStorage
 from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
 from eosfw_memory.storage.indexes import decode_index
@@ -24,7 +25,6 @@ from eosfw_memory.storage.proofs import Proof, proof
 from eosfw_memory.storage.scanning import Due, Scanned, scan
 from eosfw_memory.storage.sealed import Witness, unframed, unseal
 from eosfw_memory.storage.segment_join import Joined, joined_in
-from eosfw_memory.storage.shelf import FileShelf
 from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
 from eosfw_memory.storage.snapshots import decode_state
 
@@ -35,8 +35,8 @@ _DIGITS = 20
 class Found:
     """One partition as it was found."""
 
-    shelf: FileShelf
-    kept: Kept | None = None
+    log_storage: FileLogStorage
+    kept: LoadedLog | None = None
     damage: list[str] = field(default_factory=list)
     """Why it must not be served: file, position, what is wrong."""
     cuts: list[tuple[Path, int, int]] = field(default_factory=list)
@@ -84,16 +84,16 @@ class LastRun:
 class Search:
     """Looks through the directory of one partition, once."""
 
-    def __init__(self, shelf: FileShelf, disk: Disk, *, gaps: bool, last_run: LastRun) -> None:
-        self._shelf = shelf
+    def __init__(self, log_storage: FileLogStorage, disk: Disk, *, gaps: bool, last_run: LastRun) -> None:
+        self._log_storage = log_storage
         self._disk = disk
         self._epoch = NO_LEADER
         """Of the last batch that was looked at."""
         self._gaps = gaps
         self._last_run = last_run
         self._proof: Proof | None = None
-        self._joined = joined_in(shelf.directory)
-        self._found = Found(shelf, joined=list(self._joined.values()))
+        self._joined = joined_in(log_storage.directory)
+        self._found = Found(log_storage, joined=list(self._joined.values()))
 
     def run(self) -> Found:
         """Say what is there."""
@@ -107,7 +107,7 @@ class Search:
     def _bases(self) -> list[int]:
         """The base offsets of all segments, oldest first."""
         bases = list(self._joined)
-        for path in sorted(self._shelf.directory.glob(f"*{LOG}")):
+        for path in sorted(self._log_storage.directory.glob(f"*{LOG}")):
             if len(path.stem) == _DIGITS and path.stem.isascii() and path.stem.isdecimal():
                 if not any(each.covers(int(path.stem)) for each in self._found.joined):
                     bases.append(int(path.stem))
@@ -117,23 +117,23 @@ class Search:
 
     def _check_kinds(self) -> None:
         """What has the name of a file is one."""
-        for path in sorted(self._shelf.directory.iterdir()):
+        for path in sorted(self._log_storage.directory.iterdir()):
             if path.suffix in (LOG, INDEX, SNAPSHOT) and not path.is_file():
                 remedy = "restore the file from a copy" if path.suffix == LOG else "move it away, it is made again"
                 self._found.damage.append(f"{path}: is no file. Nothing was changed: {remedy}")
 
     def _check_not_emptied(self, bases: list[int]) -> None:
         """What lies beside a log is made from one: a partition that is new has neither."""
-        beside = sorted(path for path in self._shelf.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
+        beside = sorted(path for path in self._log_storage.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
         if beside and not bases and not self._found.damage:
             self._found.damage.append(
-                f"{self._shelf.directory}: every segment ({LOG}) is missing, of the records there is only "
+                f"{self._log_storage.directory}: every segment ({LOG}) is missing, of the records there is only "
                 f"{beside[0].name}. Nothing was changed: restore the files from a copy"
             )
 
     def _search(self, bases: list[int]) -> None:
         segments = [self._fresh(base) for base in bases]
-        self._proof = proof(self._shelf, bases[-1])
+        self._proof = proof(self._log_storage, bases[-1])
         state, trusted = self._trusted(segments)
         for at, segment in enumerate(segments):
             last = at == len(segments) - 1
@@ -144,11 +144,11 @@ class Search:
             if self._found.damage:
                 return
         self._check_end(segments[-1])
-        self._found.kept = Kept([*segments], state)
+        self._found.kept = LoadedLog([*segments], state)
         self._found.superfluous += self._leftovers(segments)
 
     def _fresh(self, base_offset: int) -> FileSegment:
-        segment = FileSegment(base_offset, self._shelf.directory, self._disk)
+        segment = FileSegment(base_offset, self._log_storage.directory, self._disk)
         if base_offset in self._joined:
             segment.file = DataFile(self._joined[base_offset].path)
         return segment
@@ -181,14 +181,14 @@ class Search:
 
     def _trusted(self, segments: list[FileSegment]) -> tuple[LogState, int]:
         """The state behind as many segments as have a fitting index and, behind the last of them, a snapshot."""
-        entries: list[list[AbortEntry]] = []
+        entries: list[list[AbortedTxn]] = []
         for segment in [] if self._last_run.machine_went_down else segments:
             found = self._indexed(segment, last=segment is segments[-1])
             if found is None:
                 break
             entries.append(found)
         for count in range(len(entries), 0, -1):
-            state = self._snapshot(self._shelf.witness(segments[count - 1]))
+            state = self._snapshot(self._log_storage.witness(segments[count - 1]))
             if state is not None:
                 segments[count - 1].snapshot_at = segments[count - 1].end_offset
                 for entry in (entry for some in entries[:count] for entry in some):
@@ -199,13 +199,13 @@ class Search:
         segments[count:] = [self._fresh(segment.base_offset) for segment in segments[count:]]
         return state, count
 
-    def _indexed(self, segment: FileSegment, *, last: bool) -> list[AbortEntry] | None:
+    def _indexed(self, segment: FileSegment, *, last: bool) -> list[AbortedTxn] | None:
         """Fill a segment from its index; give its aborted transactions, or None without a fitting index.
 
         The last segment may have grown since.
         """
         data, size = memoryview(self._read(segment.base_offset, INDEX)), segment.file.path.stat().st_size
-        entries: list[AbortEntry] = []
+        entries: list[AbortedTxn] = []
         told: Witness | None = None
         while (found := unframed(INDEX_KIND, data, segment.index_size)) is not None and found[0].size <= size:
             part = decode_index(found[1], segment, found[0].end_offset)
@@ -215,7 +215,7 @@ class Search:
             told, segment.indexed, segment.index_size = found[0], len(segment), found[2]
         if told is None or (segment.size != size and not last):
             return None
-        fits = told == self._shelf.witness(segment)
+        fits = told == self._log_storage.witness(segment)
         segment.file.close()  # there may be more segments than a process may have files open
         return entries if fits else None
 
@@ -226,7 +226,7 @@ class Search:
     def _first_state(self, first: FileSegment) -> LogState:
         """What was known where the log begins; nothing, unless older segments were deleted."""
         found = self._unsealed(SNAPSHOT_KIND, first.base_offset, SNAPSHOT)
-        wanted = (self._shelf.topic_id, self._shelf.partition, first.base_offset)
+        wanted = (self._log_storage.topic_id, self._log_storage.partition, first.base_offset)
         if found is None or (found[0].topic_id, found[0].partition, found[0].end_offset) != wanted:
             return LogState()
         return decode_state(found[1]) or LogState()
@@ -237,7 +237,7 @@ class Search:
     def _read(self, offset: int, suffix: str) -> bytes:
         """A file beside a segment; nothing where it is missing."""
         try:
-            return (self._shelf.directory / file_name(offset, suffix)).read_bytes()
+            return (self._log_storage.directory / file_name(offset, suffix)).read_bytes()
         except FileNotFoundError:
             return b""
 
@@ -249,7 +249,7 @@ class Search:
             segment.note_stamped(header, size)
 
         first_epoch = max(self._epoch, segment.leader_epoch, 0)
-        due = Due(segment.end_offset, self._gaps, first_epoch, self._shelf.leader_epoch, segment.size)
+        due = Due(segment.end_offset, self._gaps, first_epoch, self._log_storage.leader_epoch, segment.size)
         try:
             result = scan(segment.file.path, due, visit)
         except LogError as why:  # its checksum fits, so no torn write left it
@@ -261,7 +261,7 @@ class Search:
         if result.problem:
             self._judge(segment, result, last=last)
         elif not last:
-            self._found.repairs += self._shelf.sealing(segment, state)
+            self._found.repairs += self._log_storage.sealing(segment, state)
 
     def _judge(self, segment: FileSegment, result: Scanned, *, last: bool) -> None:
         """Only what a crash leaves at the very end of a log may be cut off."""
@@ -291,5 +291,5 @@ class Search:
         ours.add(file_name(segments[-1].end_offset, SNAPSHOT))
         if segments[-1].snapshot_at is not None:
             ours.add(file_name(segments[-1].snapshot_at, SNAPSHOT))
-        beside = (path for path in self._shelf.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
+        beside = (path for path in self._log_storage.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
         return [path for path in beside if path.name not in ours]

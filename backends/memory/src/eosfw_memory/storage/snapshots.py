@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from eosfw_memory.log.producer_state import NOT_OPEN, ProducerState, ProducerStates, RememberedBatch
-from eosfw_memory.log.storing import LogState
+from eosfw_memory.log.log_storage import LogState
+from eosfw_memory.log.producer_state import NOT_OPEN, ProducerState, ProducerStateManager, RememberedBatch
 
 KIND: Final = b"EOSP"
 _COUNT = struct.Struct(">I")
@@ -18,7 +18,7 @@ _PRODUCER = struct.Struct(">qhiiqqB")
 _BATCH = struct.Struct(">iiqqq")
 
 
-def encode_producers(producers: ProducerStates) -> bytes:
+def encode_producers(producers: ProducerStateManager) -> bytes:
     """Every producer with its remembered batches."""
     known = producers.known()
     pieces = [_COUNT.pack(len(known))]
@@ -46,7 +46,7 @@ def decode_state(body: memoryview) -> LogState | None:
         return None
     if behind != len(body):
         return None
-    state = LogState(ProducerStates(producers))
+    state = LogState(ProducerStateManager(producers))
     opened = ((each.first_offset, pid) for pid, each in producers.items() if each.first_offset != NOT_OPEN)
     for first_offset, producer_id in sorted(opened):
         state.open.begin(producer_id, first_offset)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
+from eosfw_memory.log.log_storage import InMemoryLogStorage, LogStorage
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.storing import MemoryShelf, Shelf
 
 if TYPE_CHECKING:
     from eosfw.waiting import Runtime
@@ -68,7 +68,7 @@ class Storage(Protocol):
     def delete(self, topic: StoredTopic) -> None:
         """Forget a topic with its records."""
 
-    def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
+    def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
         """Where the segments of one partition are."""
 
     def place(self) -> Place:
@@ -116,8 +116,8 @@ class MemoryStorage:
     def delete(self, topic: StoredTopic) -> None:
         pass
 
-    def shelf(self, topic: StoredTopic, partition: int) -> Shelf:
-        return MemoryShelf()
+    def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
+        return InMemoryLogStorage()
 
     def place(self) -> Place:
         return Place("(memory)")

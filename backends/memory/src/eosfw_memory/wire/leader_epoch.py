@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eosfw_memory.codes import Code
-from eosfw_memory.log.epochs import NO_LEADER
+from eosfw_memory.log.leader_epochs import NO_LEADER
 from eosfw_memory.log.partition import PartitionLog
 
 

@@ -131,10 +131,10 @@ class GroupCoordinator:
             return refused.code
         return Code.NONE
 
-    def set_back(self, now_ms: int) -> None:
+    def on_clock_moved_back(self, now_ms: int) -> None:
         """Let nobody wait for longer than a timeout from now, though the clock may have gone back."""
         for group in self._store:
-            group.set_back(now_ms)
+            group.on_clock_moved_back(now_ms)
 
     def topics_gone(self, gone: Callable[[str], bool], now_ms: int) -> None:
         """Forget what groups committed for topics that do not exist any more: others of their names may come."""

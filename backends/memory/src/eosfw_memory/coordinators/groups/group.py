@@ -125,7 +125,7 @@ class Group:
             raise KafkaError(Code.ILLEGAL_GENERATION)
         return member
 
-    def set_back(self, now_ms: int) -> None:
+    def on_clock_moved_back(self, now_ms: int) -> None:
         """Have no deadline later than a timeout from now."""
         for member in self.members.values():
             member.deadline_ms = min(member.deadline_ms, now_ms + member.session_timeout_ms)

@@ -100,7 +100,7 @@ class TopicGroupLog:
 
     def place(self, partition: int, position: int) -> str:
         """Where a change is, for people."""
-        return self._topic().partitions[partition].log.shelf.place(position)
+        return self._topic().partitions[partition].log.log_storage.place(position)
 
 
 def _read(partition: int, batch: bytes, header: BatchHeader) -> Iterator[Change | Ending]:

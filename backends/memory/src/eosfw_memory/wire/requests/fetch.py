@@ -23,7 +23,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer, Deferred
-from eosfw_memory.log.epochs import NO_LEADER
+from eosfw_memory.log.leader_epochs import NO_LEADER
 from eosfw_memory.topics import Partition, Topic, Topics
 from eosfw_memory.wire.leader_epoch import epoch_error
 

@@ -23,10 +23,10 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
-from eosfw_memory.log.epochs import NO_LEADER
 from eosfw_memory.log.errors import LogError
+from eosfw_memory.log.leader_epochs import NO_LEADER
+from eosfw_memory.log.log_results import TimestampAndOffset
 from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog
-from eosfw_memory.log.told import TimestampAndOffset
 from eosfw_memory.wire.leader_epoch import epoch_error
 
 NOT_FOUND = -1

@@ -132,7 +132,7 @@ def _check_transaction(
     if header.producer_id == NO_PRODUCER_ID or log.has_open(header.producer_id, header.producer_epoch):
         return
     log.check_epoch(header.producer_id, header.producer_epoch)
-    log.state.producers.doubt(header, broker.now_ms(), strict=version >= _ADDING_VERSION)
+    log.state.producers.maybe_create_verification_entry(header, broker.now_ms(), strict=version >= _ADDING_VERSION)
     if version < _ADDING_VERSION:
         verify_write(broker.coordinator, transactional_id, log.where, header, version)
     else:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from eosfw_memory.log.batch import HEADER, read_header
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.errors import InvalidRecordError, UnreadableRecordsError
-from eosfw_memory.log.walking import Walk
+from eosfw_memory.log.record_validation import Walk
 
-from .shelf import NOW, unhurried
+from .log_harness import NOW, unhurried
 
 SIZES = [0, 1, 5, 60, 61, 62, 63, 64, 100, 8000, 9000]
 COUNTS = [1, 2, 8, 16, 17, 63, 64, 65, 72, 200]

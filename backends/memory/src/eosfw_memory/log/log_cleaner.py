@@ -12,17 +12,17 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from eosfw_memory.log.aborted import AbortEntry
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, header_at
+from eosfw_memory.log.batch_rewrite import rewritten
 from eosfw_memory.log.codec import RecordColumns, decode_records
 from eosfw_memory.log.producer_state import ProducerState
-from eosfw_memory.log.rewriting import rewritten
+from eosfw_memory.log.transaction_index import AbortedTxn
 
 
 class AbortedBatches:
     """Tells of each batch, in order, whether its transaction was aborted."""
 
-    def __init__(self, entries: Iterable[AbortEntry]) -> None:
+    def __init__(self, entries: Iterable[AbortedTxn]) -> None:
         self._spans: defaultdict[int, deque[tuple[int, int]]] = defaultdict(deque)
         for entry in entries:
             self._spans[entry.producer_id].append((entry.first_offset, entry.marker_offset))
@@ -50,7 +50,7 @@ def latest_offsets(batches: Iterable[bytes], aborted: AbortedBatches) -> dict[by
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CleaningContext:
     """What decides about a batch besides its own bytes."""
 
     latest: Mapping[bytes, int]
@@ -67,7 +67,7 @@ class Cleaner:
     The `Cleaner` of Kafka's `LogCleaner`.
     """
 
-    def __init__(self, facts: Facts, aborted: AbortedBatches) -> None:
+    def __init__(self, facts: CleaningContext, aborted: AbortedBatches) -> None:
         self._facts = facts
         self._aborted = aborted
         self._with_data: set[int] = set()

@@ -13,9 +13,9 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import decode_records, encode_batch
+from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo
 from eosfw_memory.log.markers import outcome_of
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.told import Appended, Fetched
 from eosfw_memory.log.validation import LogConfig
 
 NOW = 1_700_000_000_000
@@ -50,7 +50,7 @@ class Writer:
         at = self.sequence if sequence is None else sequence
         return encode_batch(None, values, NOW, producer=self.producer, base_sequence=at, transactional=transactional)
 
-    def send(self, *values: bytes, transactional: bool = True, sequence: int | None = None) -> Appended:
+    def send(self, *values: bytes, transactional: bool = True, sequence: int | None = None) -> LogAppendInfo:
         done = self.log.append(self.batch(*values, transactional=transactional, sequence=sequence), NOW)
         if sequence is None:
             self.sequence = (self.sequence + len(values)) % 2**31
@@ -96,7 +96,7 @@ class Consumer:
                 return shown
 
 
-def visible(fetched: Fetched, position: int) -> tuple[list[tuple[int, bytes | None]], int]:
+def visible(fetched: FetchDataInfo, position: int) -> tuple[list[tuple[int, bytes | None]], int]:
     """What a client shows of a fetch, with the position behind it."""
     shown: list[tuple[int, bytes | None]] = []
     pending = sorted(fetched.aborted, key=lambda each: each.first_offset)

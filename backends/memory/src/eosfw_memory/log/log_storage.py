@@ -6,23 +6,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from eosfw_memory.log.aborted import AbortedTransactions
-from eosfw_memory.log.open_transactions import OpenTransactions
-from eosfw_memory.log.producer_state import ProducerStates
+from eosfw_memory.log.producer_state import ProducerStateManager
 from eosfw_memory.log.segment import MemorySegment, Segment
+from eosfw_memory.log.transaction_index import TransactionIndex
+from eosfw_memory.log.undecided_transactions import UndecidedTransactions
 
 
 @dataclass(slots=True)
 class LogState:
     """What the batches of a log tell besides their records; always the same as a replay of them gives."""
 
-    producers: ProducerStates = field(default_factory=ProducerStates)
-    open: OpenTransactions = field(default_factory=OpenTransactions)
-    aborted: AbortedTransactions = field(default_factory=AbortedTransactions)
+    producers: ProducerStateManager = field(default_factory=ProducerStateManager)
+    open: UndecidedTransactions = field(default_factory=UndecidedTransactions)
+    aborted: TransactionIndex = field(default_factory=TransactionIndex)
 
 
 @dataclass(slots=True)
-class Kept:
+class LoadedLog:
     """What of a partition was there already."""
 
     segments: list[Segment]
@@ -35,7 +35,7 @@ class Kept:
     """In which it is led from now on."""
 
 
-class Shelf(Protocol):
+class LogStorage(Protocol):
     """Where one partition's segments are; raises KafkaStorageError when that fails, with nothing changed."""
 
     checkpoint_bytes: int
@@ -51,7 +51,7 @@ class Shelf(Protocol):
     def place(self, offset: int) -> str:
         """Where an offset is, for people."""
 
-    def load(self) -> Kept:
+    def load(self) -> LoadedLog:
         """What was there; called once."""
 
     def segment(self, base_offset: int) -> Segment:
@@ -63,7 +63,7 @@ class Shelf(Protocol):
     def sealed(self, segment: Segment, state: LogState) -> None:
         """A segment gets no more batches; `state` is that of the log behind it."""
 
-    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex) -> Segment:
         """Replace sealed segments that follow each other by one with these stamped batches, at once or not at all.
 
         `aborted` are the aborted transactions that still have their markers.
@@ -82,7 +82,7 @@ class Shelf(Protocol):
         """Leave all in such an order that the next start needs no look at the batches."""
 
 
-class MemoryShelf:
+class InMemoryLogStorage:
     """Segments in memory: nothing is there at the start, nothing stays."""
 
     failed: str | None = None
@@ -94,8 +94,8 @@ class MemoryShelf:
     def place(self, offset: int) -> str:
         return f"offset {offset}"
 
-    def load(self) -> Kept:
-        return Kept([MemorySegment(0)])
+    def load(self) -> LoadedLog:
+        return LoadedLog([MemorySegment(0)])
 
     def segment(self, base_offset: int) -> Segment:
         return MemorySegment(base_offset)
@@ -106,7 +106,7 @@ class MemoryShelf:
     def sealed(self, segment: Segment, state: LogState) -> None:
         pass
 
-    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex) -> Segment:
         made = MemorySegment(segments[0].base_offset)
         for batch in batches:
             made.adopt(batch)

@@ -7,7 +7,7 @@ from typing import Final
 from eosfw_memory.log.batch import BatchHeader
 
 
-class Doubt:
+class VerificationStateEntry:
     """A producer's wish to begin a transaction in one partition, from its first try until a batch or a marker is there.
 
     Kept in memory only, as in Kafka. Whether it is strict is said once, by the client of the first try.
@@ -22,14 +22,14 @@ class Doubt:
         self._epoch = header.producer_epoch
         self._lowest = header.base_sequence
 
-    def meet(self, header: BatchHeader) -> None:
+    def update_lowest(self, header: BatchHeader) -> None:
         """Take note of another batch that has to be confirmed."""
         if header.producer_epoch > self._epoch:
             self._epoch, self._lowest = header.producer_epoch, header.base_sequence
         elif header.producer_epoch == self._epoch:
             self._lowest = min(self._lowest, header.base_sequence)
 
-    def due(self, header: BatchHeader, *, nothing_known: bool) -> int | None:
+    def expected_sequence(self, header: BatchHeader, *, nothing_known: bool) -> int | None:
         """The sequence number that has to come before this batch, if any."""
         if self.strict and nothing_known and header.base_sequence:
             return 0

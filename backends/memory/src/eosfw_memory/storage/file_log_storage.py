@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from uuid import UUID
 
-from eosfw_memory.log.aborted import AbortedTransactions
 from eosfw_memory.log.batch import header_at
+from eosfw_memory.log.log_storage import LoadedLog, LogState
 from eosfw_memory.log.segment import Segment
-from eosfw_memory.log.storing import Kept, LogState
+from eosfw_memory.log.transaction_index import TransactionIndex
 from eosfw_memory.storage.disk import TEMPORARY, DataFile, Disk
 from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
 from eosfw_memory.storage.indexes import KIND as INDEX_KIND
@@ -22,7 +22,7 @@ from eosfw_memory.storage.snapshots import encode_producers
 Note = Callable[[int], None]
 
 
-class FileShelf:
+class FileLogStorage:
     """The files of one partition."""
 
     checkpoint_bytes = 16 << 20
@@ -33,7 +33,7 @@ class FileShelf:
         self.topic_id = topic_id
         self.partition = partition
         self._disk = disk
-        self._kept: Kept | None = None
+        self._kept: LoadedLog | None = None
         self.leader_epoch = 0
         """In which the partition is led from its loading on."""
         self.started_at: Note = lambda _: None
@@ -53,14 +53,14 @@ class FileShelf:
         holding = max((base for base in begins if base <= offset), default=0)
         return f"{self.directory / file_name(holding, LOG)} (offset {offset})"
 
-    def keep(self, kept: Kept | None) -> None:
+    def keep(self, kept: LoadedLog | None) -> None:
         """Have a log begin with what was found."""
         self._kept = kept
 
-    def load(self) -> Kept:
+    def load(self) -> LoadedLog:
         kept, self._kept = self._kept, None
         if kept is None:
-            kept = Kept([self._fresh(0)])
+            kept = LoadedLog([self._fresh(0)])
         kept.leader_epoch = self.leader_epoch
         return kept
 
@@ -95,7 +95,7 @@ class FileShelf:
         witness = self.witness(segment)
         return [self._index(segment, state.aborted), self._snapshot(witness, state)]
 
-    def _index(self, segment: FileSegment, aborted: AbortedTransactions) -> tuple[Path, bytes]:
+    def _index(self, segment: FileSegment, aborted: TransactionIndex) -> tuple[Path, bytes]:
         """The whole index in one part, with its place."""
         whole = framed(seal(INDEX_KIND, self.witness(segment), encode_index(segment, aborted)))
         segment.indexed, segment.index_size = len(segment), len(whole)
@@ -105,7 +105,7 @@ class FileShelf:
         content = seal(SNAPSHOT_KIND, witness, encode_producers(state.producers))
         return self.directory / file_name(witness.end_offset, SNAPSHOT), content
 
-    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: AbortedTransactions) -> Segment:
+    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex) -> Segment:
         old = [segment for segment in segments if isinstance(segment, FileSegment)]
         made = self._fresh(old[0].base_offset)
         made.file = DataFile(old[0].file.path.with_name(old[0].file.path.name + TEMPORARY))

@@ -10,7 +10,7 @@ _SLACK: Final = 64
 """Ended transactions kept in line before it is worth sweeping them out."""
 
 
-class OpenTransactions:
+class UndecidedTransactions:
     """The open transactions of one partition.
 
     They begin in offset order, so they stand in line as they came; one that ends leaves the line when it reaches the

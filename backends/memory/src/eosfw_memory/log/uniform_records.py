@@ -18,7 +18,9 @@ _SMALLEST = 7
 """Bytes of the smallest record there can be."""
 
 
-def read_alike(data: bytes, records: int, headers: Headers) -> tuple[list[bytes | None], list[Headers] | None] | None:
+def read_uniform_records(
+    data: bytes, records: int, headers: Headers
+) -> tuple[list[bytes | None], list[Headers] | None] | None:
     """Values and headers of records like the first one, which has these headers; None if some record is different."""
     if records * _SMALLEST > len(data):
         return None  # whatever it declares

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from eosfw.records import Headers
 from eosfw_memory.log import codec
-from eosfw_memory.log.alike import read_alike
 from eosfw_memory.log.batch import HEADER, read_header
+from eosfw_memory.log.uniform_records import read_uniform_records
 
 VALUES = st.lists(st.none() | st.binary(max_size=300), min_size=9, max_size=40)
 LAST = st.none() | st.binary(max_size=200)
@@ -37,13 +37,13 @@ def test_what_one_task_writes_is_read_as_a_whole() -> None:
     headers: list[Headers] = [(("connector", b"c"), ("offset", b"%d" % n)) for n in range(2000)]
     batch = codec.encode_batch(None, [b"v%d" % n for n in range(2000)], 5, headers=headers)
 
-    assert read_alike(batch[HEADER.size :], 2000, headers[0]) == ([b"v%d" % n for n in range(2000)], headers)
+    assert read_uniform_records(batch[HEADER.size :], 2000, headers[0]) == ([b"v%d" % n for n in range(2000)], headers)
 
 
 def test_records_that_differ_in_more_are_left_to_others() -> None:
     keyed = codec.encode_batch([b"k"] * 9, [b"v"] * 9, 5)
     timed = codec.encode_batch(None, [b"v"] * 9, [5, 6] + [7] * 7)
 
-    assert read_alike(keyed[HEADER.size :], 9, ()) is None
-    assert read_alike(timed[HEADER.size :], 9, ()) is None
-    assert read_alike(b"\0" * 7, 1_000_000_000, ()) is None
+    assert read_uniform_records(keyed[HEADER.size :], 9, ()) is None
+    assert read_uniform_records(timed[HEADER.size :], 9, ()) is None
+    assert read_uniform_records(b"\0" * 7, 1_000_000_000, ()) is None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from eosfw_memory.log.batch import header_at
-from eosfw_memory.log.cleaning import AbortedBatches, Cleaner, Facts, latest_offsets, place_of
+from eosfw_memory.log.log_cleaner import AbortedBatches, Cleaner, CleaningContext, latest_offsets, place_of
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.segment import Segment
 
@@ -27,7 +27,7 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     entries = log.state.aborted.ended_in(0, _EVERYTHING)
     every = (batch for segment in dirty for batch in segment.batches())
     latest = latest_offsets(every, AbortedBatches(entries))
-    facts = Facts(latest, log.producers(), now_ms, log.config.delete_retention_ms)
+    facts = CleaningContext(latest, log.producers(), now_ms, log.config.delete_retention_ms)
     cleaner = Cleaner(facts, AbortedBatches(entries))
     for run in _runs(ready, cleaner, log.config.segment_bytes):
         run.replace(log)

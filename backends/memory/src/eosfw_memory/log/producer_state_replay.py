@@ -6,9 +6,9 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, Buffer
 from eosfw_memory.log.codec import decode_records
+from eosfw_memory.log.log_storage import LogState
 from eosfw_memory.log.markers import coordinator_epoch_of, outcome_of
 from eosfw_memory.log.producer_state import NOT_OPEN
-from eosfw_memory.log.storing import LogState
 
 _ABORT = Outcome.ABORT
 

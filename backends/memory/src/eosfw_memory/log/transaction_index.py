@@ -17,7 +17,7 @@ class AbortedTransaction(NamedTuple):
     first_offset: int
 
 
-class AbortEntry(NamedTuple):
+class AbortedTxn(NamedTuple):
     """All that is kept of one."""
 
     producer_id: int
@@ -26,7 +26,7 @@ class AbortEntry(NamedTuple):
     stable_offset: int
 
 
-class AbortedTransactions:
+class TransactionIndex:
     """Aborted transactions in the order of their markers.
 
     Each entry holds its first offset, the offset of its marker and the last stable offset after it. Markers as well as
@@ -68,15 +68,15 @@ class AbortedTransactions:
             if entry[1] < end
         )
 
-    def ended_in(self, start: int, end: int) -> list[AbortEntry]:
+    def ended_in(self, start: int, end: int) -> list[AbortedTxn]:
         """Those whose marker lies from `start` up to but not including `end`."""
         part = slice(bisect_left(self._markers, start), bisect_left(self._markers, end))
         columns = (self._producers[part], self._firsts[part], self._markers[part], self._stable[part])
-        return list(map(AbortEntry._make, zip(*columns, strict=True)))
+        return list(map(AbortedTxn._make, zip(*columns, strict=True)))
 
-    def without(self, markers: Collection[int]) -> AbortedTransactions:
+    def without(self, markers: Collection[int]) -> TransactionIndex:
         """The same but for those whose markers are gone; a reader would wait for them in vain."""
-        kept = AbortedTransactions()
+        kept = TransactionIndex()
         for entry in self.ended_in(0, 1 << 62):
             if entry.marker_offset not in markers:
                 kept.add(*entry)

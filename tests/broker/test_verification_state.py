@@ -12,7 +12,7 @@ from eosfw_memory.codes import Code
 from eosfw_memory.log.batch import read_header
 from eosfw_memory.log.errors import OutOfOrderSequenceNumberError
 
-from .log.shelf import NOW, Writer, new_log
+from .log.log_harness import NOW, Writer, new_log
 
 LATER_MS = 86_400_000
 
@@ -30,7 +30,7 @@ def writer(log):
 def refused(log, writer, sequence, *, strict=False):
     """The coordinator was asked about this batch, and it was not appended."""
     batch = writer.batch(b"refused", sequence=sequence)
-    log.state.producers.doubt(read_header(batch), NOW, strict=strict)
+    log.state.producers.maybe_create_verification_entry(read_header(batch), NOW, strict=strict)
 
 
 class TestOrder:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 NO_LEADER: Final = -1
-EPOCHS_A_START: Final = 2
+LEADER_EPOCHS_PER_START: Final = 2
 """As in Kafka's KRaft mode: an epoch begins when the only replica goes, another when it is back."""
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.aborted import AbortedTransaction
 from eosfw_memory.log.batch import Buffer
+from eosfw_memory.log.transaction_index import AbortedTransaction
 
 
-class Appended(NamedTuple):
+class LogAppendInfo(NamedTuple):
     """Where a batch lies; `log_append_time` is -1 when its own timestamps count."""
 
     base_offset: int
@@ -20,7 +20,7 @@ class Appended(NamedTuple):
     """It was there already; nothing was appended."""
 
 
-class Fetched(NamedTuple):
+class FetchDataInfo(NamedTuple):
     """What a fetch found."""
 
     pieces: Sequence[Buffer]
