@@ -18,7 +18,7 @@ from typing import ClassVar
 from conditions import show
 
 from eosfw.observe import Announcer
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.registry import Plugins, load_plugins
 from eosfw.state.steps import StepEvent

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 
 from eosfw.identity import IdentityHeaders, identity_of
-from eosfw.pipeline.counting import Spool, count
+from eosfw.pipeline.identity_count import Spool, count
 
 CHUNK = 1_000
 

@@ -12,8 +12,8 @@ import pytest
 
 from eosfw.cli.doctor.checks import Section, exit_code, judge
 from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
-from eosfw.cli.doctor.probing import fault_of_command, own_words
-from eosfw.cli.doctor.showing import Look, as_text
+from eosfw.cli.doctor.probes import fault_of_command, own_words
+from eosfw.cli.doctor.report import Look, as_text
 from eosfw.cli.doctor.versions import requirement, satisfies
 from eosfw.errors import ExitCode
 from eosfw.health import Finding, Health

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from eosfw.cli.new.naming import LONGEST, Names, read
-from eosfw.cli.new.writing import write
+from eosfw.cli.new.project_files import write
+from eosfw.cli.new.project_names import LONGEST, Names, read
 from eosfw.errors import ConfigError, ExitCode
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "counter"

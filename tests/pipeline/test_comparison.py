@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from eosfw.errors import DamagedDataError
 from eosfw.identity import Strangers
 from eosfw.pipeline.comparison import Comparison, Lane
-from eosfw.pipeline.counting import SpoolError
+from eosfw.pipeline.identity_count import SpoolError
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch
 

@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.errors import ConfigError
 from eosfw.pipeline import Pipeline, load
-from eosfw.pipeline.sections import read
+from eosfw.pipeline.parsing import read
 from eosfw.protocols import StepInput
 
 Load = Callable[[str], Pipeline]

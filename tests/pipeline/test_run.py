@@ -14,8 +14,8 @@ from eosfw.errors import ClusterUnavailableError, ConfigError, InterruptedRunErr
 from eosfw.ids import TopicPartition
 from eosfw.pipeline import ClusterChoice, Control, LocalRun, Options, Pipeline, Silent, Summary, Verification, run
 from eosfw.pipeline.comparison import Comparison
-from eosfw.pipeline.counting import Spool, SpoolError, count
-from eosfw.pipeline.visible import committed_ranges
+from eosfw.pipeline.identity_count import Spool, SpoolError, count
+from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.protocols import NewTopic, Verdict
 from eosfw.records import ProducerRecord
 from eosfw.registry import Plugins

@@ -10,7 +10,7 @@ import pytest
 
 from eosfw.errors import ConfigError, PluginError
 from eosfw.pipeline import ClusterChoice, Options, Pipeline, check
-from eosfw.pipeline.checking import backend_of, pipeline_problems
+from eosfw.pipeline.validation import backend_of, pipeline_problems
 from eosfw.protocols import Step, StepInput
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import Found, Source

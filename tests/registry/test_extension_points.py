@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from eosfw import hookspecs
-from eosfw.cli import doors
+from eosfw.cli import command_plugins
 from eosfw.registry.checks import ROLES
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def test_what_a_class_may_do_beside_its_role_is_a_protocol_on_the_page(one: hook
 
 
 def test_the_page_names_the_group_of_commands_that_is_looked_for() -> None:
-    assert doors.GROUP == hookspecs.COMMANDS_GROUP == "eosfw.commands"
+    assert command_plugins.GROUP == hookspecs.COMMANDS_GROUP == "eosfw.commands"
     assert "`eosfw.commands`" in PAGE
 
 

@@ -12,7 +12,7 @@ from eosfw.connectors import SourceConnector
 from eosfw.errors import described
 from eosfw.observe import Gates
 from eosfw.observe.history import History
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.protocols import LocalCluster, Observer
 from eosfw.runtime import Worker

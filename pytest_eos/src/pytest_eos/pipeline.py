@@ -15,10 +15,10 @@ from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.control import Control
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.sections import parse, read
-from eosfw.pipeline.visible import committed_ranges
+from eosfw.pipeline.parsing import parse, read
 from eosfw.protocols import IsolationLevel, Step
 from pytest_eos.clocks import needs_real
 from pytest_eos.columns import is_frame

@@ -9,7 +9,7 @@ import typer
 import typer.main
 
 from eosfw.cli import broker, doctor, new, plugins, read, run, txn
-from eosfw.cli.doors import PluginGroup
+from eosfw.cli.command_plugins import PluginGroup
 from eosfw.cli.entry import DEBUG
 from eosfw.cli.verify_option import VerifyCommand
 

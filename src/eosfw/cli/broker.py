@@ -87,7 +87,7 @@ def command(
     cluster: _Cluster = None,
 ) -> None:
     """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM, in memory or from a directory."""
-    from eosfw.cli.supervising import supervised
+    from eosfw.cli.signals import supervised
     from eosfw.waiting import ThreadRuntime
 
     settings = dict(map(_property, properties or []))

@@ -87,7 +87,7 @@ def _refused(error: OSError) -> int:
 
 
 def _misused(error: Exception) -> int:
-    from eosfw.cli.usage import sentence
+    from eosfw.cli.usage_errors import sentence
 
     return _say(sentence(error), ExitCode.USAGE)
 

@@ -10,7 +10,7 @@ from typing import Self, TextIO
 
 from eosfw.cli.status_line import Estimate, amount, committed, fitted, lasting
 from eosfw.connectors import SourceProgress
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
 from eosfw.runtime import WorkerStatus
 from eosfw.waiting import Runtime
 

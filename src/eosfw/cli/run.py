@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.failures import FinishedRun, failure_as_json, problems_as_json
+from eosfw.cli.json_errors import FinishedRun, failure_as_json, problems_as_json
 from eosfw.cli.timeline_file import Drawing
 from eosfw.cli.verify_option import HELP, METAVAR, OPTIONS, chosen
 
@@ -83,7 +83,7 @@ def _check(file: Path, options: Options) -> None:
 
 def _run(file: Path, options: Options, showing: Showing, finished: FinishedRun) -> Summary:
     from eosfw.cli.progress import Progress
-    from eosfw.cli.supervising import Limits, supervised
+    from eosfw.cli.signals import Limits, supervised
     from eosfw.waiting import ThreadRuntime
 
     pipeline = _opened(file)
@@ -107,7 +107,7 @@ def _work(pipeline: Pipeline, options: Options, control: Control, progress: Prog
 
 
 def _stuck(progress: Progress) -> str:
-    from eosfw.pipeline.stuck import described
+    from eosfw.pipeline.stuck_report import described
 
     run = progress.run
     state = "no task was started" if run is None else described(run.history, run.worker.status())
@@ -123,7 +123,7 @@ def _clean_end(progress: Progress) -> float:
 def _opened(file: Path) -> Pipeline:
     import os
 
-    from eosfw.pipeline.sections import read
+    from eosfw.pipeline.parsing import read
 
     pipeline = read(file)
     # Connectors know nothing of the file that names them, so their relative paths start where the process stands.

@@ -1,11 +1,11 @@
 """Run a pipeline file: connectors until drained, then steps over what they committed."""
 
 from eosfw.pipeline.control import Control
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import ClusterChoice, Pipeline
-from eosfw.pipeline.reporting import Reporter, Silent
-from eosfw.pipeline.running import Options, check, run
-from eosfw.pipeline.sections import load
+from eosfw.pipeline.parsing import load
+from eosfw.pipeline.reporter import Reporter, Silent
+from eosfw.pipeline.runner import Options, check, run
 from eosfw.pipeline.summary import StepResult, Summary
 from eosfw.pipeline.verification import Verification
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, Self
 
-from eosfw.pipeline.peers import API_VERSIONS, speaks_plainly
-from eosfw.pipeline.reaching import Address, addresses
+from eosfw.pipeline.connectivity import Address, addresses
+from eosfw.pipeline.protocol_probe import API_VERSIONS, speaks_plainly
 from eosfw.waiting import Runtime, Spawned
 
 _EVERY: Final = 3.0

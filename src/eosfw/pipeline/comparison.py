@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from eosfw.errors import DamagedDataError
 from eosfw.identity import Strangers
-from eosfw.pipeline.counting import EXAMPLES, Spool, count, shown
+from eosfw.pipeline.identity_count import EXAMPLES, Spool, count, shown
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch
 

@@ -16,7 +16,7 @@ from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.errors import DamagedDataError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.fresh_context import FreshTaskContext
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.task_replay import Goal, TaskReplay, faults_of
 from eosfw.protocols import IsolationLevel, OffsetStore
 from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord

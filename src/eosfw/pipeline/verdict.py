@@ -14,7 +14,7 @@ from eosfw.errors import DamagedDataError, Problem
 from eosfw.identity import NONE, IdentityHeaders, Strangers, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.comparison import Comparison, Lane
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.replay import PAUSE, Replay, replaying
 from eosfw.pipeline.task_replay import TaskReplay

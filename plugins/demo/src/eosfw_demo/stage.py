@@ -10,7 +10,7 @@ from pathlib import Path
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw.observe import Gates, History
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.protocols import IsolationReader, Observer
 from eosfw.records import LogBatch, OffsetRange

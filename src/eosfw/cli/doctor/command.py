@@ -14,7 +14,7 @@ from eosfw.cli.addresses import listener
 
 if TYPE_CHECKING:
     from eosfw.cli.doctor.checks import Section
-    from eosfw.cli.doctor.showing import Look
+    from eosfw.cli.doctor.report import Look
 
 
 def command(
@@ -33,7 +33,7 @@ def command(
     is; 6: the pipeline's cluster, or a connector's source, cannot be reached.
     """
     from eosfw.cli.doctor.checks import exit_code
-    from eosfw.cli.doctor.showing import as_json, as_text
+    from eosfw.cli.doctor.report import as_json, as_text
     from eosfw.cli.stdout import reserved
 
     address = None if listen is None else listener("--listen", listen)
@@ -46,7 +46,7 @@ def command(
 
 def _sections(file: Path | None, listen: str | None) -> list[Section]:
     from eosfw.cli.doctor.checks import Section, judge
-    from eosfw.cli.doctor.probing import own_words, probe
+    from eosfw.cli.doctor.probes import own_words, probe
     from eosfw.registry import load_plugins
 
     plugins = load_plugins()
@@ -61,7 +61,7 @@ def _sections(file: Path | None, listen: str | None) -> list[Section]:
 
 
 def _look() -> Look:
-    from eosfw.cli.doctor.showing import Look
+    from eosfw.cli.doctor.report import Look
 
     if not sys.stdout.isatty():
         return Look()

@@ -10,10 +10,10 @@ from pathlib import Path
 from eosfw.errors import ConfigError, EosfwError, ExitCode
 from eosfw.health import Finding, Health
 from eosfw.pipeline import Pipeline
-from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems, worker_config
-from eosfw.pipeline.reaching import require_reachable
-from eosfw.pipeline.sections import read
+from eosfw.pipeline.connectivity import require_reachable
+from eosfw.pipeline.parsing import read
 from eosfw.pipeline.source_check import SourceAnswer, source_answers
+from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems, worker_config
 from eosfw.registry import Plugins
 from eosfw.runtime.internal_topics import internal_topic_problems
 from eosfw.waiting import Runtime

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.groups import SuggestingGroup
+from eosfw.cli.command_group import SuggestingGroup
 from eosfw.cli.stdout import say
 
 if TYPE_CHECKING:
-    from eosfw.cli.new.naming import Names
+    from eosfw.cli.new.project_names import Names
 
 
 def group() -> typer.Typer:
@@ -40,8 +40,8 @@ def connector(
 
     It works as written: make it read your source step by step, its tests fail when it is no longer exactly once.
     """
-    from eosfw.cli.new.taken import refuse_taken
-    from eosfw.cli.new.writing import write
+    from eosfw.cli.new.name_conflicts import refuse_taken
+    from eosfw.cli.new.project_files import write
 
     names = _named(name)
     refuse_taken(names)
@@ -52,7 +52,7 @@ def connector(
 
 
 def _named(name: str) -> Names:
-    from eosfw.cli.new.naming import read
+    from eosfw.cli.new.project_names import read
 
     try:
         return read(name)

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from eosfw.cli.groups import SuggestingGroup
+from eosfw.cli.command_group import SuggestingGroup
 from eosfw.cli.stdout import reserved
-from eosfw.cli.txn.reaching import Target, reached
+from eosfw.cli.txn.connection import Target, reached
 from eosfw.errors import ExitCode
 
 _Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Transactional ids.")]
@@ -53,8 +53,8 @@ def list_(
     json_: _Json = False,
 ) -> None:
     """List the transactional ids that pass every filter."""
-    from eosfw.cli.txn.looking import listed
-    from eosfw.cli.txn.reading import duration, state
+    from eosfw.cli.txn.arguments import duration, state
+    from eosfw.cli.txn.queries import listed
     from eosfw.transactions import TransactionFilters
 
     filters = TransactionFilters([state(name) for name in states or ()], producer_ids or (), duration(older_than))
@@ -71,8 +71,8 @@ def describe(
     json_: _Json = False,
 ) -> None:
     """Tell state, holder, age, and since which offset each partition of the open transaction is held."""
-    from eosfw.cli.txn.looking import described
-    from eosfw.cli.txn.reading import named
+    from eosfw.cli.txn.arguments import named
+    from eosfw.cli.txn.queries import described
 
     names, target = named(ids), Target(pipeline, servers, backend)
     with reserved() as write, reached(target, "describe_transactions") as session:
@@ -95,8 +95,8 @@ def hanging(
 
     By default only what nobody wrote to for the longest transaction timeout and five minutes.
     """
-    from eosfw.cli.txn.looking import hanging as found
-    from eosfw.cli.txn.reading import duration
+    from eosfw.cli.txn.arguments import duration
+    from eosfw.cli.txn.queries import hanging as found
 
     age, target = duration(older_than), Target(pipeline, servers, backend)
     rows = _look(target, lambda session: found(session, topics, age), json_=json_)
@@ -120,16 +120,16 @@ def fence(
     Their next call fails as fenced, what they left open is aborted; what was committed stays. An id that nobody knows
     is refused: fencing it would help nobody.
     """
-    from eosfw.cli.txn import ending
-    from eosfw.cli.txn.reading import named
+    from eosfw.cli.txn import fence_and_abort
+    from eosfw.cli.txn.arguments import named
 
     names, target = named(ids), Target(pipeline, servers, backend)
     with reserved() as write, _session(target, backend, "transactions", "describe_transactions") as session:
         if not session.can("describe_transactions"):
-            _tell(ending.unseen(session, names))
-        rows = ending.plan(session, names)
+            _tell(fence_and_abort.unseen(session, names))
+        rows = fence_and_abort.plan(session, names)
         if not dry_run:
-            rows = ending.fence(session, names, timeout)
+            rows = fence_and_abort.fence(session, names, timeout)
         write(_shown(rows, json_=json_))
     _tell("nothing was done (--dry-run)" if dry_run else "a fenced producer hears of it with its next call")
 
@@ -148,15 +148,15 @@ def abort(
     json_: _Json = False,
 ) -> None:
     """End a hanging transaction in one partition, so that its last stable offset moves."""
-    from eosfw.cli.txn import ending
-    from eosfw.cli.txn.reading import partition
+    from eosfw.cli.txn import fence_and_abort
+    from eosfw.cli.txn.arguments import partition
 
     one = partition(where)
     target = Target(pipeline, servers, backend)
     with reserved() as write, _session(target, backend, "describe_transactions", "abort_transactions") as session:
-        row = ending.suspect(session, one, start_offset, force=force)
+        row = fence_and_abort.suspect(session, one, start_offset, force=force)
         if not dry_run:
-            row = ending.abort(session, one, start_offset)
+            row = fence_and_abort.abort(session, one, start_offset)
         write(_shown([row], json_=json_))
     if dry_run:
         _tell("nothing was done (--dry-run)")
@@ -186,11 +186,11 @@ def _look(
 
 
 def _shown(rows: Sequence[Mapping[str, Any]], *, json_: bool, paragraphs: bool = False) -> str:
-    from eosfw.cli.txn import showing
+    from eosfw.cli.txn import tables
 
     if json_:
-        return showing.as_json(rows)
-    return showing.as_paragraphs(rows) if paragraphs else showing.as_table(rows)
+        return tables.as_json(rows)
+    return tables.as_paragraphs(rows) if paragraphs else tables.as_table(rows)
 
 
 def _raise_all(failures: Sequence[Exception]) -> None:

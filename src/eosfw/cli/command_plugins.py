@@ -8,7 +8,7 @@ from typing import Any
 import typer
 import typer.main
 
-from eosfw.cli.groups import SuggestingGroup
+from eosfw.cli.command_group import SuggestingGroup
 from eosfw.errors import PluginError
 from eosfw.hookspecs import COMMANDS_GROUP
 from eosfw.installed import Door, doors, extras

@@ -12,7 +12,7 @@ from eosfw.config.definition import nearest
 from eosfw.config.worker import ALIAS, SUPPORT
 from eosfw.errors import ConfigError, Problem
 from eosfw.pipeline.model import ClusterChoice, Pipeline
-from eosfw.pipeline.reading import read_toml, texts
+from eosfw.pipeline.toml_file import read_toml, texts
 from eosfw.pipeline.verification import Verification, named
 from eosfw.protocols import Step, StepInput
 

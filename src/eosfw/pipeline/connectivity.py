@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
-from eosfw.pipeline.peers import speaks_plainly, stranger
+from eosfw.pipeline.protocol_probe import speaks_plainly, stranger
 from eosfw.waiting import Queue, Runtime
 
 SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"

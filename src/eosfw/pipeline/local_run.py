@@ -9,9 +9,9 @@ from typing import Self
 from eosfw.config.parts import ISOLATION_READER, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
-from eosfw.pipeline.checking import backend_of, worker_config
+from eosfw.pipeline.connectivity import require_reachable
 from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.reaching import require_reachable
+from eosfw.pipeline.validation import backend_of, worker_config
 from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
 from eosfw.registry import Plugins, parts
 from eosfw.runtime import Worker

@@ -43,7 +43,7 @@ class Session:
 @contextmanager
 def reached(target: Target, *needed: str) -> Iterator[Session]:
     """An admin client with these capabilities; ConfigError, or ClusterUnavailableError within moments."""
-    from eosfw.pipeline.reaching import require_reachable
+    from eosfw.pipeline.connectivity import require_reachable
     from eosfw.registry import load_plugins
     from eosfw.waiting import ThreadRuntime
 
@@ -57,7 +57,7 @@ def reached(target: Target, *needed: str) -> Iterator[Session]:
 
 def _cluster(target: Target) -> tuple[str | None, Mapping[str, str]]:
     """The client a pipeline file names, if any, and the properties that lead to the cluster."""
-    from eosfw.pipeline.reaching import require_addresses
+    from eosfw.pipeline.connectivity import require_addresses
 
     given = {} if target.servers is None else {_SERVERS: target.servers}
     if target.servers is not None:
@@ -66,7 +66,7 @@ def _cluster(target: Target) -> tuple[str | None, Mapping[str, str]]:
         if _SERVERS not in given:
             raise ConfigError(Problem("", "say which cluster: --bootstrap-servers HOST:PORT, or --pipeline FILE"))
         return None, given
-    from eosfw.pipeline.sections import read
+    from eosfw.pipeline.parsing import read
 
     cluster = read(target.pipeline).cluster
     properties = {**cluster.properties, **given}

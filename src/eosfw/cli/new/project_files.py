@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from eosfw import __version__
-from eosfw.cli.new.naming import Names
+from eosfw.cli.new.project_names import Names
 from eosfw.errors import ConfigError, Problem
 
 _PLACES = {

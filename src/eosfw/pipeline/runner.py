@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from eosfw.config.clients import task_producer
 from eosfw.errors import ConfigError, EosfwError
 from eosfw.pipeline.broker_watch import BrokerWatch
-from eosfw.pipeline.checking import backend_of, pipeline_problems, topic_problems
+from eosfw.pipeline.connectivity import require_reachable
+from eosfw.pipeline.connector_run import drain
 from eosfw.pipeline.control import Control
-from eosfw.pipeline.draining import drain
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.reaching import require_reachable
-from eosfw.pipeline.reporting import Reporter
+from eosfw.pipeline.reporter import Reporter
 from eosfw.pipeline.summary import StepResult, Summary
+from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems
 from eosfw.pipeline.verdict import UNVERIFIED, Ranges, judge, unverifiable
 from eosfw.pipeline.verification import ASK, Verification, chosen
-from eosfw.pipeline.visible import committed_ranges
 from eosfw.protocols import StepEngine, Verdict
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 
-from eosfw.cli.new.naming import Names
+from eosfw.cli.new.project_names import Names
 from eosfw.errors import PluginError
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eosfw.cli.txn.looking import descriptions, every_partition, hanging_row
+from eosfw.cli.txn.queries import descriptions, every_partition, hanging_row
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
 from eosfw.fenced import FenceProducersOptions
 from eosfw.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from eosfw.cli.txn.looking import Row
-    from eosfw.cli.txn.reaching import Session
+    from eosfw.cli.txn.connection import Session
+    from eosfw.cli.txn.queries import Row
 
 _PAUSE = 0.05
 

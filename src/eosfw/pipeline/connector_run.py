@@ -14,8 +14,8 @@ from eosfw.errors import (
     described,
 )
 from eosfw.pipeline.control import Control
-from eosfw.pipeline.local import LocalRun
-from eosfw.pipeline.reporting import Reporter
+from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.reporter import Reporter
 from eosfw.runtime import TaskState, TaskStatus, Worker
 from eosfw.wording import many
 

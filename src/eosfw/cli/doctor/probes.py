@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from eosfw.cli.command_plugins import GROUP as COMMANDS
 from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
 from eosfw.cli.doctor.versions import requirement
-from eosfw.cli.doors import GROUP as COMMANDS
 from eosfw.health import Finding, Health, HealthCheck
 from eosfw.installed import doors, extras, needed_python, requirements, version
 from eosfw.registry import Plugins

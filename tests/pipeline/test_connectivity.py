@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from eosfw.errors import ClusterUnavailableError
-from eosfw.pipeline.reaching import require_reachable
+from eosfw.pipeline.connectivity import require_reachable
 from eosfw.waiting import Spawned, ThreadRuntime
 from ports import free_port
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from eosfw.errors import ConfigError, Problem, ReadStalledError
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.control import Control
-from eosfw.pipeline.local import LocalRun
+from eosfw.pipeline.local_run import LocalRun
 from eosfw.protocols import Admin, IsolationLevel
 from eosfw.records import OffsetRange
 

@@ -9,8 +9,8 @@ from eosfw.config.clients import ClientProblems, exactly_once
 from eosfw.config.definition import Config, nearest
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
+from eosfw.pipeline.connectivity import require_addresses
 from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.reaching import require_addresses
 from eosfw.protocols import Admin, Backend, StepEngine
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_problems, worker_problems
