@@ -17,7 +17,7 @@ from eosfw.errors import Problem
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import RecordMetadata, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 
-Polled = Sequence[SourceRecord] | SourceBatch | Sequence[SourceBatch] | None
+PollResult = Sequence[SourceRecord] | SourceBatch | Sequence[SourceBatch] | None
 
 
 class ExactlyOnceSupport(Enum):
@@ -89,7 +89,7 @@ class SourceTask:
     def start(self, config: Config, context: SourceTaskContext) -> None:
         """Open the source at the committed offsets. An exception fails the task; nothing was sent."""
 
-    def poll(self) -> Polled:
+    def poll(self) -> PollResult:
         """Return the next records, at latest after about a second; None or nothing when there are none yet.
 
         An exception fails the task and aborts the open transaction. After a RetriableError the task polls again, soon

@@ -9,7 +9,7 @@ from eosfw.config import Config, ConfigDef, Int, String
 from eosfw.connectors import (
     ConnectorTransactionBoundaries,
     ExactlyOnceSupport,
-    Polled,
+    PollResult,
     SourceConnector,
     SourceTask,
     SourceTaskContext,
@@ -29,7 +29,7 @@ class CountingTask(SourceTask):
         for stream in config["streams"].split(","):
             self.next[stream] = (context.offset({"stream": stream}) or {"next": 0})["next"]
 
-    def poll(self) -> Polled:
+    def poll(self) -> PollResult:
         left = [stream for stream, number in self.next.items() if not self.at_end_of(number)]
         if not left:
             return None

@@ -22,7 +22,7 @@ from eosfw.protocols import IsolationLevel, OffsetStore
 from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.offsets import read_offsets
-from eosfw.runtime.polled import Batches, Records, records_of, whole
+from eosfw.runtime.poll_result import Batches, Records, records_of, whole
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, PollBoundary, RequestedBoundary
 from eosfw.waiting import Runtime

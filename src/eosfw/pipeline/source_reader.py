@@ -17,7 +17,7 @@ from eosfw.pipeline.fresh_context import FreshTaskContext
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.registry import Plugins
 from eosfw.runtime.planning import ClusterFacts, Planned, Planner
-from eosfw.runtime.polled import Batches, Records, any_records, read_polled, records_of, tells_apart, whole
+from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result, records_of, tells_apart, whole
 from eosfw.state.boundary import BoundaryError, End, PollBoundary, RequestedBoundary, split
 from eosfw.waiting import Runtime
 
@@ -90,13 +90,13 @@ class _Reading:
         if now < self._due:
             return
         try:
-            polled = read_polled(self._called(self._task.poll), self.id)
+            polled = read_poll_result(self._called(self._task.poll), self.id)
         except RetriableError as error:
             if self.failure is None:
                 self._told(f"task {self.id}: {described(error)}; polling again")
             self.failure, self.busy, self._due = error, False, now + (error.retry_after or 0.0)
             return
-        self.failure, self.busy = None, any_records(polled)
+        self.failure, self.busy = None, has_records(polled)
         yield from self._ended(polled, now)
         self.over = not self.busy and bool(self._called(self._task.at_end))
         if self.over:

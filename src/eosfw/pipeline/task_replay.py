@@ -12,7 +12,7 @@ from eosfw.errors import DamagedDataError, EosfwError, RetriableError, TaskFaile
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import OffsetStore
 from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
-from eosfw.runtime.polled import Batches, Records, any_records, read_polled, tells_apart
+from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result, tells_apart
 from eosfw.state.boundary import Boundary, BoundaryError, End, split
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class TaskReplay:
     def poll(self, now: float, *, apart: bool) -> Batches | Records:
         """Its next records that were committed, in the columns in which it gave them."""
         polled = self._poll()
-        self.busy = any_records(polled)
+        self.busy = has_records(polled)
         self._idle_since = None if self.busy else now if self._idle_since is None else self._idle_since
         known, ended = len(self.open), []
         for piece, end in self._pieces(polled, now):
@@ -120,7 +120,7 @@ class TaskReplay:
         self.failure = None
         try:
             with faults_of(self.id):
-                return read_polled(self._task.poll(), self.id)
+                return read_poll_result(self._task.poll(), self.id)
         except RetriableError as failure:
             self.failure = failure
             return ()

@@ -21,7 +21,7 @@ from eosfw.pipeline.task_replay import TaskReplay
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch, OffsetRange, SourceBatch, SourceRecord
 from eosfw.registry import Plugins
-from eosfw.runtime.polled import Batches, Records, offsets_of
+from eosfw.runtime.poll_result import Batches, Records, offsets_of
 from eosfw.runtime.preflight import connector_config
 
 Ranges = Mapping[TopicPartition, OffsetRange]

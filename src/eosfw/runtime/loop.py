@@ -13,7 +13,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.records import Primitive, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.plan import TaskPlan
-from eosfw.runtime.polled import Batches, Records, any_records, read_polled
+from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result
 from eosfw.runtime.transaction import Transaction
 from eosfw.state.backoff import LogBackoff
 from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
@@ -91,7 +91,7 @@ class Loop:
             except RetriableError as error:
                 self._wait_to_poll_again(error, stop)
                 continue
-            some = any_records(polled)
+            some = has_records(polled)
             if some:
                 self._board.at_end = None
             with self._board.working():
@@ -138,7 +138,7 @@ class Loop:
 
     def _poll(self) -> Batches | Records:
         self._board.step(TaskStep.POLL)
-        polled = read_polled(self._source.poll(), self._plan.id)
+        polled = read_poll_result(self._source.poll(), self._plan.id)
         if self._board.poll_succeeded():
             self._log_backoff.well()
         return polled

@@ -24,7 +24,7 @@ from eosfw.runtime.recovery import Recovery
 from eosfw.runtime.startup import Started, Startup, StopAskedError
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.topics import RecordTopics
-from eosfw.runtime.transaction import Outlet, Transaction
+from eosfw.runtime.transaction import TaskOutput, Transaction
 from eosfw.state.offsets import OffsetLedger
 from eosfw.state.steps import TaskStep
 
@@ -133,7 +133,7 @@ class Task:
             if plan.exactly_once
             else PlainDelivery(producer, plan.transaction_timeout)
         )
-        outlet = Outlet(
+        output = TaskOutput(
             producer,
             delivery,
             RecordTopics(started.admin, *plan.record_topics),
@@ -142,7 +142,7 @@ class Task:
             around.runtime,
             around.backend.capabilities.batch_headers,
         )
-        return Transaction(plan, outlet, self._board, source)
+        return Transaction(plan, output, self._board, source)
 
     def _logged(self, abort: Callable[[], None]) -> None:
         try:

@@ -15,7 +15,7 @@ from eosfw.records import Headers, ProducerRecord, RecordMetadata, SourceBatch, 
 from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.delivery import RETRY_PAUSE, Delivery
 from eosfw.runtime.plan import TaskPlan
-from eosfw.runtime.polled import Records, columns, columns_of, offsets_of, records_of, runs, tells_apart
+from eosfw.runtime.poll_result import Records, columns, columns_of, offsets_of, records_of, runs, tells_apart
 from eosfw.runtime.topics import RecordTopics
 from eosfw.state.offsets import OffsetLedger
 from eosfw.state.steps import TaskStep
@@ -36,7 +36,7 @@ class _Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlet:
+class TaskOutput:
     """Where a task's records leave: the producer, how it ends what it sent, the topics it sends to."""
 
     producer: TransactionalProducer
@@ -55,8 +55,8 @@ class Transaction:
     What Kafka Connect's `ExactlyOnceWorkerSourceTask` adds to the loop of a task.
     """
 
-    def __init__(self, plan: TaskPlan, outlet: Outlet, board: TaskBoard, source: SourceTask) -> None:
-        self._plan, self._outlet, self._board, self._source = plan, outlet, board, source
+    def __init__(self, plan: TaskPlan, output: TaskOutput, board: TaskBoard, source: SourceTask) -> None:
+        self._plan, self._output, self._board, self._source = plan, output, board, source
         self._commit_record = source.commit_record if isinstance(source, CommitsRecords) else None
         self._sent: list[_Sent] = []
         self._number = 0
@@ -66,7 +66,7 @@ class Transaction:
         self._identity = IdentityHeaders(plan.id.connector) if plan.identity_headers else None
         self.record_offsets = self._commit_record is not None or self._identity is not None
         """Whether the offset behind each single record must be known."""
-        slow_headers = self._identity is not None and not outlet.batch_headers
+        slow_headers = self._identity is not None and not output.batch_headers
         self._one_by_one = self._commit_record is not None or slow_headers
 
     @property
@@ -83,8 +83,8 @@ class Transaction:
         if len(batch):
             headers = self._batch_headers(batch)
             self._before_send(batch.topic, len(batch))
-            self._retried(lambda: self._outlet.producer.send_batch(columns(batch, headers)))
-        self._outlet.ledger.note(batch.source_partition, batch.source_offset)
+            self._retried(lambda: self._output.producer.send_batch(columns(batch, headers)))
+        self._output.ledger.note(batch.source_partition, batch.source_offset)
 
     def send_records(self, records: Records, behind: SourceBatch | None = None) -> None:
         """Send records in order, noting each offset once its record was accepted (TXN-04)."""
@@ -92,13 +92,13 @@ class Transaction:
             for topic in {record.topic for record in records}:
                 self._admit(topic)
             self._before_send(records[0].topic, len(records))
-            for run in runs(records, headers=self._outlet.batch_headers):
+            for run in runs(records, headers=self._output.batch_headers):
                 if self._one_by_one or len(run) == 1:
                     self._send_alone(run)
                 else:
                     self._send_run(run)
         if behind is not None:
-            self._outlet.ledger.note(behind.source_partition, behind.source_offset)
+            self._output.ledger.note(behind.source_partition, behind.source_offset)
 
     def _before_send(self, topic: str, count: int) -> None:
         self._refuse_if_abandoned()
@@ -113,26 +113,26 @@ class Transaction:
             raise TaskFailedError(
                 f"task {self._plan.id} returned a record for {topic!r}, its own offsets topic; send it elsewhere"
             )
-        self._outlet.topics.ensure(topic)
+        self._output.topics.ensure(topic)
 
     def _begin(self) -> None:
         if self._plan.exactly_once:
             self._board.step(TaskStep.BEGIN, self._number + 1)
-        self._outlet.delivery.begin()
+        self._output.delivery.begin()
         self._number += 1
         self.open = True
 
     def _send_run(self, run: list[SourceRecord]) -> None:
         headers = self._headers(run)
-        self._retried(lambda: self._outlet.producer.send_batch(columns_of(run, headers)))
+        self._retried(lambda: self._output.producer.send_batch(columns_of(run, headers)))
         for record in run:
-            self._outlet.ledger.note(record.source_partition, record.source_offset)
+            self._output.ledger.note(record.source_partition, record.source_offset)
 
     def _send_alone(self, run: list[SourceRecord]) -> None:
         headers = self._headers(run)
         for index, record in enumerate(run):
             self._send_one(record, headers[index] if headers else ())
-            self._outlet.ledger.note(record.source_partition, record.source_offset)
+            self._output.ledger.note(record.source_partition, record.source_offset)
 
     def _batch_headers(self, batch: SourceBatch) -> list[Headers] | None:
         if self._identity is None or not (self._plan.identity_named or tells_apart(batch)):
@@ -148,45 +148,45 @@ class Transaction:
     def _send_one(self, record: SourceRecord, headers: Headers) -> None:
         sent = None if self._commit_record is None else _Sent(record)
         out = ProducerRecord(record.topic, record.value, record.key, record.partition, record.timestamp, headers)
-        self._retried(lambda: self._outlet.producer.send(out, None if sent is None else sent.delivered))
+        self._retried(lambda: self._output.producer.send(out, None if sent is None else sent.delivered))
         if sent is not None:
             self._sent.append(sent)
 
     def _retried(self, send: Callable[[], None]) -> None:
         """Send again what may be sent again; the transaction stays open meanwhile (TXN-09)."""
-        deadline = self._outlet.runtime.now() + self._plan.transaction_timeout
+        deadline = self._output.runtime.now() + self._plan.transaction_timeout
         while True:
             try:
                 return send()
             except RetriableError:
-                if self._outlet.runtime.now() + RETRY_PAUSE >= deadline:
+                if self._output.runtime.now() + RETRY_PAUSE >= deadline:
                     raise
-                self._outlet.runtime.sleep(RETRY_PAUSE)
+                self._output.runtime.sleep(RETRY_PAUSE)
 
     # --- ending
 
     def commit(self) -> None:
         """Commit what was sent with the offsets behind it, then call back; with nothing to commit, only call back."""
-        offsets = self._outlet.ledger.pending()
+        offsets = self._output.ledger.pending()
         if self.open or offsets:
             # An offset that cannot be stated raises here: nothing of it is written, nothing becomes visible (TXN-05).
-            self._finish(self._outlet.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, offsets))
+            self._finish(self._output.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, offsets))
         self._call_back()
 
     def _finish(self, offset_records: Sequence[ProducerRecord]) -> None:
         self._refuse_if_abandoned()
-        outlet, board, records = self._outlet, self._board, self._board.open_records
+        output, board, records = self._output, self._board, self._board.open_records
         if not self.open:
             self._begin()
         number = self._current
-        outlet.delivery.settle()
+        output.delivery.settle()
         board.step(TaskStep.SEND_OFFSETS, number, records=len(offset_records))
         for record in offset_records:
-            self._retried(partial(outlet.producer.send, record))
+            self._retried(partial(output.producer.send, record))
         board.step(TaskStep.COMMIT, number, records=records)
-        outlet.delivery.end()
+        output.delivery.end()
         self.open = False
-        outlet.ledger.committed()
+        output.ledger.committed()
         board.committed(records)
         board.step(TaskStep.COMMITTED, number, records=records)
 
@@ -197,7 +197,7 @@ class Transaction:
         number = self._current
         if self._plan.exactly_once:
             self._board.step(TaskStep.ABORT, number, records=self._board.open_records)
-        self._outlet.delivery.discard()
+        self._output.delivery.discard()
         self.open = False
         for sent in self._sent:
             sent.metadata = None
@@ -208,7 +208,7 @@ class Transaction:
     def abort_abandoned(self, timeout: float) -> None:
         """Abort from another thread what was abandoned."""
         if self.open and self._plan.exactly_once:
-            self._outlet.producer.abort_transaction(timeout)
+            self._output.producer.abort_transaction(timeout)
 
     def _refuse_if_abandoned(self) -> None:
         if self.abandoned:

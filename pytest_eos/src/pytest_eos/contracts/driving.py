@@ -15,7 +15,7 @@ from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
-from eosfw.runtime.polled import read_polled, records_of
+from eosfw.runtime.poll_result import read_poll_result, records_of
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
 from eosfw.waiting import Runtime
@@ -163,7 +163,7 @@ def _own_faults() -> Iterator[None]:
 
 def _poll(task: SourceTask) -> list[SourceRecord]:
     try:
-        polled = read_polled(task.poll(), _TASK)
+        polled = read_poll_result(task.poll(), _TASK)
     except RetriableError:
         return []
     records: list[SourceRecord] = []

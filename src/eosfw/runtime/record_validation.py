@@ -16,10 +16,10 @@ _LAST_PARTITION = 2**31 - 1
 _LAST_TIMESTAMP = 2**63 - 1
 
 
-def all_sound(records: Sequence[Any]) -> bool:
+def all_valid(records: Sequence[Any]) -> bool:
     """Whether nothing is wrong with any of many records, in one pass without a call for each.
 
-    False may also mean that only `fault_of` can tell.
+    False may also mean that only `validation_error` can tell.
     """
     sources, offsets = {}, []
     for one in records:
@@ -40,43 +40,47 @@ def _flat(mappings: Collection[Any]) -> bool:
     )
 
 
-def fault_of(item: SourceRecord | SourceBatch) -> str | None:
+def validation_error(item: SourceRecord | SourceBatch) -> str | None:
     """What keeps an item from being sent, in words that follow its name; None if nothing does."""
     if not isinstance(item.topic, str) or not item.topic:
         return f"names no topic ({item.topic!r})"
     if item.partition is not None and not _within(item.partition, _LAST_PARTITION):
         return f"names partition {item.partition!r}; it must be None or a number from 0 to {_LAST_PARTITION}"
-    where = _unstorable("source partition", item.source_partition) or _unstorable("source offset", item.source_offset)
-    return where or (_record_fault(item) if isinstance(item, SourceRecord) else _columns_fault(item))
+    where = _mapping_error("source partition", item.source_partition) or _mapping_error(
+        "source offset", item.source_offset
+    )
+    return where or (_record_error(item) if isinstance(item, SourceRecord) else _columns_error(item))
 
 
-def _record_fault(record: SourceRecord) -> str | None:
-    if record.timestamp is not None and (odd := _odd_stamps((record.timestamp,))):
+def _record_error(record: SourceRecord) -> str | None:
+    if record.timestamp is not None and (odd := _timestamp_error((record.timestamp,))):
         return odd
-    return _unsendable((type(record.value), type(record.key))) or (
-        _odd_headers(record.headers) if record.headers else None
+    return _kind_error((type(record.value), type(record.key))) or (
+        _header_error(record.headers) if record.headers else None
     )
 
 
-def _columns_fault(batch: SourceBatch) -> str | None:
+def _columns_error(batch: SourceBatch) -> str | None:
     for name in ("keys", "timestamps", "source_offsets"):
         column = getattr(batch, name)
         if column is not None and len(column) != len(batch):
             return f"has {len(batch)} values, yet {len(column)} {name}"
     offsets = batch.source_offsets or ()
     for index, offset in enumerate(() if not offsets or _flat(offsets) else offsets):
-        if odd := _unstorable("source offset", offset):
+        if odd := _mapping_error("source offset", offset):
             return f"{odd} (record {index} of it)"
-    return _unsendable({*map(type, batch.values), *map(type, batch.keys or ())}) or _odd_stamps(batch.timestamps or ())
+    return _kind_error({*map(type, batch.values), *map(type, batch.keys or ())}) or _timestamp_error(
+        batch.timestamps or ()
+    )
 
 
-def _unstorable(what: str, values: Any) -> str | None:
+def _mapping_error(what: str, values: Any) -> str | None:
     """Offsets are flat mappings of texts to primitives (OFF-01); an object within itself is no primitive either."""
-    why = _why_unstorable(values)
+    why = _reason_unstorable(values)
     return None if why is None else f"has a {what} that cannot be stored: {why}"
 
 
-def _why_unstorable(values: Any) -> str | None:
+def _reason_unstorable(values: Any) -> str | None:
     if not isinstance(values, Mapping):
         return f"{values!r:.80} is no mapping"
     for key, value in values.items():
@@ -89,21 +93,21 @@ def _why_unstorable(values: Any) -> str | None:
     return None
 
 
-def _unsendable(kinds: Iterable[type]) -> str | None:
+def _kind_error(kinds: Iterable[type]) -> str | None:
     for kind in kinds:
         if kind not in _SENDABLE and not issubclass(kind, bytes):
             return f"holds a {kind.__name__} as key or value; only bytes and None can be sent"
     return None
 
 
-def _odd_stamps(stamps: Collection[Any]) -> str | None:
+def _timestamp_error(stamps: Collection[Any]) -> str | None:
     for stamp in stamps:
         if not _within(stamp, _LAST_TIMESTAMP):
             return f"has the timestamp {stamp!r:.80}; it must be milliseconds since 1970, not below 0"
     return None
 
 
-def _odd_headers(headers: Any) -> str | None:
+def _header_error(headers: Any) -> str | None:
     for header in headers:
         match header:
             case (str(), bytes() | None):

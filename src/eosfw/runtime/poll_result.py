@@ -7,15 +7,15 @@ from typing import Any
 
 from eosfw.errors import TaskFailedError
 from eosfw.records import Headers, ProducerBatch, SourceBatch, SourceOffset, SourceRecord
-from eosfw.runtime.admission import all_sound, fault_of
+from eosfw.runtime.record_validation import all_valid, validation_error
 
 Batches = Sequence[SourceBatch]
 Records = Sequence[SourceRecord]
-MOST = 1_000_000
+MAX_RECORDS_PER_POLL = 1_000_000
 """Records that one poll may return: they must fit into memory, and into one transaction, together."""
 
 
-def read_polled(polled: Any, task: object) -> Batches | Records:
+def read_poll_result(polled: Any, task: object) -> Batches | Records:
     """All batches, or all records, that a poll returned; TaskFailedError names what is neither."""
     if polled is None:
         return ()
@@ -32,23 +32,24 @@ def read_polled(polled: Any, task: object) -> Batches | Records:
     return polled
 
 
-def any_records(polled: Batches | Records) -> bool:
+def has_records(polled: Batches | Records) -> bool:
     """Whether a poll gave records; an empty batch only tells of a source's offset."""
     return any(not isinstance(one, SourceBatch) or len(one) for one in polled)
 
 
 def _check_count(polled: Sequence[Any], task: object) -> None:
     count = len(polled)
-    if count <= MOST and isinstance(polled[0], SourceBatch):
+    if count <= MAX_RECORDS_PER_POLL and isinstance(polled[0], SourceBatch):
         count = sum(len(one) for one in polled if isinstance(one, SourceBatch))
-    if count > MOST:
+    if count > MAX_RECORDS_PER_POLL:
         raise TaskFailedError(
-            f"poll of task {task} returned {count} records at once; return at most {MOST}, the rest with later polls"
+            f"poll of task {task} returned {count} records at once; return at most {MAX_RECORDS_PER_POLL}, "
+            f"the rest with later polls"
         )
 
 
 def _check(polled: Sequence[Any], kind: type, task: object) -> None:
-    if all_sound(polled):
+    if all_valid(polled):
         return
     for index, item in enumerate(polled):
         if not isinstance(item, (SourceRecord, SourceBatch)):
@@ -60,7 +61,7 @@ def _check(polled: Sequence[Any], kind: type, task: object) -> None:
             raise TaskFailedError(
                 f"poll of task {task} returned records beside batches (index {index}); return one kind at a time"
             )
-        if wrong := fault_of(item):
+        if wrong := validation_error(item):
             raise TaskFailedError(f"poll of task {task}: the {type(item).__name__} at index {index} {wrong}")
 
 
