@@ -30,9 +30,9 @@ from eosfw_confluent.errors import (
     INIT,
     READ,
     SEND,
-    cause,
-    ours,
-    translated,
+    eosfw_error,
+    kafka_error_of,
+    translated_errors,
 )
 
 FATES: list[tuple[Fates, int, type[EosfwError]]] = [
@@ -61,30 +61,30 @@ FATES: list[tuple[Fates, int, type[EosfwError]]] = [
 @pytest.mark.parametrize(("fates", "code", "expected"), FATES)
 def test_the_fate_of_an_error_hangs_on_the_call(fates: Fates, code: int, expected: type[EosfwError]) -> None:
     """PRD-08: retry, abort, or close."""
-    assert type(ours(KafkaError(code, "why"), fates, "a call")) is expected
+    assert type(eosfw_error(KafkaError(code, "why"), fates, "a call")) is expected
 
 
 def test_a_fatal_error_is_never_taken_for_one_that_an_abort_cures() -> None:
     """PRD-08: the flag outweighs the table."""
     error = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "why", fatal=True)
 
-    assert type(ours(error, COMMIT, "a call")) is FatalError
+    assert type(eosfw_error(error, COMMIT, "a call")) is FatalError
 
 
 def test_an_error_in_no_table_falls_by_its_flags() -> None:
     """PRD-08: abort what asks for it, close the rest."""
     odd = KafkaError.INVALID_MSG_SIZE
 
-    assert type(ours(KafkaError(odd, "why", txn_requires_abort=True), COMMIT, "a call")) is AbortableError
-    assert type(ours(KafkaError(odd, "why", retriable=True), COMMIT, "a call")) is IndefiniteOutcomeError
-    assert type(ours(KafkaError(odd, "why"), COMMIT, "a call")) is FatalError
+    assert type(eosfw_error(KafkaError(odd, "why", txn_requires_abort=True), COMMIT, "a call")) is AbortableError
+    assert type(eosfw_error(KafkaError(odd, "why", retriable=True), COMMIT, "a call")) is IndefiniteOutcomeError
+    assert type(eosfw_error(KafkaError(odd, "why"), COMMIT, "a call")) is FatalError
 
 
 def test_a_server_that_does_not_know_what_it_did_is_not_trusted_with_an_abort() -> None:
     """PRD-08: the table outweighs the flag."""
     error = KafkaError(KafkaError.UNKNOWN, "why", txn_requires_abort=True)
 
-    assert type(ours(error, COMMIT, "a call")) is IndefiniteOutcomeError
+    assert type(eosfw_error(error, COMMIT, "a call")) is IndefiniteOutcomeError
 
 
 def test_an_error_inside_a_system_error_is_found() -> None:
@@ -92,14 +92,14 @@ def test_an_error_inside_a_system_error_is_found() -> None:
     wrapped = SystemError("returned a result with an exception set")
     wrapped.__cause__ = KafkaException(KafkaError(codes.FENCED, "why"))
 
-    error = cause(wrapped)
+    error = kafka_error_of(wrapped)
 
     assert error is not None
     assert error.code() == codes.FENCED
-    assert cause(SystemError("something else")) is None
+    assert kafka_error_of(SystemError("something else")) is None
 
 
 def test_no_exception_of_the_library_leaves_a_call() -> None:
     """Protocols: the text says what was tried."""
-    with pytest.raises(ProducerFencedError, match="commit of x: why"), translated(COMMIT, "commit of x"):
+    with pytest.raises(ProducerFencedError, match="commit of x: why"), translated_errors(COMMIT, "commit of x"):
         raise KafkaException(KafkaError(codes.FENCED, "why"))

@@ -39,9 +39,9 @@ from eosfw.transactions import (
     TransactionListing,
 )
 from eosfw.waiting import Runtime
-from eosfw_confluent.errors import ADMIN, translated
-from eosfw_confluent.events import Events
-from eosfw_confluent.fencing import Fencing, MakeProducer
+from eosfw_confluent.errors import ADMIN, translated_errors
+from eosfw_confluent.events import ClientEvents
+from eosfw_confluent.producer_takeover import MakeProducer, ProducerTakeover
 
 _MARGIN = 1.0
 """How much longer than librdkafka we wait for an answer that it has to give."""
@@ -75,7 +75,7 @@ class ConfluentAdmin:
     """An `Admin` over one librdkafka handle."""
 
     def __init__(self, config: dict[str, Any], settings: AdminSettings, runtime: Runtime) -> None:
-        self._events = Events()
+        self._events = ClientEvents()
         self._client: AdminClient | None = AdminClient({**config, **self._events.client_config()})
         self._settings = settings
         self._runtime = runtime
@@ -121,18 +121,18 @@ class ConfluentAdmin:
         return self._config(ConfigResource(ResourceType.TOPIC, topic), f"describe topic {topic!r}")
 
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._patiently(lambda: self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED))
+        return self._retry_until_deadline(lambda: self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED))
 
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
-        return self._patiently(lambda: self._offsets(partitions, _LATEST, isolation))
+        return self._retry_until_deadline(lambda: self._offsets(partitions, _LATEST, isolation))
 
     def fence_producers(
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
         self._open()
-        fencing = self._fencing.add(Fencing(self._settings.make_producer, self._runtime))
+        fencing = self._fencing.add(ProducerTakeover(self._settings.make_producer, self._runtime))
         deadline = self._runtime.now() + (options.timeout or self._settings.timeout)
         return FenceProducersResult.of(transactional_ids, self._runtime, lambda result: fencing.fence(result, deadline))
 
@@ -156,7 +156,7 @@ class ConfluentAdmin:
         raise _unsupported("tell whose transaction is open")
 
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._patiently(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
+        return self._retry_until_deadline(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
 
     def max_transaction_timeout(self) -> float | None:
         brokers = self._metadata("list brokers").brokers
@@ -185,7 +185,7 @@ class ConfluentAdmin:
         found: ConsumerGroupTopicPartitions = self._result(answers[group_id], what)
         committed: dict[TopicPartition, int] = {}
         for one in found.topic_partitions or ():
-            with translated(ADMIN, self._what(what)):
+            with translated_errors(ADMIN, self._what(what)):
                 if one.error is not None:
                     raise KafkaException(one.error)
             if one.offset >= 0:
@@ -226,11 +226,11 @@ class ConfluentAdmin:
         def ask() -> object:
             return self._offsets(partitions, _LATEST, IsolationLevel.READ_UNCOMMITTED)
 
-        self._patiently(ask, UnknownTopicOrPartitionError)
+        self._retry_until_deadline(ask, UnknownTopicOrPartitionError)
 
     # --- errors
 
-    def _patiently(self, call: Callable[[], T], *also: type[EosfwError]) -> T:
+    def _retry_until_deadline(self, call: Callable[[], T], *also: type[EosfwError]) -> T:
         """Ask again while leaders move; at the deadline the last answer counts."""
         deadline = self._runtime.now() + self._settings.timeout
         while True:
@@ -243,16 +243,16 @@ class ConfluentAdmin:
                 ):
                     raise
             self._runtime.sleep(_LEADER_POLL)
-            self._look_again(deadline)
+            self._refresh_metadata(deadline)
 
-    def _look_again(self, deadline: float) -> None:
+    def _refresh_metadata(self, deadline: float) -> None:
         # Told that it asks by an old leader epoch, librdkafka goes on asking by it.
         with suppress(KafkaException):  # the next answer tells
             self._open().list_topics(timeout=max(_LEADER_POLL, deadline - self._runtime.now()))
 
     def _call(self, call: Callable[[AdminClient, float], T], what: str) -> T:
         client = self._open()
-        with translated(ADMIN, self._what(what)):
+        with translated_errors(ADMIN, self._what(what)):
             answer = call(client, self._settings.timeout)
             # Serves the log and error callbacks, which nothing else does here.
             client.poll(0)
@@ -265,7 +265,7 @@ class ConfluentAdmin:
 
     def _result(self, future: _Answer[T], what: str) -> T:
         try:
-            with translated(ADMIN, self._what(what)):
+            with translated_errors(ADMIN, self._what(what)):
                 return future.result(self._settings.timeout + _MARGIN)
         except TimeoutError:
             late = f"{self._what(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}"

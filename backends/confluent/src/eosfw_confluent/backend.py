@@ -17,8 +17,8 @@ from eosfw.waiting import Runtime
 from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
 from eosfw_confluent.properties import LIBRDKAFKA
+from eosfw_confluent.property_validation import invalid_properties
 from eosfw_confluent.reader import ConfluentReader, ReaderSettings
-from eosfw_confluent.trial import refused_values
 
 _MAX_BLOCK = 60.0
 _API_TIMEOUT = 30.0
@@ -44,7 +44,7 @@ class ConfluentBackend:
 
     @classmethod
     def problems(cls, properties: Mapping[str, str], client: Client) -> list[Problem]:
-        return LIBRDKAFKA.problems(properties, client) or refused_values(properties, client)
+        return LIBRDKAFKA.problems(properties, client) or invalid_properties(properties, client)
 
     def producer(
         self,

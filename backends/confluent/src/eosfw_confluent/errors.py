@@ -70,7 +70,7 @@ ADMIN = shared.ADMIN.plus(
 )
 
 
-def fate(error: KafkaError, fates: Fates) -> type[EosfwError]:
+def error_class(error: KafkaError, fates: Fates) -> type[EosfwError]:
     """The class of ours that an error of this call becomes; one in no table falls by its flags."""
     named = fates.named(error.code())
     if named is not None and not (error.fatal() and issubclass(named, AbortableError)):
@@ -83,9 +83,9 @@ def fate(error: KafkaError, fates: Fates) -> type[EosfwError]:
     return fates.retriable if retriable else fates.otherwise
 
 
-def ours(error: KafkaError, fates: Fates, what: str) -> EosfwError:
+def eosfw_error(error: KafkaError, fates: Fates, what: str) -> EosfwError:
     """One of our errors for one of librdkafka's; `what` says what was tried, on what."""
-    found, text = fate(error, fates), f"{what}: {error.str()} ({error.name()})"
+    found, text = error_class(error, fates), f"{what}: {error.str()} ({error.name()})"
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, error.str()))
     if found is ClusterUnavailableError:
@@ -93,20 +93,20 @@ def ours(error: KafkaError, fates: Fates, what: str) -> EosfwError:
     return found(text)
 
 
-def cause(error: BaseException) -> KafkaError | None:
+def kafka_error_of(error: BaseException) -> KafkaError | None:
     """The error of librdkafka inside an exception; a callback's comes wrapped in a SystemError."""
     if isinstance(error, KafkaException):
         return error.args[0] if error.args and isinstance(error.args[0], KafkaError) else None
-    return cause(error.__cause__) if isinstance(error, SystemError) and error.__cause__ is not None else None
+    return kafka_error_of(error.__cause__) if isinstance(error, SystemError) and error.__cause__ is not None else None
 
 
 @contextmanager
-def translated(fates: Fates, what: str) -> Iterator[None]:
+def translated_errors(fates: Fates, what: str) -> Iterator[None]:
     """Let no exception of the library out of a call."""
     try:
         yield
     except (KafkaException, SystemError) as why:
-        error = cause(why)
+        error = kafka_error_of(why)
         if error is None:
             raise FatalError(f"{what}: {why}") from why
-        raise ours(error, fates, what) from why
+        raise eosfw_error(error, fates, what) from why

@@ -17,7 +17,7 @@ LOG.addHandler(logging.NullHandler())
 LOG.addFilter(lambda _: LOG.isEnabledFor(logging.INFO))
 
 
-class Events:
+class ClientEvents:
     """The errors of one client that no call returned; made by any thread, read by any."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Events:
         if error is not None and self.undelivered is None and not purged:
             self.undelivered = error
 
-    def forget(self) -> None:
+    def clear_undelivered(self) -> None:
         """Start a new transaction."""
         self.undelivered = None
 

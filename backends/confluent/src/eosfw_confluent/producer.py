@@ -25,7 +25,16 @@ from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
 from eosfw.waiting import Runtime
 from eosfw_confluent import codes
-from eosfw_confluent.aside import Aside
+from eosfw_confluent.conversion import (
+    ANY_PARTITION,
+    KafkaDeliveryCallback,
+    batch_messages,
+    kafka_offsets,
+    produce_arguments,
+    record_metadata,
+    serialize_group_metadata,
+)
+from eosfw_confluent.deadline_call import DeadlineCall
 from eosfw_confluent.errors import (
     ABORT,
     BEGIN,
@@ -35,21 +44,20 @@ from eosfw_confluent.errors import (
     INIT,
     SEND,
     SEND_OFFSETS,
-    cause,
-    ours,
-    translated,
+    eosfw_error,
+    kafka_error_of,
+    translated_errors,
 )
-from eosfw_confluent.events import Events
-from eosfw_confluent.messages import ANY_PARTITION, Told, arguments, messages, positions, serialized, where
+from eosfw_confluent.events import ClientEvents
 
 _LOG = logging.getLogger(__name__)
-_SLICE = 0.5
+_LONGEST_WAIT = 0.5
 """Seconds one call into librdkafka may block, so that close() soon frees whoever waits."""
 _POLL_EVERY = 512
-_PROBE = 0.001
-_CALM = 0.05
+_SHORTEST_WAIT = 0.001
+_BACKGROUND_ANSWER_TIME = 0.05
 """Seconds after which librdkafka's own thread has surely answered whatever it was asked."""
-_SETTLE = 0.5
+_SEND_TIME_BEFORE_CLOSE = 0.5
 """Seconds a transaction's records get to leave, at most, before their producer goes.
 
 Librdkafka 2.16 ends the process (`txn_req_cnt > 0`) if a producer goes while it is about to add a partition.
@@ -72,33 +80,35 @@ class ConfluentProducer:
         self.transactional_id = settings.transactional_id
         self._settings = settings
         self._runtime = runtime
-        self._events = Events()
+        self._events = ClientEvents()
         reports = {} if settings.transactional_id is not None else {"on_delivery": self._events.on_delivery}
         self._client: Producer | None = Producer({**config, **self._events.client_config(), **reports})
         self._progress = ProducerProgress(transactional=settings.transactional_id is not None, lock=runtime.lock())
         self._accepted = 0
-        self._places: set[tuple[str, int | None]] = set()
+        self._reporting_partitions: set[tuple[str, int | None]] = set()
 
     def init_transactions(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(Call.INIT):
-            self._patiently(client.init_transactions, timeout, INIT, Call.INIT)
+            self._call_with_deadline(client.init_transactions, timeout, INIT, Call.INIT)
 
     def begin_transaction(self) -> None:
         client = self._open()
-        with self._progress.during(Call.BEGIN), translated(BEGIN, self._what(Call.BEGIN)):
+        with self._progress.during(Call.BEGIN), translated_errors(BEGIN, self._what(Call.BEGIN)):
             client.begin_transaction()
-            self._events.forget()
+            self._events.clear_undelivered()
             self._accepted = 0
-            self._places.clear()
+            self._reporting_partitions.clear()
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         client = self._open()
         if self._progress.state is not ProducerState.IN_TRANSACTION:
             self._progress.check(Call.SEND)
         self._accepted += 1
-        told = self._told(on_delivery) if on_delivery is not None else self._told_of_new(record)
-        said = arguments(record, told)
+        told = (
+            self._delivery_callback(on_delivery) if on_delivery is not None else self._callback_of_new_partition(record)
+        )
+        said = produce_arguments(record, told)
         try:
             client.produce(*said)
         except (BufferError, KafkaException, SystemError):
@@ -115,7 +125,7 @@ class ConfluentProducer:
             return
         client = self._open()
         self._progress.check(Call.SEND)
-        left = messages(batch, self._events.on_delivery)
+        left = batch_messages(batch, self._events.on_delivery)
         self._accepted += len(left)
         partition = ANY_PARTITION if batch.partition is None else batch.partition
         deadline: float | None = None
@@ -123,8 +133,8 @@ class ConfluentProducer:
             accepted = self._enqueue(client, partial(client.produce_batch, batch.topic, left, partition=partition)) or 0
             self._poll(client, 0)
             if accepted < len(left):
-                self._refuse_bad(left)
-                deadline = self._room(client, None if accepted else deadline)
+                self._raise_if_rejected(left)
+                deadline = self._wait_for_room(client, None if accepted else deadline)
             # Once full, the queue refuses all that follows: what was accepted is the head.
             left = left[accepted:]
 
@@ -132,8 +142,12 @@ class ConfluentProducer:
         client = self._open()
         with self._progress.during(Call.SEND_OFFSETS):
             if offsets:
-                send = partial(client.send_offsets_to_transaction, positions(offsets), serialized(group))
-                self._aside(client, partial(self._patiently, send, timeout, SEND_OFFSETS, Call.SEND_OFFSETS), timeout)
+                send = partial(
+                    client.send_offsets_to_transaction, kafka_offsets(offsets), serialize_group_metadata(group)
+                )
+                self._call_on_own_thread(
+                    client, partial(self._call_with_deadline, send, timeout, SEND_OFFSETS, Call.SEND_OFFSETS), timeout
+                )
 
     def flush(self, timeout: float) -> None:
         client = self._open()
@@ -142,25 +156,25 @@ class ConfluentProducer:
             while self._serve(client.flush, self._slice(deadline), Call.FLUSH):
                 self._refuse_if_closed(Call.FLUSH)
                 if self._runtime.now() >= deadline:
-                    raise self._late(client, Call.FLUSH, timeout)
-            self._raise_what_came_up(client)
+                    raise self._timeout_error(client, Call.FLUSH, timeout)
+            self._raise_background_error(client)
 
     def commit_transaction(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(Call.COMMIT):
-            self._patiently(client.commit_transaction, timeout, COMMIT, Call.COMMIT)
+            self._call_with_deadline(client.commit_transaction, timeout, COMMIT, Call.COMMIT)
 
     def abort_transaction(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(Call.ABORT):
             deadline = self._runtime.now() + timeout
             self._await_first_delivery(client, deadline)
-            self._patiently(client.abort_transaction, deadline - self._runtime.now(), ABORT, Call.ABORT)
-            self._events.forget()
+            self._call_with_deadline(client.abort_transaction, deadline - self._runtime.now(), ABORT, Call.ABORT)
+            self._events.clear_undelivered()
 
     def close(self, timeout: float = 0.0) -> None:
         if self._accepted and self.transactional_id is not None:
-            timeout = max(timeout, _SETTLE)
+            timeout = max(timeout, _SEND_TIME_BEFORE_CLOSE)
         self._progress.close()
         client, self._client = self._client, None
         if client is not None and timeout > 0:
@@ -170,17 +184,17 @@ class ConfluentProducer:
 
     # --- waiting
 
-    def _patiently(self, call: Callable[[float], object], timeout: float, fates: Fates, what: Call) -> None:
+    def _call_with_deadline(self, call: Callable[[float], object], timeout: float, fates: Fates, what: Call) -> None:
         deadline = self._runtime.now() + timeout
         resumed = False
         while True:
             try:
                 call(self._slice(deadline))
             except (KafkaException, SystemError) as why:
-                error = cause(why)
-                if not _resumable(error) or (_named(error, fates) and self._runtime.now() >= deadline):
+                error = kafka_error_of(why)
+                if not _may_resume(error) or (_named(error, fates) and self._runtime.now() >= deadline):
                     if resumed:
-                        self._runtime.sleep(_CALM)
+                        self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
                     raise self._failure(why, fates, what) from why
             else:
                 if resumed and what in (Call.COMMIT, Call.ABORT):
@@ -189,30 +203,30 @@ class ConfluentProducer:
             resumed = True
             self._refuse_if_closed(what)
             if self._runtime.now() >= deadline:
-                raise self._late(self._client, what, timeout)
-            self._runtime.sleep(_PROBE)
+                raise self._timeout_error(self._client, what, timeout)
+            self._runtime.sleep(_SHORTEST_WAIT)
 
     def _acknowledge(self, end: Callable[[float], object]) -> None:
         # An end that is taken up just as the broker's answer comes is told twice: librdkafka then takes the answer to
         # one step for that to the next, and the next call for done before it began. While nobody calls, what is left
         # over is thrown away; an end that was not taken note of is taken note of, any other refuses to be repeated.
-        self._runtime.sleep(_CALM)
+        self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
         with suppress(KafkaException, SystemError):
-            end(_SLICE)
+            end(_LONGEST_WAIT)
 
-    def _aside(self, client: Producer, call: Callable[[], object], timeout: float) -> None:
+    def _call_on_own_thread(self, client: Producer, call: Callable[[], object], timeout: float) -> None:
         # Librdkafka waits for the answers to this call as long as for any, whatever timeout it is given.
-        deadline = self._runtime.now() + timeout + _PROBE
+        deadline = self._runtime.now() + timeout + _SHORTEST_WAIT
 
         def left() -> float | None:
             self._refuse_if_closed(Call.SEND_OFFSETS)
             return None if self._runtime.now() >= deadline else self._slice(deadline)
 
-        if not Aside(self._runtime, f"eosfw-offsets-{self.transactional_id}").make(call, left):
-            raise self._late(client, Call.SEND_OFFSETS, timeout)
+        if not DeadlineCall(self._runtime, f"eosfw-offsets-{self.transactional_id}").run(call, left):
+            raise self._timeout_error(client, Call.SEND_OFFSETS, timeout)
 
     def _slice(self, deadline: float) -> float:
-        return min(_SLICE, max(_PROBE, deadline - self._runtime.now()))
+        return min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))
 
     def _await_first_delivery(self, client: Producer, deadline: float) -> None:
         # librdkafka#4849: an abort that overtakes the first AddPartitionsToTxn ends in a fatal INVALID_TXN_STATE.
@@ -241,13 +255,13 @@ class ConfluentProducer:
             try:
                 return call()
             except BufferError:
-                deadline = self._room(client, deadline)
+                deadline = self._wait_for_room(client, deadline)
             except (KafkaException, SystemError) as why:
                 failure = self._failure(why, SEND, Call.SEND)
                 self._progress.fail(failure)
                 raise failure from why
 
-    def _room(self, client: Producer, deadline: float | None) -> float:
+    def _wait_for_room(self, client: Producer, deadline: float | None) -> float:
         self._progress.check(Call.SEND)
         deadline = self._runtime.now() + self._settings.max_block if deadline is None else deadline
         if self._runtime.now() >= deadline:
@@ -257,7 +271,7 @@ class ConfluentProducer:
         self._poll(client, 0.05)
         return deadline
 
-    def _refuse_bad(self, left: list[dict[str, object]]) -> None:
+    def _raise_if_rejected(self, left: list[dict[str, object]]) -> None:
         for message in left:
             error = message.pop("_error", None)
             if isinstance(error, KafkaError) and error.code() != codes.QUEUE_FULL:
@@ -277,13 +291,15 @@ class ConfluentProducer:
             raise FatalError(f"{self._what(call)}: closed while it waited")
 
     def _failure(self, why: BaseException, fates: Fates, call: Call) -> EosfwError:
-        error = cause(why)
+        error = kafka_error_of(why)
         if error is None or error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
             # These only point at an earlier error, which says more.
             error = self._background_error(self._client) or error
         if error is not None and error.code() == codes.INCONSISTENT and self._events.undelivered is not None:
             error = self._events.undelivered
-        return FatalError(f"{self._what(call)}: {why}") if error is None else ours(error, fates, self._what(call))
+        return (
+            FatalError(f"{self._what(call)}: {why}") if error is None else eosfw_error(error, fates, self._what(call))
+        )
 
     def _background_error(self, client: Producer | None) -> KafkaError | None:
         """What put the transaction, or the producer, into its error state; asked by a call that must be refused."""
@@ -292,40 +308,40 @@ class ConfluentProducer:
         try:
             client.begin_transaction()
         except KafkaException as why:
-            error = cause(why)
+            error = kafka_error_of(why)
             return error if error is not None and (error.fatal() or error.txn_requires_abort()) else None
         return None
 
-    def _raise_what_came_up(self, client: Producer) -> None:
+    def _raise_background_error(self, client: Producer) -> None:
         error = self._events.undelivered
         if self._progress.state is ProducerState.IN_TRANSACTION:
             found = self._background_error(client)
             error = found if found is not None and (found.fatal() or error is None) else error
         if error is not None:
             if self.transactional_id is None:
-                self._events.forget()
-            raise ours(error, FLUSH, self._what(Call.FLUSH))
+                self._events.clear_undelivered()
+            raise eosfw_error(error, FLUSH, self._what(Call.FLUSH))
 
-    def _late(self, client: Producer | None, call: Call, timeout: float) -> EosfwError:
+    def _timeout_error(self, client: Producer | None, call: Call, timeout: float) -> EosfwError:
         what = f"{self._what(call)}: not done within {timeout:g} s{self._events.hint}"
         harmless = call is Call.INIT or (call is Call.FLUSH and self.transactional_id is None)
-        if harmless and client is not None and not answered(client):
+        if harmless and client is not None and not broker_answered(client):
             return ClusterUnavailableError(f"{what}; no broker answered: is the cluster running?")
         return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
 
-    def _told_of_new(self, record: ProducerRecord) -> Told | None:
+    def _callback_of_new_partition(self, record: ProducerRecord) -> KafkaDeliveryCallback | None:
         place = (record.topic, record.partition)
-        if place in self._places:
+        if place in self._reporting_partitions:
             return None
-        self._places.add(place)
+        self._reporting_partitions.add(place)
         return self._events.on_delivery
 
-    def _told(self, on_delivery: DeliveryCallback) -> Told:
+    def _delivery_callback(self, on_delivery: DeliveryCallback) -> KafkaDeliveryCallback:
         def tell(error: KafkaError | None, message: Message) -> None:
             self._events.on_delivery(error, message)
-            failed = None if error is None else ours(error, DELIVERY, self._what(Call.SEND))
+            failed = None if error is None else eosfw_error(error, DELIVERY, self._what(Call.SEND))
             try:
-                on_delivery(None if failed else where(message), failed)
+                on_delivery(None if failed else record_metadata(message), failed)
             except Exception:  # noqa: BLE001 - a caller's code must not break the library's poll
                 _LOG.exception("%s: a delivery callback failed", self._name)
 
@@ -339,7 +355,7 @@ class ConfluentProducer:
         return f"{call.value} of {self._name} at {self._settings.servers}"
 
 
-def _resumable(error: KafkaError | None) -> bool:
+def _may_resume(error: KafkaError | None) -> bool:
     # At the end of its time a call reports why it was not done yet; the same call again takes it up.
     return error is not None and error.retriable() and error.code() != codes.CONFLICT
 
@@ -348,7 +364,7 @@ def _named(error: KafkaError | None, fates: Fates) -> bool:
     return error is not None and fates.named(error.code()) is not None
 
 
-def answered(client: Producer | Consumer) -> bool:
+def broker_answered(client: Producer | Consumer) -> bool:
     """Whether any broker ever answered this client."""
     try:
         return bool(client.cluster_id(timeout=0.01))

@@ -23,12 +23,12 @@ from eosfw.records import Headers, LogBatch, OffsetRange
 from eosfw.state.reading import ReadProgress
 from eosfw.waiting import Runtime
 from eosfw_confluent import codes
-from eosfw_confluent.errors import READ, ours, translated
-from eosfw_confluent.events import Events
-from eosfw_confluent.producer import answered
+from eosfw_confluent.errors import READ, eosfw_error, translated_errors
+from eosfw_confluent.events import ClientEvents
+from eosfw_confluent.producer import broker_answered
 
-_AT_ONCE = 2000
-_SLICE = 0.2
+_MAX_MESSAGES = 2000
+_LONGEST_WAIT = 0.2
 """Seconds one call may block, so that close() soon ends a read."""
 _LOOK_AFTER = 1.0
 """Seconds without progress after which a read makes sure that its partitions exist."""
@@ -48,7 +48,7 @@ class ConfluentReader:
     """A `LogReader` over one librdkafka consumer, which it keeps between reads."""
 
     def __init__(self, config: dict[str, object], settings: ReaderSettings, runtime: Runtime) -> None:
-        self._events = Events()
+        self._events = ClientEvents()
         self._client: Consumer | None = Consumer({**config, **self._events.client_config()})
         self._settings = settings
         self._runtime = runtime
@@ -59,7 +59,7 @@ class ConfluentReader:
         if not progress.positions:
             return
         _learn_leaders(client, {one.topic for one in progress.positions}, stall_timeout)
-        with translated(READ, self._what("read")):
+        with translated_errors(READ, self._what("read")):
             client.assign([KafkaPartition(one.topic, one.partition, at) for one, at in progress.positions.items()])
         try:
             yield from self._read_all(client, progress, stall_timeout)
@@ -97,11 +97,11 @@ class ConfluentReader:
 
     def _fetch(self, client: Consumer, deadline: float) -> Sequence[Message]:
         self._open()
-        with translated(READ, self._what("read")):
+        with translated_errors(READ, self._what("read")):
             # Asking for many waits until there are so many; asking for one first does not.
-            wait = min(_SLICE, max(0.0, deadline - self._runtime.now()))
+            wait = min(_LONGEST_WAIT, max(0.0, deadline - self._runtime.now()))
             first = client.consume(1, timeout=wait)
-            return [*first, *client.consume(_AT_ONCE, timeout=0)] if first else first
+            return [*first, *client.consume(_MAX_MESSAGES, timeout=0)] if first else first
 
     def _position(self, client: Consumer, one: TopicPartition, found: Sequence[Message]) -> int:
         last = found[-1]
@@ -145,7 +145,7 @@ class ConfluentReader:
     def _refuse_errors(self, one: TopicPartition, errors: Sequence[KafkaError | None]) -> None:
         for error in errors:
             if error is not None and error.code() != codes.END_OF_PARTITION:
-                raise ours(error, READ, self._what(f"read {one}"))
+                raise eosfw_error(error, READ, self._what(f"read {one}"))
 
     def _refuse_missing(self, client: Consumer, progress: ReadProgress, wait: float) -> None:
         # The library waits half a minute for a topic to appear before it says that there is none.
@@ -159,7 +159,7 @@ class ConfluentReader:
                     raise UnknownTopicOrPartitionError(f"{self._what(f'read {one}')}: there is no such partition")
 
     def _stalled(self, client: Consumer, progress: ReadProgress, waited: float) -> EosfwError:
-        if not answered(client):
+        if not broker_answered(client):
             late = f"{self._what('read')}: no broker answered within {waited:g} s{self._events.hint}"
             return ClusterUnavailableError(f"{late}; is the cluster running?")
         return progress.stalled(self._what("read"), waited, self._events.hint)

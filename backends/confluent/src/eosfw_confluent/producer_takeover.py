@@ -15,14 +15,14 @@ from eosfw.fenced import FenceProducersResult
 from eosfw.protocols import TransactionalProducer
 from eosfw.waiting import Queue, Runtime
 
-_AT_ONCE = 64
+_MAX_PARALLEL = 64
 """Librdkafka backs off about a second per victim whose transaction is open, so many wait side by side."""
 _PAUSE = 0.1
 
 MakeProducer = Callable[[str], TransactionalProducer]
 
 
-class Fencing:
+class ProducerTakeover:
     """Fences where a client has no Admin.fenceProducers: it initialises a throw-away producer per victim.
 
     What the coordinator answers stays inside librdkafka, so nobody learns producer ids and epochs.
@@ -38,7 +38,7 @@ class Fencing:
         todo: Queue[str] = self._runtime.queue()
         for victim in result.transactional_ids:
             todo.put(victim)
-        for number in range(min(_AT_ONCE, len(result.transactional_ids))):
+        for number in range(min(_MAX_PARALLEL, len(result.transactional_ids))):
             self._runtime.spawn(f"eosfw-fencer-{number}", lambda: self._work(todo, result, deadline))
         result.outcomes()
 

@@ -17,11 +17,11 @@ _CLIENTS: Mapping[Client, type[Any]] = {
     Client.CONSUMER: Consumer,
     Client.ADMIN: AdminClient,
 }
-_TOGETHER = "Failed to create"
+_COMBINATION_REFUSED = "Failed to create"
 """How librdkafka begins to say that values do not fit together: those of the whole client may, later."""
 
 
-def refused_values(properties: Mapping[str, str], client: Client) -> list[Problem]:
+def invalid_properties(properties: Mapping[str, str], client: Client) -> list[Problem]:
     """What librdkafka says of each property by itself; nothing is connected, since no broker is named."""
     return refusals(properties, lambda one: _try(LIBRDKAFKA.translate({}, client, one), client))
 
@@ -31,5 +31,5 @@ def _try(config: Mapping[str, Any], client: Client) -> None:
         _CLIENTS[client]({**config, "log_level": 0})
     except KafkaException as why:
         said = why.args[0].str()
-        if not said.startswith(_TOGETHER):
+        if not said.startswith(_COMBINATION_REFUSED):
             raise ConfigError(Problem("", said)) from None

@@ -16,21 +16,28 @@ from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 ANY_PARTITION = -1
 _GROUP_MAGIC = b"CGMDv2:"
 _GENERATION = struct.Struct("=i")
-Told = Callable[[KafkaError | None, Message], None]
+KafkaDeliveryCallback = Callable[[KafkaError | None, Message], None]
 """What librdkafka calls once a message was delivered, or failed."""
-Arguments = tuple[
-    str, bytes | None, bytes | None, int, Told | None, None, int, list[tuple[str, str | bytes | None]] | None
+ProduceArguments = tuple[
+    str,
+    bytes | None,
+    bytes | None,
+    int,
+    KafkaDeliveryCallback | None,
+    None,
+    int,
+    list[tuple[str, str | bytes | None]] | None,
 ]
 
 
-def arguments(record: ProducerRecord, told: Told | None) -> Arguments:
+def produce_arguments(record: ProducerRecord, told: KafkaDeliveryCallback | None) -> ProduceArguments:
     """What produce() takes for one record, in its order."""
     partition = ANY_PARTITION if record.partition is None else record.partition
     headers: list[tuple[str, str | bytes | None]] | None = [*record.headers] if record.headers else None
     return record.topic, record.value, record.key, partition, told, None, record.timestamp or 0, headers
 
 
-def messages(batch: ProducerBatch, told: Told) -> list[dict[str, Any]]:
+def batch_messages(batch: ProducerBatch, told: KafkaDeliveryCallback) -> list[dict[str, Any]]:
     """The messages that produce_batch() takes; it knows neither timestamps nor headers.
 
     Only the last one reports. A record that a broker refuses fails its transaction by itself; a place that does not
@@ -46,7 +53,7 @@ def messages(batch: ProducerBatch, told: Told) -> list[dict[str, Any]]:
     return said
 
 
-def where(message: Message) -> RecordMetadata | None:
+def record_metadata(message: Message) -> RecordMetadata | None:
     """Where a delivered message lies."""
     topic, partition, offset = message.topic(), message.partition(), message.offset()
     if topic is None or partition is None or offset is None:
@@ -54,12 +61,12 @@ def where(message: Message) -> RecordMetadata | None:
     return RecordMetadata(topic, partition, offset)
 
 
-def positions(offsets: Mapping[TopicPartition, int]) -> list[KafkaPartition]:
+def kafka_offsets(offsets: Mapping[TopicPartition, int]) -> list[KafkaPartition]:
     """Offsets as the library names them."""
     return [KafkaPartition(one.topic, one.partition, offset) for one, offset in offsets.items()]
 
 
-def serialized(group: ConsumerGroupMetadata) -> bytes:
+def serialize_group_metadata(group: ConsumerGroupMetadata) -> bytes:
     """What `consumer_group_metadata()` of a consumer gives: librdkafka's own serialization, version 2."""
     # A flag says whether there is no instance id.
     instance = b"\1" if group.instance_id is None else b"\0" + group.instance_id.encode() + b"\0"

@@ -8,14 +8,14 @@ from eosfw.errors import EosfwError, FatalError
 from eosfw.waiting import Queue, Runtime
 
 
-class Aside:
+class DeadlineCall:
     """Makes a call on a thread of its own, so that the caller may stop waiting for it."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
         self._runtime = runtime
         self._name = name
 
-    def make(self, call: Callable[[], object], look: Callable[[], float | None]) -> bool:
+    def run(self, call: Callable[[], object], look: Callable[[], float | None]) -> bool:
         """Tell whether the call came to its end, raising its error; `look` gives the seconds left to wait, or None.
 
         A call that is given up goes on until the library lets go; what becomes of it nobody hears.
