@@ -127,7 +127,7 @@ def _signature(function: Any) -> str:
     members = [
         one.replace(annotation=_Plain(one.annotation)) for name, one in whole.parameters.items() if name != "self"
     ]
-    returned = connectors.PollResult if whole.return_annotation == "Polled" else whole.return_annotation
+    returned = connectors.PollResult if whole.return_annotation == "PollResult" else whole.return_annotation
     return _cell(str(whole.replace(parameters=members, return_annotation=_Plain(returned))))
 
 
