@@ -226,7 +226,7 @@ def test_a_change_outlives_the_broker(tmp_path):
     again.close()
 
 
-def test_a_topic_that_was_compacted_once_is_read_again_whatever_its_policy_is_now(tmp_path):
+def test_a_formerly_compacted_topic_is_recovered_under_any_policy(tmp_path):
     """BRK-09: the gaps that compaction left are no damage."""
     from eosfw_memory.log.retention import compact
 

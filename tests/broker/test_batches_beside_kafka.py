@@ -339,7 +339,7 @@ def test_a_batch_gets_its_code_and_leaves_nothing_when_refused(produce, sent, co
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_where_kafka_would_take_what_its_consumers_cannot_read_or_stumbles_this_broker_does_not(cluster, produce, name):
+def test_unreadable_batches_are_rejected_where_kafka_accepts_them(cluster, produce, name):
     """Each deviation is written down, with what Kafka says."""
     case = OTHERWISE[name]
 

@@ -76,7 +76,7 @@ def test_kafka_9600_an_epoch_above_the_coordinators_ends_nothing(version):
 
 
 @BOTH
-def test_kafka_9666_failing_appends_burn_no_epochs_however_often_they_are_tried_again(version):
+def test_kafka_9666_retries_of_failing_appends_use_up_no_epochs(version):
     """COR-05, COR-15: epochs used up by failures would leave none to end the transaction with."""
     desk = Desk(version=version)
     producer = desk.init(timeout_ms=1000)
@@ -205,7 +205,7 @@ def test_kafka_18464_aborting_before_anything_was_written_does_not_fence_oneself
     assert desk.add(after) is Code.NONE
 
 
-def test_kafka_18660_the_end_that_used_up_an_id_names_the_new_one():
+def test_kafka_18660_an_end_that_exhausts_epochs_returns_the_new_id():
     """COR-04."""
     desk, last = at_the_last_epoch(2)
     desk.add(last)
@@ -275,7 +275,7 @@ def test_kafka_21181_a_coordinator_that_starts_anew_answers_from_its_log_alone(b
 
 
 @BOTH
-def test_librdkafka_4849_an_end_before_the_first_partition_is_answered_as_kafka_does(version):
+def test_librdkafka_4849_an_end_before_any_partition_is_answered_like_kafka(version):
     """COR-08: version 1 cannot know the transaction; version 2 aborts what may be on its way."""
     desk = Desk(version=version)
     producer = desk.init()
@@ -288,7 +288,7 @@ def test_librdkafka_4849_an_end_before_the_first_partition_is_answered_as_kafka_
         assert desk.add(producer) is Code.PRODUCER_FENCED
 
 
-def test_a_partition_that_is_deleted_while_its_transaction_is_decided_holds_up_nothing(broker):
+def test_a_partition_deleted_during_completion_does_not_block_the_transaction(broker):
     """COR-11: the transaction completes on what is left."""
     broker.topics.create("gone", 1, {})
     gone = TopicPartition("gone", 0)
@@ -365,7 +365,7 @@ def test_kafka_14034_a_batch_of_before_comes_after_its_sequence_began_anew(broke
     assert log.high_watermark == 2
 
 
-def test_redpanda_3039_a_batch_out_of_order_is_no_reason_to_send_it_again():
+def test_redpanda_3039_an_out_of_order_batch_is_not_sent_again():
     """TXN-05: the client cannot know what became of the one before it; it gives the transaction up."""
     runtime = ThreadRuntime()
     cluster = EmbeddedCluster.start({}, runtime)

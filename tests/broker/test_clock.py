@@ -67,7 +67,7 @@ def log(broker):
 
 
 @pytest.mark.parametrize("back", [HOUR, YEARS], ids=["an hour", "ten years"])
-def test_a_transaction_that_was_open_at_a_stop_times_out_though_the_clock_went_back(tmp_path, back):
+def test_a_transaction_open_at_shutdown_expires_although_the_clock_moved_back(tmp_path, back):
     """COR-15: it would hold its readers back for as long as the clock lags behind."""
     broker = started(tmp_path)
     begin(broker)
@@ -146,7 +146,7 @@ def members(broker):
     return set(group.members)
 
 
-def test_a_member_that_is_not_heard_is_gone_in_time_though_the_clock_goes_back():
+def test_a_silent_member_expires_although_the_clock_moves_back():
     """GRP-02: the group would wait for a dead member for as long as the clock lags behind."""
     broker = started()
     member_id = joined(broker)["member_id"]

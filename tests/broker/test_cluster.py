@@ -40,7 +40,7 @@ def test_it_is_offered_under_the_name_memory():
     assert isinstance(cluster, LocalCluster)
 
 
-def test_its_port_is_open_on_return_and_free_after_close_with_no_thread_left():
+def test_the_port_is_open_on_return_and_free_after_close():
     threads = set(threading.enumerate())
     cluster = start()
     host, port = cluster.bootstrap_servers.split(":")

@@ -82,7 +82,7 @@ def test_late_transactions_are_looked_for_every_ten_seconds(broker):
     assert broker.coordinator.describe("x").state is TransactionState.COMPLETE_ABORT
 
 
-def test_an_id_is_forgotten_after_a_week_and_stays_forgotten_after_a_restart(broker):
+def test_a_transactional_id_expires_after_a_week_and_stays_expired(broker):
     """COR-16: the defaults of transactional.id.expiration.ms and of the interval in which that is looked for."""
     broker.coordinator.initialise("x", 1000, None, broker.now_ms())
     broker.jump(WEEK - 60)

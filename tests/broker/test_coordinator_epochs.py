@@ -64,7 +64,7 @@ def test_while_markers_are_under_way_everybody_comes_again(state, outcome):
 
 
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
-def test_the_markers_carry_the_raised_epoch_so_no_late_write_can_follow_them(desk, outcome):
+def test_markers_carry_the_bumped_epoch_and_fence_late_writes(desk, outcome):
     """COR-08, COR-19."""
     first = desk.init()
     desk.add(first)
@@ -78,7 +78,7 @@ def test_the_markers_carry_the_raised_epoch_so_no_late_write_can_follow_them(des
     assert desk.add(second) is Code.NONE
 
 
-def test_an_end_whose_answer_was_lost_is_answered_the_same_before_and_after_a_restart(desk):
+def test_a_repeated_end_gets_the_same_answer_after_a_restart(desk):
     """COR-08: the client asks again with its old epoch, and would be fenced although its transaction ended."""
     first = desk.init()
     desk.add(first)
@@ -160,7 +160,7 @@ def test_a_fenced_holder_of_the_last_epoch_starts_anew_by_naming_nobody():
     assert desk.init() == ProducerIdAndEpoch(1000, 0)
 
 
-def test_a_holder_whose_transaction_timed_out_learns_it_from_a_commit_and_may_go_on_after_an_abort(desk):
+def test_a_timed_out_producer_fails_its_commit_and_continues_after_an_abort(desk):
     """COR-15, KAFKA-20785: the commit changed nothing, and what the holder is given fences nobody else."""
     producer = desk.init(timeout_ms=1000)
     desk.add(producer)
@@ -175,7 +175,7 @@ def test_a_holder_whose_transaction_timed_out_learns_it_from_a_commit_and_may_go
     assert [outcome for _, _, outcome in desk.markers] == [ABORT]
 
 
-def test_a_client_of_older_requests_keeps_its_epoch_on_a_broker_of_version_2(desk):
+def test_a_version_1_client_keeps_its_epoch_on_a_version_2_broker(desk):
     """COR-08: which rules hold is said by the version of the request, as in Kafka."""
     producer = desk.init()
     for _ in range(3):

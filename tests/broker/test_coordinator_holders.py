@@ -28,7 +28,7 @@ def at_epoch(epoch: int) -> Desk:
 
 
 class TestInitProducerId:
-    def test_a_new_id_gets_a_producer_id_of_its_own_at_epoch_0_that_is_logged(self, desk):
+    def test_a_new_id_gets_a_logged_producer_id_at_epoch_0(self, desk):
         """COR-02."""
         first, second = desk.init("a"), desk.init("b")
 
@@ -47,7 +47,7 @@ class TestInitProducerId:
         assert desk.log.records == []
 
     @pytest.mark.parametrize("outcome", [None, COMMIT, ABORT])
-    def test_an_id_at_rest_keeps_its_producer_id_and_rises_by_one_epoch(self, desk, outcome):
+    def test_an_idle_id_keeps_its_producer_id_and_bumps_its_epoch(self, desk, outcome):
         """COR-03."""
         first = desk.init()
         if outcome is not None:

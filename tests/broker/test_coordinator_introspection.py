@@ -81,7 +81,7 @@ def test_a_pattern_must_match_the_whole_id(caller, run, three, pattern, names):
     assert listed(caller, run, transactional_id_pattern=pattern).keys() == names
 
 
-def test_a_pattern_that_is_none_and_a_state_that_does_not_exist_are_named(caller, run):
+def test_an_invalid_pattern_and_an_unknown_state_are_named(caller, run):
     """COR-18."""
     nothing = {"state_filters": (), "producer_id_filters": (), "duration_filter": -1}
     broken = caller.ask(LIST_TRANSACTIONS, 2, **nothing, transactional_id_pattern="(")
@@ -91,7 +91,7 @@ def test_a_pattern_that_is_none_and_a_state_that_does_not_exist_are_named(caller
     assert tuple(unknown["unknown_state_filters"]) == ("Nowhere",)
 
 
-def test_a_hanging_transaction_is_found_by_its_writer_and_ended_by_a_marker(caller, run, three):
+def test_a_hanging_transaction_is_found_by_producer_and_ended_by_marker(caller, run, three):
     """COR-18: with the writer's ids, and the epoch of the coordinator that wrote there last or 0."""
     where = TopicPartition(run, 0)
     [hanging] = [each for each in caller.writers(where) if each["current_txn_start_offset"] >= 0]

@@ -111,7 +111,7 @@ def test_who_believes_in_another_leader_epoch_is_told_so(broker, restarted, requ
     broker.close()
 
 
-def test_metadata_names_the_epoch_of_now_with_that_of_each_offset_where_it_was_written(broker, restarted):
+def test_metadata_has_the_current_leader_epoch_and_offsets_their_own(broker, restarted):
     """KIP-101, KIP-320: Metadata 7, ListOffsets 4, OffsetForLeaderEpoch; what is not found has no epoch."""
     append(broker)
     broker = restarted(broker)
@@ -186,7 +186,7 @@ def test_a_marker_delayed_since_before_a_restart_is_refused(broker, restarted):
     broker.close()
 
 
-def test_a_decided_transaction_is_ended_by_the_next_coordinator_in_its_own_epoch(broker, restarted):
+def test_the_next_coordinator_completes_a_prepared_transaction_in_its_epoch(broker, restarted):
     """COR-10, COR-14: the markers that the old one still owed carry the epoch of the new one."""
     holder = broker.coordinator.initialise("mover", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("mover", holder, [T0], broker.now_ms())

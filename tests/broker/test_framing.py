@@ -50,7 +50,7 @@ def test_frames_do_not_depend_on_where_the_network_cuts_them(frames, cuts, rest)
 @pytest.mark.parametrize("pieces", [1, 3])
 @pytest.mark.parametrize("length", [0, -1, MOST + 1])
 @pytest.mark.parametrize("before", [[], [b"one"]])
-def test_a_length_that_no_client_would_announce_is_refused_once_it_is_known(before, length, pieces):
+def test_an_impossible_frame_length_is_refused_at_once(before, length, pieces):
     sent = stream(before) + struct.pack(">i", length) + b"x"
     framer, size = Framer(MOST), -(-len(sent) // pieces)
 
@@ -63,7 +63,7 @@ def test_a_length_that_no_client_would_announce_is_refused_once_it_is_known(befo
 
 
 @pytest.mark.parametrize("size", [1, 3, 4095, 4096, 70_000])
-def test_a_large_frame_is_the_same_in_any_pieces_and_holds_what_came(size):
+def test_a_large_frame_is_the_same_however_it_is_split(size):
     frame = bytes(range(256)) * 1000
     sent, framer = stream([frame, b"next"]), Framer(1 << 20)
     seen, came = [], 0

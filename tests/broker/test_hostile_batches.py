@@ -85,7 +85,7 @@ def test_an_epoch_kept_for_fencing_is_no_ones(broker):
     )
 
 
-def test_an_id_without_the_flag_makes_a_batch_no_part_of_its_transaction(broker):
+def test_a_batch_without_the_transactional_flag_joins_no_transaction(broker):
     """Visible at once, like any other."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
 

@@ -101,7 +101,7 @@ def held(cluster) -> int:
     return total
 
 
-def test_a_client_that_never_reads_its_answers_is_left_alone_with_bounded_memory(serve, until):
+def test_a_client_that_never_reads_responses_uses_bounded_memory(serve, until):
     """What is not read stays where its sender is: the broker stops reading, then the client cannot send."""
     cluster, connect = serve()
     deaf = connect(SO_RCVBUF=4096, SO_SNDBUF=4096)

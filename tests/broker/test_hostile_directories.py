@@ -49,7 +49,7 @@ def test_a_marker_that_cannot_be_read_is_named_though_its_checksum_fits(tmp_path
 
 
 @pytest.mark.parametrize("ends", [[1 << 40], [-1], [0]], ids=["beyond the file", "before it", "nothing"])
-def test_an_index_that_lies_about_sizes_gives_nobody_other_bytes_nor_more_memory(tmp_path, ends):
+def test_an_index_with_wrong_sizes_causes_no_wrong_read_or_allocation(tmp_path, ends):
     """The read is refused before anything is set aside."""
     house = House(tmp_path, **SMALL)
     writer = Writer(house.log, 1)

@@ -106,7 +106,7 @@ def test_a_frame_may_come_byte_by_byte(connect):
     assert struct.unpack_from(">ih", answer(patient)) == (7, 0)
 
 
-def test_a_client_that_asks_for_versions_in_a_newer_way_is_told_in_the_oldest(connect):
+def test_an_unsupported_api_versions_request_is_answered_in_version_0(connect):
     """KIP-511."""
     newer = connect()
 

@@ -56,7 +56,7 @@ def test_who_asked_for_a_coordinator_finds_its_topic(admin, raw, kind, name):
     assert create(raw, name) == Code.TOPIC_ALREADY_EXISTS
 
 
-def test_a_topic_of_groups_that_a_client_made_serves_them_with_the_partitions_it_has(fresh):
+def test_a_client_made_offsets_topic_serves_groups_on_its_partitions(fresh):
     """GRP-02: no group may look for its partition among more than there are."""
     assert create(fresh, GROUPS, 2) == Code.NONE
     assert create(fresh, "t") == Code.NONE

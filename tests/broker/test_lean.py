@@ -17,9 +17,7 @@ CLIENT = "import eosfw_memory.client.messages\n"
 
 
 @pytest.mark.parametrize("doing", [BROKER, CLIENT], ids=["broker", "client"])
-def test_the_embedded_broker_imports_no_hypothesis_and_leaves_nothing_where_it_is_started(
-    doing: str, tmp_path: Path
-) -> None:
+def test_the_embedded_broker_imports_no_hypothesis_and_writes_no_files(doing: str, tmp_path: Path) -> None:
     code = f"{doing}\nimport sys\nprint('hypothesis' in sys.modules, 'kio.index' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]

@@ -41,7 +41,7 @@ def written(cluster):
 
 
 @ENDINGS
-def test_deleted_records_take_the_front_of_a_transaction_away_and_readers_get_the_rest(written, ending):
+def test_deleting_records_removes_the_front_of_a_transaction_for_readers(written, ending):
     """CON-03: read_committed is not all-or-nothing; but what was aborted stays hidden, its beginning gone or not."""
     clients, topic = written(ending)
     assert sorted(clients.values(topic, partitions=2)) == (
@@ -57,7 +57,7 @@ def test_deleted_records_take_the_front_of_a_transaction_away_and_readers_get_th
 
 
 @ENDINGS
-def test_retention_takes_the_front_of_a_transaction_away_and_readers_get_the_rest(ending):
+def test_retention_removes_the_front_of_a_transaction_for_readers(ending):
     """CON-03, BRK-07: a segment is dropped when it is old, whatever transaction reaches out of it."""
     log = new_log(LogConfig(segment_bytes=90, retention_ms=1000))
     writer = Writer(log, 7)

@@ -65,7 +65,7 @@ def sent(caller: Caller, topic: str, key: bytes | None, value: bytes | None) -> 
     ],
     ids=["junk", "no key", "a tombstone of somebody's", "junk of somebody's", "junk offsets", "half a key"],
 )
-def test_what_a_client_sends_there_is_refused_and_the_next_start_finds_all_in_order(start, topic, key, value):
+def test_client_writes_to_internal_topics_are_refused_and_recovery_is_unchanged(start, topic, key, value):
     """COR-14: coordinators rebuild their state from there, so one forged record would change it."""
     caller = start()
     producer = used(caller)

@@ -181,12 +181,12 @@ class TestProduce:
         ],
         ids=["magic", "length", "old magic", "cut off", "checksum", "records", "trailing bytes"],
     )
-    def test_bytes_that_are_no_batch_spoil_a_request_only_where_they_spoil_kafkas(self, caller, topic, wrong, codes):
+    def test_invalid_batch_bytes_fail_a_request_only_where_kafka_fails(self, caller, topic, wrong, codes):
         found = produced(caller, [(topic, 0, one()), (topic, 1, wrong)])
 
         assert [found[topic, 0], found[topic, 1]] == codes
 
-    def test_a_partition_that_is_named_twice_gets_one_answer_for_its_last_batch(self, caller, topic):
+    def test_a_partition_produced_twice_in_one_request_is_answered_once(self, caller, topic):
         assert produced(caller, [(topic, 0, one()), (topic, 0, one(crc=1))]) == {(topic, 0): Code.CORRUPT_MESSAGE}
         assert produced(caller, [(topic, 0, one(crc=1)), (topic, 0, one())]) == {(topic, 0): Code.NONE}
         assert ends(caller, topic) == [1, 0, 0]
@@ -257,7 +257,7 @@ class TestFetch:
             assert answer["error_code"] == code
             assert fetched(answer) == ([] if code else [(0, Code.NONE, 0)])
 
-    def test_a_partition_that_is_named_often_is_read_once_as_was_asked_last(self, caller, topic):
+    def test_a_partition_fetched_repeatedly_in_one_request_is_read_once(self, caller, topic):
         produced(caller, [(topic, 0, one()), (topic, 1, one())])
 
         answer = caller.ask(1, 12, **fetching([(topic, 0, 0), (topic, 1, 99), (topic, 0, 99), (topic, 1, 0)] * 20))
@@ -278,7 +278,7 @@ class TestFetch:
         assert LARGEST - len(large) < sum(sizes) <= LARGEST
         assert sizes[2] == 0
 
-    def test_only_the_first_gets_a_batch_that_is_larger_than_what_was_asked_for(self, caller, topic):
+    def test_only_the_first_partition_may_exceed_the_fetch_limit(self, caller, topic):
         """KIP-74."""
         produced(caller, [(topic, number, one()) for number in range(3)])
         every, size = [(topic, number, 0) for number in range(3)], len(one())

@@ -169,7 +169,7 @@ def test_ids_fenced_together_are_left_as_if_fenced_one_by_one(lives, version):
 
 
 @pytest.mark.parametrize("takes", [0, 40, 200], ids=["nothing written", "a little written", "more written"])
-def test_a_disk_that_fails_at_any_write_of_a_fencing_leaves_nothing_half_done(tmp_path, takes):
+def test_a_failing_write_during_fencing_leaves_no_partial_result(tmp_path, takes):
     """COR-09, COR-14: who was told is fenced after the next start, the others can be; no zombie is read."""
     every = frozenset(PLACES)
     lives = [Life("open", every, every)] * 5 + [Life("committed", every, every)]
@@ -210,7 +210,7 @@ def test_a_disk_that_fails_at_any_write_of_a_fencing_leaves_nothing_half_done(tm
 @pytest.mark.parametrize(
     "point", [side(what) for what in ("marker", "complete") for side in (points.before, points.after)]
 )
-def test_a_broker_that_stops_at_any_point_behind_a_timeout_of_many_goes_on_where_it_was(point):
+def test_a_broker_stopped_while_aborting_expired_transactions_resumes(point):
     """COR-14, COR-15: each marker, each Complete has its points, in a group too."""
     for nth in count(1):
         broker = started()
@@ -229,7 +229,7 @@ def test_a_broker_that_stops_at_any_point_behind_a_timeout_of_many_goes_on_where
     assert nth - 1 == (len(names) * len(PLACES) if "marker" in point else len(names))
 
 
-def test_of_transactions_out_of_time_together_only_those_that_could_not_be_logged_stay_open():
+def test_expired_transactions_stay_open_only_if_logging_them_failed():
     """COR-15: the next sweep tries them again, without another epoch."""
     desk = Desk()
     holders = {name: desk.init(name) for name in ("a", "b", "c")}
@@ -245,7 +245,7 @@ def test_of_transactions_out_of_time_together_only_those_that_could_not_be_logge
     assert desk.known("b").epoch == holders["b"].epoch + 1
 
 
-def test_of_transactions_completed_together_one_waits_for_its_partition_and_keeps_no_other():
+def test_a_completion_waiting_for_its_partition_delays_no_other():
     """COR-11: nor one whose Complete cannot be logged."""
     desk = Desk()
     for name, where in (("a", FLIGHTS_0), ("b", FLIGHTS_1), ("c", FLIGHTS_0)):

@@ -68,7 +68,7 @@ def test_an_answer_to_a_creation_says_it_too():
     assert shown["segment.bytes"] == (str(1 << 20), OF_BROKER)
 
 
-def test_a_batch_is_refused_by_the_brokers_limit_unless_the_topic_has_its_own(tmp_path):
+def test_the_brokers_batch_limit_holds_unless_the_topic_has_one(tmp_path):
     """After a restart with another limit, too: what a topic does not say is not kept with it."""
     broker = started(tmp_path)
     small, large = broker.topics.create("small", 1, {}), broker.topics.create("large", 1, {"max.message.bytes": "9999"})

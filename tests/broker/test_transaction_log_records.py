@@ -71,7 +71,7 @@ def test_keys_are_written_in_kafkas_version_0():
     assert decode_key(encode_key("tä")) == "tä"
 
 
-def test_a_key_of_an_unknown_kind_is_ignored_but_a_value_from_the_future_is_damage():
+def test_unknown_key_versions_are_ignored_but_newer_value_versions_are_errors():
     """COR-13."""
     assert decode_key(b"\0\1\0\1t") is None
     with pytest.raises(DamagedDataError, match=r"version 2.*newer broker"):

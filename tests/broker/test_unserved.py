@@ -59,7 +59,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
         (METADATA, 99, "version 99 of Metadata, which the embedded broker does not serve (it serves 0 to "),
     ],
 )
-def test_a_request_that_is_not_served_is_told_by_its_name_with_who_asked(
+def test_an_unsupported_request_is_logged_by_name_and_client(
     address: str, caplog: pytest.LogCaptureFixture, key: int, version: int, told: str
 ) -> None:
     port = refused(address, request(key, version, b"reports"))

@@ -112,7 +112,7 @@ class TestRequests:
         caller.create(made, 1)
         return made
 
-    def test_a_second_batch_does_not_overtake_a_first_one_that_came_too_early(self, caller, name):
+    def test_a_second_batch_never_overtakes_an_unverified_first_one(self, caller, name):
         """PRD-03, KIP-890: the partition was added between them, so only the second one would be written."""
         where, producer = TopicPartition(name, 0), caller.init(name).producer
         early = caller.produce(name, producer, where, 0, 11)

@@ -50,7 +50,7 @@ def commit(lab: Lab, topic: str) -> None:
     producer.commit_transaction(WAIT)
 
 
-def test_a_file_of_faults_strikes_and_the_broker_tells_on_stderr_what_did_and_what_did_not(start: Start) -> None:
+def test_triggered_and_untriggered_faults_are_listed_on_stderr(start: Start) -> None:
     """A fault that never struck tested nothing, so the broker says so."""
     process, lab = start(
         '[[fault]]\nkind = "lose"\nrequest = "EndTxn"\ntransactional_id = "orders-0"\n'
@@ -70,9 +70,7 @@ def test_a_file_of_faults_strikes_and_the_broker_tells_on_stderr_what_did_and_wh
 
 
 @pytest.mark.parametrize("point", ["before-prepare", "after-prepare", "after-marker", "before-complete"])
-def test_a_broker_that_is_killed_in_a_commit_comes_back_from_its_directory_with_one_verdict(
-    start: Start, tmp_path: Path, point: str
-) -> None:
+def test_a_broker_killed_in_a_commit_recovers_with_one_outcome(start: Start, tmp_path: Path, point: str) -> None:
     """The transaction coordinator's process dies: nothing but the logs is left."""
     where = ("--data-dir", str(tmp_path / "data"))
     process, lab = start(f'[[fault]]\nkind = "kill"\nat = "{point}"\ntransactional_id = "orders-0"\n', *where)
@@ -105,7 +103,7 @@ def test_a_broker_that_is_killed_in_a_commit_comes_back_from_its_directory_with_
         ("", "write a table [[fault]] for each fault"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused_with_its_name_and_the_key(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_fault_file_is_refused_naming_file_and_key(tmp_path: Path, text: str, said: str) -> None:
     """Exit code 3, no traceback."""
     file = tmp_path / "faults.toml"
     file.write_text(text, encoding="utf-8")

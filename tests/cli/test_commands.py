@@ -50,7 +50,7 @@ def test_wrong_usage_is_one_sentence_and_exit_code_two(start, arguments, told) -
     assert run.out() == ""
 
 
-def test_a_command_of_an_extra_that_is_not_installed_names_the_line_that_installs_it(start, tmp_path) -> None:
+def test_a_command_of_a_missing_extra_names_its_install_command(start, tmp_path) -> None:
     run = start("spark")
 
     run.end()

@@ -122,7 +122,7 @@ def test_a_distribution_with_damaged_metadata_is_named(doctor, install, metadata
     assert seen["acme"][0]["remedy"] == "pip install --force-reinstall acme"
 
 
-def test_what_a_part_needs_in_another_version_is_told_with_its_pip_line(doctor, install) -> None:
+def test_a_wrong_version_is_reported_with_its_pip_command(doctor, install) -> None:
     install(metadata="Name: acme\nVersion: 1.0\nRequires-Dist: pluggy>=99\nRequires-Dist: nobody-has-this\n")
 
     code, seen = doctor()

@@ -50,7 +50,7 @@ def test_a_python_that_is_too_old_is_told() -> None:
     assert "3.10.13 at /usr/bin/python3; eosfw needs >=3.11" in python.found
 
 
-def test_an_optional_part_that_is_not_there_is_no_fault_and_its_pip_line_is_told() -> None:
+def test_a_missing_optional_part_is_no_error_and_shows_its_pip_command() -> None:
     parts = [Part("eosfw-some", None, (), "some")]
 
     (absent,) = told(parts=parts)
@@ -68,7 +68,7 @@ def test_an_optional_part_that_is_not_there_is_no_fault_and_its_pip_line_is_told
         ("?", "0.1.0 needs some-client>=2.16,<3, but its version cannot be read"),
     ],
 )
-def test_what_a_part_needs_and_does_not_find_is_told_with_its_pip_line(found, said) -> None:
+def test_a_missing_requirement_is_reported_with_its_pip_command(found, said) -> None:
     (broken,) = told(parts=[Part("eosfw-some", "0.1.0", [Need(CLIENT, found)])])
 
     assert broken == Finding("eosfw-some", Health.BROKEN, said, "pip install 'some-client>=2.16,<3'")
@@ -80,7 +80,7 @@ def test_a_part_without_a_version_is_told() -> None:
     assert broken.remedy == "pip install --force-reinstall half"
 
 
-def test_a_plugin_that_does_not_work_is_told_with_its_distribution_and_reason() -> None:
+def test_a_broken_plugin_is_reported_with_distribution_and_reason() -> None:
     (broken,) = told(faults=[Fault("acme", "acme (door)", "ImportError: no left_pad")])
 
     assert (broken.subject, broken.found) == ("acme (door)", "ImportError: no left_pad")

@@ -9,7 +9,7 @@ import pytest
 from eosfw.errors import ExitCode
 
 
-def test_a_run_over_a_dead_source_says_so_while_it_lasts_and_at_its_timeout(start, pipeline) -> None:
+def test_a_run_over_a_dead_source_reports_it_until_its_timeout(start, pipeline) -> None:
     """TXN-18: it is not at its end, whatever it says; the log names the first failure at once."""
     run = start("run", "--timeout", "4", "--idle", "0", pipeline("dead", more="records = 3"))
 

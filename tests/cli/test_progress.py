@@ -58,7 +58,7 @@ def test_a_line_is_never_wider_than_its_terminal(parts, columns) -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 63, 200])
-def test_the_live_line_is_cut_to_the_width_and_leads_with_the_time_left(clock, width, columns) -> None:
+def test_the_progress_line_fits_the_width_and_starts_with_remaining_time(clock, width, columns) -> None:
     width(columns)
     terminal = Terminal()
     run = a_run(250_000_000, 1_000_000_000)

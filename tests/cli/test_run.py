@@ -179,9 +179,7 @@ def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 @pytest.mark.parametrize("steps", ["", STEP.format(sql="select 1")], ids=["no steps", "steps"])
-def test_an_address_where_nobody_listens_ends_a_run_long_before_its_client_would_give_up(
-    start, pipeline, backend, steps
-) -> None:
+def test_an_unreachable_address_ends_a_run_before_its_clients_timeout(start, pipeline, backend, steps) -> None:
     """The client here would try for ten minutes; steps make the check of the file ask the cluster first."""
     address = f"127.0.0.1:{free_port()}"
     waits = '"default.api.timeout.ms" = 600000\n"max.block.ms" = 600000'
@@ -292,7 +290,7 @@ def test_without_java_a_step_is_refused_before_anything_starts(start, pipeline) 
     assert "running c against" not in run.err()
 
 
-def test_a_malformed_line_of_a_file_ends_with_its_place_and_the_code_of_damaged_data(start, pipeline, tmp_path) -> None:
+def test_a_malformed_line_is_located_and_exits_with_damaged_data_code(start, pipeline, tmp_path) -> None:
     (tmp_path / "bad.csv").write_text('a,b\n1,2\n3,"4"5\n6,7\n')
     run = start("run", "--quiet", pipeline("file", more=f'file = "{tmp_path / "bad.csv"}"\nformat = "csv"'))
 

@@ -237,7 +237,7 @@ def test_an_address_that_is_none_is_told_before_anybody_is_asked(tmp_path: Path,
         assert "HOST:PORT" in ended.stderr
 
 
-def test_who_fences_with_a_client_that_cannot_look_is_told_that_the_id_may_be_nobodys(cluster: EmbeddedCluster) -> None:
+def test_fencing_without_describe_support_warns_that_the_id_may_be_unused(cluster: EmbeddedCluster) -> None:
     """Fencing an id that nobody knows helps nobody, so whoever could not find out must hear of that."""
     pytest.importorskip("eosfw_confluent")
     where = ["--bootstrap-servers", cluster.bootstrap_servers, "--backend", "confluent"]

@@ -94,7 +94,7 @@ def until(reader: LiveReader, count: int, worker: Worker) -> None:
         )
 
 
-def test_each_line_of_a_file_is_committed_once_over_restarts_of_its_task(start, source, embedded, group):
+def test_each_line_is_committed_once_across_task_restarts(start, source, embedded, group):
     """Java's worker against this broker: records and offsets in one transaction; a task restarted by REST goes on."""
     worker = start()
     worker.ready()

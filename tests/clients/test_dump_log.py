@@ -85,7 +85,7 @@ def test_the_transaction_log_is_one_that_kafka_can_read(dump):
     ]
 
 
-def test_offsets_of_a_transaction_lie_in_the_log_of_groups_with_a_marker(dump):
+def test_transactional_offsets_are_logged_in_consumer_offsets_with_a_marker(dump):
     """GRP-01: a transactional record of the offset, then the transaction's end."""
     text = dump("__consumer_offsets", "--offsets-decoder")
 

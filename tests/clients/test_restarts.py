@@ -38,7 +38,7 @@ def shown(consumer, count):
     return lines
 
 
-def test_a_java_consumer_reads_on_over_restarts_and_falls_back_when_records_are_lost(broker, java, tmp_path):
+def test_a_java_consumer_survives_restarts_and_resets_when_records_are_lost(broker, java, tmp_path):
     """KIP-320: each start leads in a later epoch, so it validates its position; behind a lost end it is reset."""
     admin = AdminClient({"bootstrap.servers": broker.address})
     admin.create_topics([NewTopic("read", 1, 1)])["read"].result(WAIT)

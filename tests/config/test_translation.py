@@ -49,7 +49,7 @@ def test_overrides_beat_properties_which_beat_defaults_and_nothing_beats_what_is
     assert MINE.translate(SERVERS, Client.CONSUMER, {"fetch.min.bytes": "9"})["least"] == 1
 
 
-def test_every_name_that_nobody_knows_is_refused_at_once_with_what_to_do() -> None:
+def test_every_unknown_name_is_refused_at_once_with_a_remedy() -> None:
     """CFG-05: never a property that is quietly dropped."""
     wrong = {"linger.m": "5", "sasl.jaas.config": "x", "interceptor.classes": "x"}
 
@@ -64,7 +64,7 @@ def test_every_name_that_nobody_knows_is_refused_at_once_with_what_to_do() -> No
     ]
 
 
-def test_a_property_of_another_kind_of_client_is_refused_where_it_was_written_for_one() -> None:
+def test_a_property_of_another_client_kind_is_refused_in_an_override() -> None:
     """CFG-07: `producer.override.fetch.min.bytes` is a mistake, `fetch.min.bytes` of the whole backend is none."""
     MINE.check({**SERVERS, "fetch.min.bytes": "1"})
 
@@ -80,7 +80,7 @@ def test_a_property_of_another_kind_of_client_is_refused_where_it_was_written_fo
         ({"ssl.key.password": "hush"}, "Invalid value [hidden] for configuration ssl.key.password: Not a number"),
     ],
 )
-def test_a_value_that_cannot_be_said_is_refused_before_any_client_is_made(wrong: dict[str, str], said: str) -> None:
+def test_an_untranslatable_value_is_refused_before_any_client_is_made(wrong: dict[str, str], said: str) -> None:
     """CFG-05: a secret is never shown."""
     with pytest.raises(ConfigError) as caught:
         MINE.check({**SERVERS, **wrong})
@@ -88,7 +88,7 @@ def test_a_value_that_cannot_be_said_is_refused_before_any_client_is_made(wrong:
     assert [problem.what for problem in caught.value.problems] == [said]
 
 
-def test_a_backend_without_a_library_names_what_is_wrong_in_its_own_words() -> None:
+def test_a_backend_without_a_translation_table_reports_its_own_problems() -> None:
     """CFG-05: one that acts on every property itself has nothing to translate."""
     known = {"linger.ms": Client.PRODUCER}
 

@@ -80,7 +80,7 @@ def test_an_error_in_no_table_falls_by_its_flags() -> None:
     assert type(eosfw_error(KafkaError(odd, "why"), COMMIT, "a call")) is FatalError
 
 
-def test_a_server_that_does_not_know_what_it_did_is_not_trusted_with_an_abort() -> None:
+def test_an_unknown_server_error_is_never_treated_as_abortable() -> None:
     """PRD-08: the table outweighs the flag."""
     error = KafkaError(KafkaError.UNKNOWN, "why", txn_requires_abort=True)
 

@@ -72,7 +72,7 @@ def test_units_and_names_are_librdkafkas() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"), [("sasl.jaas.config", "sasl.username"), ("ssl.truststore.location", "ssl.ca.location")]
 )
-def test_a_name_of_java_s_own_is_refused_with_the_one_to_take(name: str, hint: str) -> None:
+def test_a_java_only_property_is_refused_with_the_name_to_use(name: str, hint: str) -> None:
     """CFG-05: the one that librdkafka knows."""
     with pytest.raises(ConfigError, match=hint):
         ConfluentBackend.connect({**SERVERS, name: "x"}, ThreadRuntime())

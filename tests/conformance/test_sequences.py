@@ -38,7 +38,7 @@ def test_walks_nobody_has_gone_before_end_the_same(callers, number):
     assert parted(callers, seed, STEPS) is None, f"walk {number}: --first {seed} --walks 1"
 
 
-def test_two_walks_of_one_seed_are_the_same_and_a_wrong_answer_parts_them(embedded, monkeypatch):
+def test_walks_of_one_seed_are_equal_and_a_wrong_answer_differs(embedded, monkeypatch):
     """The comparison itself can fail."""
     callers = [Caller(embedded), Caller(embedded)]
     same = parted(callers, 3, STEPS)

@@ -32,7 +32,7 @@ def test_every_block_is_of_a_kind_that_is_run(page):
 
 
 @pytest.mark.parametrize("row", ELSEWHERE, ids=lambda row: row.command)
-def test_what_is_left_to_others_is_on_a_page_and_run_by_them(row):
+def test_every_delegated_example_is_on_a_page_and_run_elsewhere(row):
     """A row that no page needs any more, or whose runner is gone, is stale."""
     commands = {one.command for page in PAGES for block in fences(page) for one in typed(block.content)}
 

@@ -284,7 +284,7 @@ def test_content_that_is_no_text_is_refused_by_its_first_bytes(tmp_path, name, f
 
 
 @each
-def test_a_file_that_turns_out_to_be_compressed_is_not_read_as_lines(tmp_path, kind):
+def test_a_file_found_to_be_compressed_is_not_read_as_lines(tmp_path, kind):
     """It was empty when its task started: a new start reads it as what it is."""
     file = write(tmp_path, b"")
     driven = start(file)

@@ -104,7 +104,7 @@ def test_malformed_rows_may_be_skipped_with_a_count(tmp_path, value):
 
 
 @pytest.mark.parametrize("malformed", ["fail", "skip"])
-def test_a_row_whose_quoted_value_is_still_being_written_waits_for_its_rest(tmp_path, malformed):
+def test_a_row_with_an_unfinished_quoted_value_waits(tmp_path, malformed):
     """As a line without its newline does, which `incomplete.last.line` decides."""
     file = write(tmp_path, b'a,b\n1,2\n3,"first line\nsecond')
     driven = start(file, format="csv", malformed=malformed)

@@ -27,7 +27,7 @@ def test_a_line_of_json_is_kept_as_it_is(tmp_path):
         (b"[" * 200_000, "nested too deeply"),
     ],
 )
-def test_a_line_that_is_no_json_fails_the_task_by_file_and_line(tmp_path, line, what):
+def test_a_line_without_json_fails_the_task_naming_file_and_line(tmp_path, line, what):
     """The lines before it are handed out first."""
     (tmp_path / "l.jsonl").write_bytes(b'{"a":1}\n{"a":2}\n' + line + b"\n{}\n")
     driven = start(tmp_path / "l.jsonl", format="jsonl")

@@ -51,7 +51,7 @@ def test_a_resumed_task_gives_exactly_what_the_first_one_had_not(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 @given(TABLES, READINGS, st.data())
-def test_a_file_read_while_it_is_written_gives_what_the_whole_file_gives(tmp_path, content, reading, data):
+def test_a_file_read_while_written_gives_the_same_records(tmp_path, content, reading, data):
     """However the writer's flushes cut the lines, they are read as if the file had been there from the start."""
     if reading.get("incomplete_last_line") == "emit":
         reading = {}  # for finished files only

@@ -124,7 +124,7 @@ def test_a_device_is_refused_even_by_a_task_that_was_given_it(device, tmp_path):
         start_at(driven, file)
 
 
-def test_a_pipe_in_a_files_place_fails_the_task_instead_of_waiting_for_a_writer(tmp_path):
+def test_a_pipe_instead_of_a_file_fails_the_task_without_waiting(tmp_path):
     """Opening a pipe that nobody writes to waits for ever."""
     file = tmp_path / "lines.txt"
     file.write_bytes(b"one\n")

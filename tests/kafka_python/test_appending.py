@@ -18,7 +18,7 @@ from eosfw_kafka_python.backend import KafkaPythonBackend
 WAIT = 20.0
 
 
-def test_a_process_that_was_stopped_while_it_waited_for_a_topic_finds_it_when_it_wakes(
+def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
     embedded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its time ran out while it was stopped, when nobody could be answered."""

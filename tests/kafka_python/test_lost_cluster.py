@@ -48,7 +48,7 @@ def test_closing_ends_the_thread_of_a_producer_whose_cluster_is_gone(
     backend.close()
 
 
-def test_a_record_sent_before_the_cluster_was_met_is_reported_once_all_the_same(runtime: Runtime) -> None:
+def test_a_record_sent_before_the_first_connection_is_reported_once(runtime: Runtime) -> None:
     """DeliveryCallback: told once for each record, before the flush returns; never dropped in silence."""
     nowhere = {"bootstrap.servers": "127.0.0.1:1", "max.block.ms": "200"}
     plain = KafkaPythonBackend.connect(nowhere, runtime).producer(None)

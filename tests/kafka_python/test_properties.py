@@ -75,7 +75,7 @@ def test_units_types_and_names_are_kafka_pythons() -> None:
         ("ssl.keystore.location", "ssl.certificate.location"),
     ],
 )
-def test_a_name_of_java_s_own_is_refused_with_the_one_to_take(name: str, hint: str) -> None:
+def test_a_java_only_property_is_refused_with_the_name_to_use(name: str, hint: str) -> None:
     """CFG-05: the one that the confluent backend takes, too."""
     with pytest.raises(ConfigError, match=hint):
         KafkaPythonBackend.connect({**SERVERS, name: "x"}, ThreadRuntime())

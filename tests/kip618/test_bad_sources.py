@@ -151,7 +151,7 @@ class Sleeping(Spoiling):
         return super().poll()
 
 
-def test_a_poll_that_never_returns_is_seen_marked_as_a_zombie_and_fenced(cluster):
+def test_a_poll_that_never_returns_is_reported_as_zombie_and_fenced(cluster):
     """The status says where it hangs; its successor does not wait for it; nothing of it is seen."""
     woken = threading.Event()
     with Group(cluster.bootstrap_servers, connector=SpoilingConnector(woken, Sleeping)) as group:

@@ -57,7 +57,7 @@ def last_values(group: Group) -> dict[bytes, bytes | None]:
 
 
 @pytest.mark.parametrize("newer", [KEY, FOREIGN])
-def test_of_two_keys_for_a_source_partition_the_newer_counts_and_one_is_left(cluster, newer):
+def test_the_newer_of_two_keys_for_a_source_partition_wins(cluster, newer):
     """OFF-01: they lie in different partitions of the topic, whose order nobody knows."""
     older = FOREIGN if newer == KEY else KEY
     with Group(cluster.bootstrap_servers) as group:

@@ -70,7 +70,7 @@ def test_a_lost_answer_is_neither_a_loss_nor_a_repeat(cluster, happened):
         assert [event.step for event in group.events].count(TaskStep.INIT_PRODUCER) == 2
 
 
-def test_an_answer_that_tells_nothing_leaves_the_owner_to_find_out_what_it_still_owns():
+def test_an_owner_checks_its_ownership_after_an_unknown_server_error():
     """An end that races with the id's next holder gets UNKNOWN_SERVER_ERROR from Kafka at times."""
     cluster = EmbeddedCluster.start({}, ThreadRuntime())
     with closing(cluster), Group(cluster.bootstrap_servers) as group:

@@ -78,7 +78,7 @@ def test_a_connector_whose_id_is_that_of_another_groups_leader_is_refused(cluste
 
 
 @BACKENDS
-def test_a_group_whose_leader_has_the_id_of_a_task_does_not_start(cluster, backend, name):
+def test_a_group_whose_leader_id_equals_a_task_id_is_refused(cluster, backend, name):
     """TXN-01, LDR-01: the other way round."""
     with Group(cluster.bootstrap_servers, "connect", backend=backend) as first:
         put(first, f"cluster-{name}")
@@ -132,7 +132,7 @@ def write_as_connect(group: Group, topic: str, connector: str = "c") -> None:
 
 
 @BACKENDS
-def test_groups_that_cannot_see_each_other_are_told_that_somebody_has_their_id(cluster, backend, name):
+def test_groups_with_separate_config_topics_learn_of_a_shared_id(cluster, backend, name):
     """FEN-01: their config topics have names of their own; the coordinator knows that it was no time-out."""
     hidden = {"config_storage_topic": f"{name}-one"}, {"config_storage_topic": f"{name}-two"}
     with (
@@ -155,7 +155,7 @@ def test_groups_that_cannot_see_each_other_are_told_that_somebody_has_their_id(c
 
 
 @pytest.mark.parametrize("backend", ["memory", "kafka-python"])
-def test_a_transaction_that_ran_out_of_time_is_not_taken_for_somebody_elses(cluster, backend, name):
+def test_a_timed_out_transaction_is_not_taken_for_another_holders(cluster, backend, name):
     """TXN-10: the coordinator leaves an aborted transaction; another holder leaves none, or its own."""
     group = Group(cluster.bootstrap_servers, name, backend=backend)
     with closing(group.backend), closing(group.backend.admin()) as admin:

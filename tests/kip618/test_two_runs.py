@@ -52,7 +52,7 @@ def test_an_older_leader_cannot_write_configurations_any_more(cluster):
             assert len(newer.committed()) == 9
 
 
-def test_a_leader_whose_privilege_was_taken_by_nobody_in_sight_claims_it_again(cluster):
+def test_a_fenced_leader_without_a_visible_successor_claims_the_id_again(cluster):
     """LDR-04: somebody claimed and went away; the write is sent again."""
     with Group(cluster.bootstrap_servers) as group:
         with Group(cluster.bootstrap_servers, group.name):

@@ -32,7 +32,7 @@ def test_a_zombie_that_sleeps_at_any_step_adds_nothing_and_takes_nothing(cluster
 
 
 @pytest.mark.parametrize("step", IN_A_TRANSACTION, ids=lambda step: step.value)
-def test_a_zombie_with_an_interval_open_for_long_is_shut_out_all_the_same(cluster, step):
+def test_a_zombie_with_a_long_open_interval_is_fenced(cluster, step):
     """BND-07, TXN-02: records already sent in the open transaction are aborted by the fencing."""
     with Group(cluster.bootstrap_servers) as group:
         boundary = {"transaction_boundary": "interval", "transaction_boundary_interval_ms": "100"}

@@ -89,7 +89,7 @@ def test_a_record_the_cluster_refuses_keeps_its_whole_transaction_from_committin
     assert lab.values(topic) == []
 
 
-def test_a_record_larger_than_any_request_fails_its_send_and_no_other_transaction(lab: Lab) -> None:
+def test_a_too_large_record_fails_its_send_and_no_other_transaction(lab: Lab) -> None:
     """PRD-04: the batch is refused as a whole."""
     topic = lab.topic()
     producer = lab.producer()

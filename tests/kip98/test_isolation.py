@@ -10,7 +10,7 @@ from eosfw.records import OffsetRange, ProducerBatch
 from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, Lab, record
 
 
-def test_read_committed_stops_at_an_open_transaction_even_for_later_records_without_one(lab: Lab) -> None:
+def test_read_committed_stops_at_the_first_record_of_an_open_transaction(lab: Lab) -> None:
     """CON-01: the last stable offset is the first of the open transaction."""
     topic = lab.topic()
     lab.write(topic, b"before")
@@ -126,7 +126,7 @@ def test_a_topic_that_does_not_exist_is_named(lab: Lab) -> None:
         lab.read({TopicPartition(missing, 0): OffsetRange(0, 1)})
 
 
-def test_who_reads_one_partition_or_begins_in_the_middle_sees_a_part_of_a_transaction(lab: Lab) -> None:
+def test_a_reader_of_one_partition_sees_part_of_a_transaction(lab: Lab) -> None:
     """CON-03: atomic is what becomes visible, not what somebody chooses to read of it."""
     topic = lab.topic(partitions=2)
     producer = lab.open_transaction(topic, b"a", b"b", b"c")
@@ -141,7 +141,7 @@ def test_who_reads_one_partition_or_begins_in_the_middle_sees_a_part_of_a_transa
     assert [row.value for row in other] == [b"elsewhere"]
 
 
-def test_who_begins_in_the_middle_of_an_aborted_transaction_sees_none_of_it(lab: Lab) -> None:
+def test_a_reader_starting_inside_an_aborted_transaction_sees_none_of_it(lab: Lab) -> None:
     """CON-03: its limits never show what was aborted."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"a", b"b", b"c")

@@ -99,7 +99,7 @@ def heard(process: subprocess.Popen[str]) -> str:
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize(("request_", "nth"), REQUESTS)
-def test_whoever_takes_over_from_a_killed_client_goes_on_behind_what_it_committed(
+def test_a_successor_of_a_killed_client_continues_after_its_commits(
     lab: Lab, own_cluster: EmbeddedCluster, start: Start, request_: str, nth: int, moment: str
 ) -> None:
     """Killed with a request on its way, or with the answer on its way back; what comes late changes nothing."""
@@ -124,7 +124,7 @@ def test_whoever_takes_over_from_a_killed_client_goes_on_behind_what_it_committe
 
 
 @pytest.mark.parametrize("order", ["commit", "send"])
-def test_a_client_that_outslept_its_transaction_is_refused_and_nothing_of_it_is_seen(
+def test_a_client_stopped_beyond_its_transaction_timeout_is_fenced(
     lab: Lab, own_cluster: EmbeddedCluster, start: Start, order: str
 ) -> None:
     """COR-15: stopped by SIGSTOP beyond transaction.timeout.ms, then continued."""

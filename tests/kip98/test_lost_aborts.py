@@ -73,9 +73,7 @@ class Mover:
         )
 
 
-def test_an_abort_whose_answer_never_comes_leaves_nothing_and_its_producer_is_over(
-    lab: Lab, own_cluster: EmbeddedCluster
-) -> None:
+def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(lab: Lab, own_cluster: EmbeddedCluster) -> None:
     """PRD-04, PRD-08: whatever the caller is told, the transaction cannot be committed any more."""
     mover = Mover(lab)
     producer = mover.start()
@@ -97,7 +95,7 @@ def test_an_abort_whose_answer_never_comes_leaves_nothing_and_its_producer_is_ov
 
 
 @pytest.mark.parametrize("request_", REQUESTS)
-def test_an_answer_that_is_lost_once_in_a_transaction_that_is_aborted_shows_nothing_of_it(
+def test_an_answer_lost_in_an_aborted_transaction_shows_no_records(
     lab: Lab, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
     """PRD-04: before the abort or by it; the same producer goes on, or gives itself up and another one does."""

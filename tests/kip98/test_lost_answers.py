@@ -51,7 +51,7 @@ EXPECTED = [str(number).encode() for number in range(LAST)]
 
 
 @pytest.mark.parametrize("request_", REQUESTS)
-def test_an_answer_that_never_comes_ends_the_producer_and_no_record_with_it(
+def test_a_request_without_an_answer_ends_the_producer_and_loses_nothing(
     lab: Lab, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
     """PRD-08, PRD-11: indefinite; what follows is a new producer that looks what is there."""

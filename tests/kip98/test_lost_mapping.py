@@ -26,7 +26,7 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way.cluster == "embedded"], ids=str)
-def test_a_producer_whose_id_was_forgotten_is_finished_and_a_new_one_begins(
+def test_a_producer_whose_id_expired_fails_and_a_new_one_begins(
     way: Way, cluster: EmbeddedCluster, runtime: Runtime
 ) -> None:
     """PRD-09, COR-17: fatal, since taking the id up again would let an expired zombie write (KAFKA-18019)."""

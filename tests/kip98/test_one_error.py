@@ -138,7 +138,7 @@ class Story:
 
 
 @pytest.mark.parametrize(("request_", "code"), CASES)
-def test_a_code_is_one_error_for_every_caller_who_can_do_what_it_says(
+def test_each_error_code_maps_to_one_error_across_calls(
     lab: Lab, module_cluster: EmbeddedCluster, way: Way, request_: str, code: str
 ) -> None:
     """PRD-02, PRD-04, PRD-08: abort and go on, or close and go on with another; of the refused nothing is seen."""

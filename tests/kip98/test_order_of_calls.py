@@ -31,7 +31,7 @@ def refuse(producer: TransactionalProducer, topic: str, *names: str) -> None:
             CALLS[name](producer, topic)
 
 
-def test_each_illegal_call_raises_and_the_transaction_goes_on_as_if_it_had_not_been_made(lab: Lab) -> None:
+def test_each_illegal_call_raises_and_leaves_the_transaction_unchanged(lab: Lab) -> None:
     """PRD-02, PRD-01: before init, while ready, inside a transaction, after close."""
     topic = lab.topic()
     producer = lab.backend.producer(lab.name())

@@ -31,9 +31,7 @@ def test_a_name_that_nobody_knows_is_refused_with_the_nearest_one(kind: type[Bac
     assert missing == 'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker'
 
 
-def test_a_property_of_another_kind_of_client_is_refused_where_it_was_written_for_one(
-    kind: type[Backend], runtime: Runtime
-) -> None:
+def test_a_property_of_another_client_kind_is_refused_in_an_override(kind: type[Backend], runtime: Runtime) -> None:
     """CFG-07: `producer.override.fetch.min.bytes` is a mistake, `fetch.min.bytes` of the whole backend is none."""
     backend = kind.connect({**SERVERS, "fetch.min.bytes": "1"}, runtime)
 

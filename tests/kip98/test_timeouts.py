@@ -19,7 +19,7 @@ def test_a_transaction_beyond_its_timeout_is_aborted_and_looks_like_a_fencing(la
         slow.commit_transaction(WAIT)
 
 
-def test_the_owner_of_a_timed_out_transaction_starts_anew_with_a_new_producer(lab: Lab) -> None:
+def test_the_owner_of_a_timed_out_transaction_needs_a_new_producer(lab: Lab) -> None:
     """COR-15, COR-03."""
     topic, own = lab.topic(), lab.name()
     slow = lab.open_transaction(topic, b"slow", transactional_id=own, timeout=SOON)

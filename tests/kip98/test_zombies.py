@@ -95,7 +95,7 @@ def test_a_fenced_producer_can_only_be_closed(lab: Lab) -> None:
     assert lab.values(topic) == []
 
 
-def test_of_many_that_take_over_one_id_in_turn_only_the_last_commits(lab: Lab) -> None:
+def test_of_successive_holders_of_one_id_only_the_last_commits(lab: Lab) -> None:
     """COR-03: one producer id, an epoch for each."""
     topic, shared = lab.topic(), lab.name()
     holders = [lab.open_transaction(topic, b"%d" % turn, transactional_id=shared) for turn in range(4)]

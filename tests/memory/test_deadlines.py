@@ -76,7 +76,7 @@ def babbler(request: pytest.FixtureRequest) -> Iterator[Babbler]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_nonsense_in_place_of_an_answer_is_an_error_of_ours_within_the_deadline(babbler: Babbler, call: str) -> None:
+def test_an_invalid_response_is_an_eosfw_error_within_the_deadline(babbler: Babbler, call: str) -> None:
     """Hostile answers: typed, named, never a hang; nothing was sent, so nothing is indefinite."""
     began = RUNTIME.now()
     backend = connect(babbler.address, **{"request.timeout.ms": "300"})

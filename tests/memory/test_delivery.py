@@ -132,7 +132,7 @@ def test_an_empty_transaction_asks_nothing_of_the_cluster(direct: Lab, trouble) 
     assert made == []
 
 
-def test_a_refused_batch_is_dropped_by_the_abort_and_its_sequence_numbers_used_again(lab: Lab) -> None:
+def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: Lab) -> None:
     """PRD-04, PRD-07: the producer goes on."""
     topic, producer = lab.topic(config={"max.message.bytes": "2000"}), lab.producer()
     told: list[EosfwError | None] = []

@@ -92,7 +92,7 @@ def test_an_answer_that_was_lost_is_asked_for_again(
     backend.close()
 
 
-def test_an_id_that_no_log_can_take_keeps_no_other_from_being_fenced(embedded: str) -> None:
+def test_an_id_too_long_to_log_does_not_prevent_fencing_others(embedded: str) -> None:
     """ADM-01: the ids it came with are asked for again without it; it alone is out of time."""
     backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, RUNTIME)
     endless = "x" * 40_000

@@ -168,7 +168,7 @@ def within(most: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("twist", TWISTS.values(), ids=TWISTS)
-def test_an_answer_of_no_broker_is_an_error_of_ours_in_time_and_in_little_memory(reached, twist, call):
+def test_a_non_kafka_response_is_an_error_in_bounded_time_and_memory(reached, twist, call):
     """Hostile answers: the call ends by its deadline, names who answered, sets nothing aside for what is announced."""
     address, backend = reached(twist)
 
@@ -317,7 +317,7 @@ def metadata_of(topics: int) -> bytes:
     )
 
 
-def test_an_answer_with_more_elements_than_any_cluster_has_is_refused_before_it_is_read():
+def test_a_response_with_too_many_elements_is_refused_before_parsing():
     """What is 27 bytes on the wire is a thousand in memory."""
     read = format_of(3, 12).answer
     assert len(read(metadata_of(300))[1]["topics"]) == 300

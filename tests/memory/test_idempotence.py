@@ -27,7 +27,7 @@ def own() -> Iterator[EmbeddedCluster]:
     cluster.close()
 
 
-def test_a_lost_answer_is_asked_for_again_and_the_records_are_stored_once(direct: Lab, trouble) -> None:
+def test_a_produce_retry_after_a_lost_answer_stores_records_once(direct: Lab, trouble) -> None:
     """PRD-01, BRK-02: by a producer id for nothing else, which `enable.idempotence` asks for."""
     topic, producer = direct.topic(), direct.backend.producer(None, properties=IDEMPOTENT)
     made = trouble(PRODUCE, lost, lost)

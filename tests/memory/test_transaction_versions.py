@@ -53,7 +53,7 @@ def test_each_transaction_has_an_epoch_of_its_own(lab: Lab) -> None:
     assert lab.admin.group_offsets(f"{topic}-group", [TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 2}
 
 
-def test_one_epoch_lasts_where_the_cluster_or_the_client_keeps_to_version_1(old: Lab, lab: Lab) -> None:
+def test_the_epoch_is_constant_under_transaction_version_1(old: Lab, lab: Lab) -> None:
     """KIP-890: the cluster decides; a property of the client, too, for whoever tests version 1."""
     chosen = lab.backend.producer(lab.name(), properties=FIRST)
     chosen.init_transactions(WAIT)

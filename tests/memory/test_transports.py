@@ -43,7 +43,7 @@ def test_a_forked_child_goes_through_the_socket(embedded: str, monkeypatch: pyte
     assert served_here(embedded) is None
 
 
-def test_direct_calls_to_a_cluster_of_others_are_refused_before_anything_is_done() -> None:
+def test_direct_calls_to_another_processs_cluster_are_refused() -> None:
     """CFG-05."""
     with pytest.raises(ConfigError, match="serves no embedded cluster at"):
         connect("127.0.0.1:1", "direct")
@@ -87,9 +87,7 @@ def test_what_one_transport_commits_wakes_who_waits_on_another(embedded: str, wr
     reading.close()
 
 
-def test_who_waits_by_direct_calls_is_woken_not_kept_until_it_looks_again(
-    embedded: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_poll_by_direct_calls_is_woken_by_the_change(embedded: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long poll ends with the change it waits for."""
     monkeypatch.setattr("eosfw_memory.client.direct._SLICE", 2 * WAIT)
     lab = Lab(connect(embedded, "direct"), RUNTIME)

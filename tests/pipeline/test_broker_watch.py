@@ -75,7 +75,7 @@ def test_a_frozen_broker_is_named_and_so_is_its_return(broker) -> None:
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_run_says_that_its_broker_is_frozen_before_its_calls_give_up(broker, pipeline, plugins, backend) -> None:
+def test_a_run_reports_a_frozen_broker_before_its_calls_time_out(broker, pipeline, plugins, backend) -> None:
     """Woken up by who reads the warning, the broker serves the run to its end."""
     process, address = broker
     warnings: list[str] = []

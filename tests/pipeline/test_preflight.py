@@ -159,7 +159,7 @@ def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(told: Told, kind:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_value_that_a_client_cannot_take_is_named_with_its_whole_key(told: Told, backend: str) -> None:
+def test_a_value_refused_by_a_client_is_named_with_its_full_key(told: Told, backend: str) -> None:
     """CFG-08: it would fail the new tasks once the old ones are gone."""
     problem = told({"producer.override.max.request.size": "large", "producer.override.linger.ms": "5"}, backend=backend)
 

@@ -306,7 +306,7 @@ def test_a_full_temporary_folder_leaves_the_summary(
     ],
     ids=["for good", "for now"],
 )
-def test_a_source_that_fails_in_its_replay_is_named_and_leaves_the_summary(
+def test_a_source_failing_in_its_replay_is_named_beside_the_summary(
     pipeline: Make, plugins: Plugins, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
 ) -> None:
     flow = pipeline(eosfw_identity="value")

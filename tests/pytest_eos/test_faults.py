@@ -49,7 +49,7 @@ OF_A_TASK = {"InitProducerId": 2, "Fetch": 2, "AddPartitionsToTxn": 6, "Produce"
 
 
 @pytest.mark.parametrize("kind", OF_A_TASK)
-def test_a_lost_answer_of_any_request_of_a_task_adds_nothing_and_takes_nothing(pytester, kind):
+def test_a_lost_answer_of_any_request_neither_duplicates_nor_loses(pytester, kind):
     """The broker did what was asked, so a task that only repeats its request may do it twice."""
     done = outcome(pytester, f"{who_asks(kind)}; faults.add('lose', request='{kind}', nth={OF_A_TASK[kind]})")
 
@@ -64,7 +64,7 @@ def test_faults_strike_under_a_real_clock_too(pytester):
 
 
 @pytest.mark.parametrize(("kind", "nth"), [("Produce", 7), ("EndTxn", 5), ("AddPartitionsToTxn", 6)])
-def test_a_broker_that_takes_a_minute_for_an_answer_adds_nothing_and_takes_nothing(pytester, kind, nth):
+def test_an_answer_delayed_by_a_minute_neither_duplicates_nor_loses(pytester, kind, nth):
     """In virtual time: what is late takes effect after its sender gave up."""
     slow = SLOW.replace("KIND", kind).replace("NTH", str(nth))
     pytester.makepyfile(slow.replace("faults.add(", f"{who_asks(kind)}; faults.add(", 1))
@@ -82,7 +82,7 @@ def test_without_a_broker_of_the_tests_own_there_are_no_faults(pytester):
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_broker_that_restarts_anywhere_in_a_commit_adds_nothing_and_takes_nothing(pytester, point):
+def test_a_broker_restart_within_a_commit_neither_duplicates_nor_loses(pytester, point):
     """The coordinator comes back from its log and must finish with the same verdict."""
     done = outcome(pytester, f"faults.add('restart', at='{point}', nth=6)")
 

@@ -192,7 +192,7 @@ one.join()
 """
 
 
-def test_a_task_takes_no_step_beyond_the_one_before_which_its_process_stops():
+def test_a_task_takes_no_step_after_its_process_stops():
     """TXN-02: not even where the process's other threads are long in coming to their stop."""
     with subprocess.Popen([sys.executable, "-c", SLEEPY], stdout=subprocess.PIPE) as process:
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)

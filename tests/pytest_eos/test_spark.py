@@ -82,7 +82,7 @@ def test_aborted_records_that_spark_shows_are_explained(eos, eos_spark):
     assert "by task counter-1 of generation 0, transaction 2" in said.partition("became visible")[2]
 
 
-def test_what_a_user_made_of_a_run_is_judged_by_what_is_left_of_it(eos, eos_spark):
+def test_a_users_own_result_is_judged_by_its_remaining_columns(eos, eos_spark):
     """No offsets, no headers: values that are bytes or text, and columns of the user's own."""
     run = eos.run(CounterConnector, {"streams": 1})
     frame = run.dataframe(eos_spark)
@@ -122,7 +122,7 @@ def test_columns_of_any_frame_can_be_the_key(eos_spark, frame):
     assert "    2: 2 times" in said
 
 
-def test_a_frame_is_expected_by_all_of_its_columns_where_no_key_is_said(eos_spark, frame):
+def test_an_expected_frame_without_a_key_is_compared_by_all_columns(eos_spark, frame):
     """Expected may be a DataFrame itself."""
     assert_exactly_once(frame.dropDuplicates(), frame.dropDuplicates())
 

@@ -61,7 +61,7 @@ def test_a_poll_that_does_not_return_is_told_with_its_line(eos):
     assert "poll has not returned" in task
 
 
-def test_only_of_a_source_that_gave_nothing_at_all_the_clock_is_suspected(eos):
+def test_the_clock_is_blamed_only_for_a_source_without_records(eos):
     """Nothing else is known of it."""
     group = eos.worker()
     run = eos.starting(stalling.Silent, ONE)
@@ -88,7 +88,7 @@ def test_whose_transaction_holds_readers_back_is_told(eos):
         eos.topic("counts").values()
 
 
-def test_a_contract_does_not_take_a_source_that_fails_for_one_that_is_empty():
+def test_a_contract_does_not_mistake_a_failing_source_for_an_empty_one():
     """It would test the half of it."""
     driver = Driver(stalling.Failing(), {"connector.class": "failing", "topic": "t"}, VirtualRuntime())
 

@@ -154,7 +154,7 @@ class Unsure(CounterConnector):
 
 
 @pytest.mark.parametrize("request_kind", ["Produce", "AddPartitionsToTxn", "EndTxn"])
-def test_an_answer_that_takes_longer_than_the_idle_time_is_not_the_end_of_the_stream(eos, request_kind):
+def test_an_answer_slower_than_the_idle_time_does_not_end_the_stream(eos, request_kind):
     """What is under way is no idleness; every number still to come is read, too."""
     if request_kind == "AddPartitionsToTxn":  # which version 2 of transactions does without (KIP-890)
         eos.worker(producer_eosfw_transaction_version=1)
@@ -166,7 +166,7 @@ def test_an_answer_that_takes_longer_than_the_idle_time_is_not_the_end_of_the_st
     assert len(eos.topic(run.topics[0]).values()) == SMALL["streams"] * SMALL["until"]
 
 
-def test_a_source_that_gives_a_record_now_and_then_is_not_drained_in_between(eos):
+def test_a_source_with_occasional_records_is_not_drained_in_between(eos):
     """Each poll with records starts the idle time anew."""
 
     class Slow(Unsure.Task):
@@ -183,7 +183,7 @@ def test_a_source_that_gives_a_record_now_and_then_is_not_drained_in_between(eos
 
 
 @pytest.mark.parametrize(("step", "lasts"), [(1, "less"), (0, "more")], ids=["moving", "standing"])
-def test_a_source_that_passes_over_what_it_does_not_want_is_polled_without_a_pause(eos, step, lasts):
+def test_a_source_that_skips_records_is_polled_without_a_pause(eos, step, lasts):
     """Empty batches that move are progress; one that stands still leaves its task a rest."""
     polls = 400
 
@@ -271,7 +271,7 @@ def test_other_seeds_give_other_histories(tmp_path):
     assert len(orders) > 10
 
 
-def test_a_zombie_that_wakes_while_its_successor_starts_does_no_harm_in_many_interleavings(tmp_path):
+def test_a_zombie_waking_during_its_successors_start_is_harmless_in_many_interleavings(tmp_path):
     """FEN-01..05, FEN-08..10, TXN-02: at every step of a task, wherever its successor stands."""
     steps = tuple(TaskStep)[: len(TaskStep.__members__)]
     steps = steps[: steps.index(TRANSACTION[-1]) + 1]

@@ -126,7 +126,7 @@ def test_each_item_of_a_queue_is_taken_once(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_lock_is_held_by_one_and_may_be_taken_again_by_its_holder(seed):
+def test_a_lock_has_one_holder_and_is_reentrant(seed):
     """Runtime.lock: also where its holder is made to wait."""
     inside, most = [], []
     with VirtualRuntime(seed) as clock:
@@ -221,7 +221,7 @@ def test_whoever_never_blocks_cannot_keep_others_from_their_turn(seed, wait):
         assert busy.join()
 
 
-def test_a_test_that_waits_while_others_are_busy_for_ever_is_told_so():
+def test_a_test_waiting_for_endlessly_busy_tasks_is_failed():
     """Patience ends beside somebody who never blocks, too."""
     with VirtualRuntime(patience=0.1) as clock:
         stop = clock.event()

@@ -36,7 +36,7 @@ class TestIt(SourceConnectorContract):
 """
 
 
-def test_a_poll_that_blocks_in_virtual_time_ends_the_test_with_its_place(pytester):
+def test_a_poll_that_blocks_in_virtual_time_fails_naming_its_line(pytester):
     """The patience of the test is in virtual seconds, and none of them goes by."""
     pytester.makepyfile(RUN.format(connector="Polling"))
 

@@ -28,7 +28,7 @@ def members(contract: type) -> set[str]:
 
 
 @pytest.mark.parametrize("one", hookspecs.OPTIONAL, ids=lambda one: one.protocol)
-def test_what_a_class_may_do_beside_its_role_is_a_protocol_on_the_page(one: hookspecs.Optional) -> None:
+def test_every_optional_protocol_of_a_role_is_documented(one: hookspecs.Optional) -> None:
     contract = protocol(one)
 
     assert issubclass(contract, Protocol)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ def install(site: Path, name: str, doors: bytes = GOOD.encode(), metadata: str |
 
 
 @pytest.mark.parametrize("broken", [b"[eosfw\nno bracket", b"one = os.path", b"[eosfw]\n\xff\xfe = x"])
-def test_entry_points_that_cannot_be_read_are_named_and_the_others_are_found(site, broken) -> None:
+def test_unreadable_entry_points_are_named_and_others_are_loaded(site, broken) -> None:
     install(site, "a-broken", broken)
     install(site, "good")
 
@@ -55,7 +55,7 @@ def test_a_distribution_without_usable_metadata_still_has_a_name_and_its_parts(s
     assert door.load().__name__.endswith("path")
 
 
-def test_of_a_distribution_that_is_installed_twice_the_first_on_the_path_counts(site, monkeypatch) -> None:
+def test_the_first_of_two_installed_copies_of_a_distribution_counts(site, monkeypatch) -> None:
     install(site, "twice")
     later = site / "later"
     later.mkdir()

@@ -129,14 +129,14 @@ def test_ctrl_c_while_plugins_load_is_not_swallowed() -> None:
         load_plugins([Door("entry", Dist("slow"), raising(KeyboardInterrupt()))])
 
 
-def test_a_misspelt_hook_is_answered_with_the_nearest_one_and_its_neighbours_work() -> None:
+def test_a_misspelt_hook_suggests_the_nearest_and_others_still_work() -> None:
     plugins = load_plugins([door("mine", eosfw_conectors=lambda: [Counter], eosfw_observers=lambda: [Watcher])])
 
     assert only_failure(plugins) == ("mine", "there is no hook 'eosfw_conectors'; did you mean 'eosfw_connectors'?")
     assert [observer.name for observer in plugins.observers()] == ["watcher"]
 
 
-def test_a_hook_that_asks_for_an_argument_nobody_gives_is_a_failure_of_its_plugin() -> None:
+def test_a_hook_with_an_unknown_argument_fails_its_plugin() -> None:
     plugins = load_plugins([door("greedy", eosfw_connectors=lambda config: [config]), good()])
 
     assert only_failure(plugins)[0] == "greedy"
@@ -261,7 +261,7 @@ def test_a_module_that_no_plugin_registered_is_neither_imported_nor_called(spell
     assert set(sys.modules) - before == set()
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_and_with_what_does_not_work() -> None:
+def test_an_unknown_name_suggests_the_nearest_and_lists_broken_plugins() -> None:
     plugins = load_plugins([good(), Door("entry", Dist("broken"), raising(ImportError("no kio")))])
 
     with pytest.raises(

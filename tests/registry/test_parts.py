@@ -89,7 +89,7 @@ def test_a_chosen_store_gets_the_properties_behind_its_name():
     assert dict(store.told) == {"key": "secret", "rounds": 1}
 
 
-def test_what_a_connector_chooses_beats_its_worker_and_takes_none_of_its_properties():
+def test_a_connectors_choice_overrides_the_worker_without_its_properties():
     """A secret of the worker's is not for somebody else's store."""
     own = connector(**{"offset.store": "sealed", "offset.store.rounds": "3", "offset.store.key": "own"})
     given = chosen(OFFSET_STORE, worker(**SEALED), own)

@@ -52,7 +52,7 @@ def test_a_backend_that_carries_headers_in_batches_gets_them_without_being_asked
     assert offsets(stage) == [b'{"o":1}', b'{"o":2}']
 
 
-def test_a_list_of_records_travels_as_one_batch_too_its_own_headers_kept():
+def test_a_record_list_is_sent_as_one_batch_with_its_headers():
     """Own headers come first."""
     own = record(1, headers=(("mine", b"x"),))
     stage = run(scripted([record(0), own]), carrying())
@@ -102,7 +102,7 @@ def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():
     assert stage.cluster.calls == ["init", "close"]
 
 
-def test_a_batch_that_cannot_tell_its_records_apart_goes_without_headers_that_nobody_asked_for():
+def test_a_batch_without_distinct_offsets_gets_no_default_identity_headers():
     """A default refuses nothing; what offsets do tell apart keeps its headers."""
     stage = run(scripted(batch(0), batch(2, source_offsets=[{"o": 3}, {"o": 4}])), carrying())
 

@@ -71,7 +71,7 @@ def empty(offset: int) -> SourceBatch:
 
 
 @pytest.mark.parametrize("moving", [False, True], ids=["standing", "moving"])
-def test_a_source_that_gives_empty_batches_for_ever_is_drained_in_the_end(moving):
+def test_a_source_of_endless_empty_batches_is_drained(moving):
     """Idle is who gives no records, whatever else it says; its offsets are committed."""
     polls = iter(range(1, 1_000_000))
 
@@ -87,7 +87,7 @@ def test_a_source_that_gives_empty_batches_for_ever_is_drained_in_the_end(moving
 
 
 @pytest.mark.parametrize(("answer", "drained"), [(True, True), (False, False)])
-def test_a_source_that_gives_an_empty_batch_is_asked_whether_it_is_at_its_end(answer, drained):
+def test_a_source_with_an_empty_batch_is_asked_for_its_end(answer, drained):
     """An empty batch is a poll without records."""
     task = scripted(poll=lambda _: empty(5), at_end=lambda _: answer)
 

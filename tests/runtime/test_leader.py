@@ -89,7 +89,7 @@ def test_no_count_is_written_when_the_generation_moves_during_the_fencing():
     assert stage.cluster.calls.count("init") == 2
 
 
-def test_a_fencing_that_fails_fails_every_task_of_the_generation_with_its_reason():
+def test_a_failed_fencing_fails_all_tasks_of_the_generation():
     """FEN-08: testTasksFailOnInabilityToFence; nobody starts, nothing is retried."""
     with Stage() as stage:
         stage.put("c", streams="2", until="5", tasks_max="2")

@@ -34,7 +34,7 @@ def test_the_leader_writes_in_transactions_from_preparing_on(support, leader, ta
     assert {entry.txn is not None for entry in log} == {leader is not None}
 
 
-def test_overrides_of_a_connector_reach_its_own_clients_over_those_of_the_worker():
+def test_connector_overrides_win_over_worker_properties_in_its_clients():
     """CFG-08: producer, the consumer of its offsets, admin."""
     worker = {"producer_linger_ms": "1", "consumer_fetch_min_bytes": "1", "admin_retries": "1"}
     own = {
@@ -89,7 +89,7 @@ def test_what_replaces_a_users_property_is_logged_once(caplog):
 
 
 @pytest.mark.parametrize("text", ["read_uncommitted", "READ_COMMITTED"])
-def test_the_config_topic_is_read_at_read_committed_whatever_its_consumer_is_told(caplog, text):
+def test_the_config_topic_is_always_read_at_read_committed(caplog, text):
     """LDR-05: the comparison is case-sensitive, as Kafka's is."""
     with Stage(consumer_isolation_level=text) as stage:
         readers = [made for made in stage.cluster.made if made.kind.startswith("reader")]
@@ -99,7 +99,7 @@ def test_the_config_topic_is_read_at_read_committed_whatever_its_consumer_is_tol
     assert f"config topic's consumer: isolation.level={text} is replaced by read_committed" in caplog.text
 
 
-def test_the_isolation_of_the_config_topic_is_the_users_where_the_group_is_not_enabled(caplog):
+def test_users_choose_the_config_topics_isolation_unless_exactly_once_is_enabled(caplog):
     """LDR-05: enforced only when `enabled`."""
     with Stage(exactly_once_source_support="preparing", consumer_isolation_level="read_uncommitted") as stage:
         (reader, *_) = clients(stage, UNCOMMITTED)
@@ -121,7 +121,7 @@ def test_a_leader_that_is_preparing_writes_with_all_acknowledgements(caplog):
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_zombies_are_fenced_under_the_connectors_own_name_by_a_client_that_is_closed(fails):
+def test_zombies_are_fenced_with_the_connectors_admin_overrides(fails):
     """FEN-06: with its admin overrides; closed afterwards, also when it could not fence."""
     cluster = FakeCluster()
     with Stage(cluster=cluster, admin_retries="1", admin_client_id="worker") as stage:

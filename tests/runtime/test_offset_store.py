@@ -135,7 +135,7 @@ def test_another_spelling_of_a_partition_is_the_same_partition():
 
 
 @pytest.mark.parametrize("key", [YX, XY])
-def test_a_key_that_the_topic_already_has_is_written_again_byte_for_byte(key):
+def test_an_existing_offset_key_is_written_again_byte_for_byte(key):
     """OFF-01: only so does compaction remove what a Java worker group wrote."""
     assert restated([committed((key, b'{"o":1}'))], {"o": 2}) == [(key, b'{"o":2}')]
     assert restated([committed((key, b'{"o":1}'))], None) == [(key, None)]

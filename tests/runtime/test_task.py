@@ -28,7 +28,7 @@ def test_each_poll_is_one_transaction_with_the_offset_behind_it():
     assert stage.cluster.committed("t") == [b"0", b"1", b"2", b"3"]
 
 
-def test_the_steps_of_a_start_then_of_a_transaction_are_announced_in_order():
+def test_steps_of_start_and_transaction_are_announced_in_order():
     """FEN-09: whoever listens can freeze a task between any two of them."""
     stage = run(scripted(batch(0)))
 
@@ -108,7 +108,7 @@ def test_a_callback_that_raises_changes_nothing():
         (SourceBatch("t", [b"a"], {}, {}, keys=[b"k", b"l"]), "has 1 values, yet 2 keys"),
     ],
 )
-def test_what_is_no_record_fails_the_task_and_nothing_of_it_is_visible(polled, said):
+def test_an_invalid_record_fails_the_task_and_shows_nothing(polled, said):
     """TXN-15 and bad input: the message names what and where."""
     stage = run(scripted(polled))
 
@@ -118,7 +118,7 @@ def test_what_is_no_record_fails_the_task_and_nothing_of_it_is_visible(polled, s
 
 
 @pytest.mark.parametrize("offset", [{"o": float("nan")}, {"o": [1]}, {"o": b"x"}, {1: 1}])
-def test_an_offset_that_no_store_could_keep_is_found_before_anything_is_sent(offset):
+def test_an_unserialisable_offset_is_refused_before_anything_is_sent(offset):
     """OFF-01: named by the record's index."""
     stage = run(scripted([SourceRecord("t", b"0", None, {"p": "a"}, offset)]))
 
@@ -137,7 +137,7 @@ def test_an_offset_that_cannot_be_stored_leaves_nothing_visible(offset):
 
 
 @pytest.mark.parametrize("error", [ValueError("broken"), SystemExit(3), KeyboardInterrupt()])
-def test_a_poll_that_raises_fails_its_task_aborts_what_was_sent_and_stops_the_source(error):
+def test_a_failing_poll_fails_its_task_and_aborts_its_transaction(error):
     """TXN-11: failed means no commit; not even SystemExit ends the worker."""
     task = scripted(batch(0), error)
     stage = run(task, transaction_boundary="interval")

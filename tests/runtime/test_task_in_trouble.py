@@ -73,7 +73,7 @@ def test_a_commit_that_may_be_repeated_is_repeated():
     assert stage.cluster.committed("t") == [b"0", b"1"]
 
 
-def test_a_producer_that_cannot_be_initialised_fails_the_task_before_its_source_is_opened():
+def test_a_failed_producer_initialisation_fails_the_task_before_its_source_starts():
     """TestFailureInProducerInitialization."""
     stage = run(scripted(batch(0)), troubled("init", InvalidTransactionTimeoutError("too long")))
 
@@ -110,7 +110,7 @@ def test_an_answer_that_was_lost_is_neither_a_loss_nor_a_repeat(happened):
     assert TaskStep.FENCED not in stage.steps()
 
 
-def test_an_owner_whose_transaction_timed_out_starts_over_and_is_told_the_remedies():
+def test_a_timed_out_owner_restarts_with_remedies_in_its_message():
     """TXN-10: a timeout looks like a fencing; the config log tells the difference."""
     cluster = troubled("commit", lambda: cluster.fence("g-c-0"))
     stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster)
@@ -142,7 +142,7 @@ def test_a_cluster_that_stays_away_fails_the_task_with_its_address():
     assert failure(stage) == "no broker answered at h:9092"
 
 
-def test_a_task_that_failed_keeps_its_error_and_nothing_that_the_error_had():
+def test_a_failed_task_keeps_its_error_without_the_errors_frames():
     """A status outlives its task; a client in an error's frames would keep its threads and connections."""
 
     class Held:

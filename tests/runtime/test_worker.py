@@ -28,7 +28,7 @@ from .stage import Stage, connector_of
         ("disabled", IsolationLevel.READ_UNCOMMITTED),
     ],
 )
-def test_the_config_topic_is_read_at_read_committed_only_where_exactly_once_is_enabled(support, isolation):
+def test_the_config_topic_is_read_committed_only_with_exactly_once_enabled(support, isolation):
     """LDR-05, UPG-01."""
     with Stage(exactly_once_source_support=support) as stage:
         seen = set(stage.cluster.readers)

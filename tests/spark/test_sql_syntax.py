@@ -49,7 +49,7 @@ def test_a_step_whose_sql_does_not_parse_is_a_problem(tmp_path: Path, monkeypatc
     assert [str(one) for one in step_problems([step], str(tmp_path))] == ["step by-city: its sql does not parse: no"]
 
 
-def test_a_jvm_that_does_not_start_is_left_to_the_step_to_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_jvm_that_does_not_start_is_reported_by_the_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)
 

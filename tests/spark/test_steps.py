@@ -127,7 +127,7 @@ def test_a_rerun_replaces_the_output_by_the_same_rows(
     assert sorted(row["n"] for row in rows(folder / "out")) == list(range(10))
 
 
-def test_a_function_gets_its_tables_by_name_and_its_prints_stay_off_stdout(
+def test_a_function_step_gets_tables_by_name_and_prints_to_stderr(
     engine: SparkStepEngine, history: Any, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     left, right = history.topic(), history.topic()
@@ -207,7 +207,7 @@ def test_a_csv_value_that_does_not_fit_the_schema_fails(spark: SparkSession, row
         ({"sql": "SELECT n, N FROM numbers"}, "step s failed: The column `n` already exists"),
     ],
 )
-def test_a_failing_step_keeps_its_earlier_output_and_says_why_in_one_line(
+def test_a_failing_step_keeps_its_earlier_output_and_names_the_reason(
     engine: SparkStepEngine, history: Any, numbers: str, folder: Path, body: dict[str, str], said: str
 ) -> None:
     ranges = history.bounds(numbers)

@@ -32,7 +32,7 @@ def test_poll_ends_a_transaction_behind_every_poll():
     )
 
 
-def test_the_interval_counts_from_the_start_of_the_loop_then_from_each_commit():
+def test_the_interval_counts_from_loop_start_then_from_each_commit():
     """BND-07: evaluated per batch, due at exactly last + interval."""
     boundary = IntervalBoundary(10.0)
     boundary.start(100.0)
@@ -102,7 +102,7 @@ def test_a_request_for_no_record_is_an_error():
         RequestedBoundary().commit_record(None)
 
 
-def test_at_its_stop_a_connector_that_ends_transactions_commits_only_if_it_asked():
+def test_a_stopping_connector_defined_boundary_commits_only_on_request():
     """TXN-11."""
     boundary = RequestedBoundary()
     assert boundary.at_stop() is End.KEEP

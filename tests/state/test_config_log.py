@@ -140,7 +140,7 @@ def test_a_connector_whose_name_ends_like_a_task_is_not_mixed_up():
     assert (log.entry("c-1").tasks, log.entry("c").tasks) == ((SHARE,), ())
 
 
-def test_the_stopped_state_of_newer_workers_wins_over_the_one_written_for_old_readers():
+def test_the_stopped_state_wins_over_the_paused_state_for_old_readers():
     """LOG-02: target states carry both."""
     value = json.dumps({"state": "PAUSED", "state.v2": "STOPPED"}).encode()
     assert folded(ConfigRecord(b"target-state-c", value)).entry("c").target_state == "STOPPED"

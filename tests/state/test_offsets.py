@@ -35,7 +35,7 @@ def test_a_stored_source_partition_is_handed_back_as_the_store_read_it():
     assert offset == {"o": 5}
 
 
-def test_a_mapping_that_a_task_uses_again_is_not_taken_for_another_partition():
+def test_a_reused_mapping_is_not_taken_for_another_partition():
     """TXN-04: the shortcut for equal objects stays right when objects change turns."""
     ledger, a, b = OffsetLedger(KEY, {}), {"p": "a"}, {"p": "b"}
     for number, partition in enumerate([a, a, b, a, b]):

@@ -40,7 +40,7 @@ USERS = st.builds(IdUser, NAMES, NAMES | st.none(), st.integers(0, 12))
 
 
 @given(USERS, USERS)
-def test_two_users_of_one_id_see_each_other_and_nobody_else_is_seen(one, other):
+def test_two_users_of_one_id_see_only_each_other(one, other):
     """TXN-01: exactly those whose ids are equal, whatever the names."""
     one, other = (user if user.connector else IdUser(user.group_id) for user in (one, other))
     same = id_of(one) == id_of(other) and one.group_id != other.group_id

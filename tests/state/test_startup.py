@@ -30,7 +30,7 @@ def test_nobody_owns_a_task_of_a_deleted_connector():
     assert standing(ConnectorEntry(None, 0), 0, assigned=True) is Standing.SUPERSEDED
 
 
-def test_before_a_producer_is_made_the_task_count_record_must_follow_the_tasks():
+def test_a_producer_needs_a_task_count_record_after_its_task_configs():
     """FEN-09 step 2, FEN-11."""
     pending = ConnectorEntry({}, 0, pending_fencing=True)
 
@@ -39,7 +39,7 @@ def test_before_a_producer_is_made_the_task_count_record_must_follow_the_tasks()
     assert standing(pending, 0, assigned=True) is Standing.OWNER
 
 
-def test_who_lost_a_producer_starts_over_only_as_owner_and_not_for_ever():
+def test_a_producer_is_replaced_only_by_its_owner_and_boundedly():
     """A zombie stops at once, an owner is forgiven three times."""
     assert [after_loss(Standing.OWNER, n) for n in range(1, MOST_LOSSES + 2)] == [
         AfterLoss.START_OVER,

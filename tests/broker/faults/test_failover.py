@@ -40,7 +40,7 @@ def settled(lab, cluster, topic):
 @pytest.mark.parametrize("outcome", ["commit", "abort"])
 @pytest.mark.parametrize("nth", range(1, PARTITIONS + 1))
 @pytest.mark.parametrize("side", [before, after])
-def test_before_or_after_k_of_n_markers_the_verdict_is_the_same_on_all(lab, cluster, faults, side, nth, outcome):
+def test_a_failover_between_markers_keeps_one_outcome_on_all_partitions(lab, cluster, faults, side, nth, outcome):
     """COR-10, COR-14: what Prepare decided stands, whatever happens then."""
     topic, producer = lab.topic(PARTITIONS), lab.producer()
     restarted = faults.add(Restart(side("marker"), nth=nth))
@@ -92,7 +92,7 @@ def test_a_restart_in_the_middle_of_a_take_over_leaves_one_holder(lab, cluster, 
 
 
 @pytest.mark.parametrize("point", [before("prepare"), after("prepare")])
-def test_a_restart_while_a_late_transaction_is_ended_ends_it_all_the_same(lab, cluster, faults, point):
+def test_a_restart_while_an_expired_transaction_is_aborted_completes_the_abort(lab, cluster, faults, point):
     """COR-14, COR-15: the broker is at this by itself, with no request under way."""
     topic, late = lab.topic(PARTITIONS), lab.producer()
     late.begin_transaction()
@@ -150,7 +150,7 @@ def test_a_restart_during_the_recovery_from_a_restart_changes_nothing(lab, clust
     assert faults.unfired() == []
 
 
-def test_a_topic_that_is_deleted_while_its_transaction_is_decided_holds_up_nobody(lab, cluster, faults):
+def test_a_topic_deleted_during_completion_blocks_no_transaction(lab, cluster, faults):
     """A marker for a partition that is gone can never be written, so waiting for it would block the others for ever."""
     topic, doomed, producer = lab.topic(PARTITIONS), lab.topic(), lab.producer()
     held = faults.add(Delay("EndTxn"))

@@ -131,7 +131,7 @@ def stopped_at(cluster, run):
 
 
 @pytest.mark.parametrize("point", [before("group"), after("group")])
-def test_a_restart_while_a_group_is_made_lets_its_first_member_in_all_the_same(cluster, faults, runtime, point):
+def test_a_restart_while_a_group_is_created_admits_its_first_member(cluster, faults, runtime, point):
     """GRP-02: who joins again is in a group of one, whether or not the first try was logged."""
     confluent = pytest.importorskip("confluent_kafka")
     cluster.broker.topics.create("read", 1, {})

@@ -58,7 +58,7 @@ def test_a_lost_answer_leaves_the_effect(lab, faults):
 
 
 @pytest.mark.parametrize("kind", [Drop, Lose])
-def test_in_silence_the_connection_stays_open_and_the_client_runs_into_its_own_timeout(hasty, faults, kind):
+def test_a_silent_broker_keeps_connections_open_until_the_client_times_out(hasty, faults, kind):
     """A slow broker shows itself to a client as silence, not as a closed connection."""
     hasty.topic()
     silent = faults.add(kind("Metadata", silent=True))
@@ -70,7 +70,7 @@ def test_in_silence_the_connection_stays_open_and_the_client_runs_into_its_own_t
     assert ask(hasty)["topics"]
 
 
-def test_a_repeated_request_is_served_as_often_and_its_sender_gets_one_answer(lab, faults):
+def test_a_repeated_request_is_served_each_time_and_answered_once(lab, faults):
     """A network may deliver a request again, while the client reads one answer only."""
     topic, producer = lab.topic(), lab.producer()
     repeated = faults.add(Repeat("Produce", copies=5))
@@ -92,7 +92,7 @@ def test_a_failed_request_is_answered_with_the_code_and_has_no_effect(lab, fault
     assert lab.end(topic, COMMITTED) == 0
 
 
-def test_a_delayed_request_takes_effect_when_it_is_released_even_if_nobody_waits_for_it(hasty, faults):
+def test_a_delayed_request_takes_effect_when_released_without_a_waiting_client(hasty, faults):
     """What arrives late is carried out all the same, and tests of fencing need such requests."""
     topic, producer = hasty.topic(), hasty.producer()
     delayed = faults.add(Delay("EndTxn"))
@@ -140,7 +140,7 @@ def test_a_long_poll_that_arrives_late_still_waits_for_what_it_asks(lab, faults)
     assert seen == [b"v"]
 
 
-def test_a_refused_write_is_answered_as_a_full_disk_would_be_and_changes_nothing(lab, cluster, faults):
+def test_a_refused_write_is_answered_like_a_full_disk_and_changes_nothing(lab, cluster, faults):
     """An epoch is not lost with a write that failed."""
     lab.producer("refused")
     refused = faults.add(Refuse("before-empty", code="NOT_ENOUGH_REPLICAS", times=3))
@@ -162,7 +162,7 @@ def test_after_a_jump_of_the_clock_what_ran_out_has_run_out(lab, faults):
     assert lab.values(topic) == []
 
 
-def test_a_broker_that_restarts_drops_every_connection_and_goes_on_from_its_log(lab, faults):
+def test_a_restarting_broker_drops_connections_and_resumes_from_its_log(lab, faults):
     """What was decided before the restart must be completed from the log, as nothing else is left."""
     topic, producer = lab.topic(), lab.producer()
     restarted = faults.add(Restart("after-prepare"))
@@ -174,14 +174,14 @@ def test_a_broker_that_restarts_drops_every_connection_and_goes_on_from_its_log(
     assert lab.values(topic) == [b"v"]
 
 
-def test_while_the_broker_is_away_nobody_gets_in_then_the_same_calls_succeed(lab, faults):
+def test_connections_fail_while_the_broker_is_down_and_succeed_afterwards(lab, faults):
     topic = lab.topic()
     faults.add(Restart("before-Metadata", down=0.05))
 
     assert topic in lab.admin.partitions()
 
 
-def test_only_whom_it_is_meant_for_meets_a_fault_at_the_nth_time(lab, faults):
+def test_a_fault_triggers_for_its_target_at_the_nth_request(lab, faults):
     topic, other = lab.topic(), lab.topic()
     victim, neighbour = lab.producer("victim"), lab.producer("neighbour")
     lost = faults.add(Lose("EndTxn", transactional_id="victim", nth=2))
@@ -209,7 +209,7 @@ def test_every_fault_reports_whether_it_fired_when_and_to_whom(lab, faults):
     assert fired.startswith("fault repeat Metadata, 1st: fired at ")
 
 
-def test_a_fault_that_is_removed_strikes_no_more_and_lets_go_of_what_it_holds(lab, faults):
+def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, faults):
     topic = lab.topic()
     held = faults.add(Delay("Produce"))
     writing = lab.runtime.spawn("writer", lambda: lab.write(topic, b"v"))

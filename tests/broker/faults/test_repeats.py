@@ -155,7 +155,7 @@ def test_a_request_that_arrives_several_times_has_one_effect_and_one_answer(lab,
 
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize(("way", "name"), ASKED)
-def test_a_request_whose_answer_is_lost_may_be_made_again_and_burns_no_epoch(lab, faults, way, name, times):
+def test_a_repeated_request_after_a_lost_answer_uses_up_no_epoch(lab, faults, way, name, times):
     """COR-05, COR-08: the client cannot know whether its request took effect, so asking again must be safe."""
     one = Transaction(lab, way)
     lost = faults.add(Lose(name, times=times, transactional_id=one.id))
@@ -176,7 +176,7 @@ SENT = [b"0", b"1", b"2", b"3", b"4", b"5"]
 
 
 @pytest.mark.parametrize("order", [[0, 2, 1], [0, 4, 3, 2, 1], [0, 3, 1, 4, 2]], ids=str)
-def test_batches_that_overtake_one_another_are_refused_until_their_turn_and_none_is_twice(lab, order):
+def test_batches_out_of_order_are_refused_until_their_turn_and_stored_once(lab, order):
     """OutOfOrderSequence for what comes too early, a window of five batches for what comes twice."""
     one = Transaction(lab)
     one.ask(STEPS["AddPartitionsToTxn"])

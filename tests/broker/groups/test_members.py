@@ -96,7 +96,7 @@ def test_who_does_not_join_again_in_time_is_no_member_any_more(make):
     assert Code(a.heartbeat()) is Code.UNKNOWN_MEMBER_ID
 
 
-def test_a_static_member_that_comes_back_keeps_its_work_and_fences_who_it_was(make):
+def test_a_returning_static_member_keeps_its_assignment_and_fences_its_old_id(make):
     """KIP-345: no rebalance, the same generation; the old id is shut out everywhere."""
     a, b = make("a"), make("b")
     together(a, b)
@@ -186,7 +186,7 @@ def test_a_request_to_join_that_makes_no_sense_is_refused(make, changes, code):
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_a_client_of_before_member_ids_were_required_is_let_in_at_once(make, version):
+def test_a_client_older_than_required_member_ids_joins_at_once(make, version):
     """KIP-394: from version 4 on it comes twice."""
     a = make()
 

@@ -135,7 +135,7 @@ Replayed.TestCase.settings = settings(max_examples=60, stateful_step_count=40, d
 TestReplayed = Replayed.TestCase
 
 
-def test_a_broker_that_starts_again_on_its_directory_knows_groups_and_what_is_pending(tmp_path):
+def test_a_restart_restores_groups_and_pending_offsets(tmp_path):
     """GRP-01, GRP-03: members go on, and the marker that comes later decides the rest."""
     storage = DataDirectory.open(tmp_path, waits=False, node_id=1)
     broker = made(storage)

@@ -7,7 +7,7 @@ from eosfw_memory.codes import Code
 from .bench import Bench, Client
 
 
-def test_a_stable_group_that_is_full_takes_nobody_in_and_keeps_its_members():
+def test_a_full_stable_group_refuses_new_members_and_keeps_its_own():
     """GRP-02."""
     bench, one, late = Bench(max_size=1), Client("one"), Client("late")
     bench.join(one)

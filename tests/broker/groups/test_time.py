@@ -55,7 +55,7 @@ def test_whoever_commits_is_heard(bench):
     assert bench.heartbeat(a) is Code.NONE
 
 
-def test_a_group_whose_last_member_is_gone_is_empty_and_keeps_its_offsets(bench):
+def test_a_group_without_members_is_empty_and_keeps_its_offsets(bench):
     (a,) = stable(bench, Client("a"))
     bench.commit(5, a)
 

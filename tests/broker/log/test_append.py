@@ -64,7 +64,7 @@ class TestEpoch:
         assert log.producers()[7].epoch == 1
         assert log.producers()[7].last_sequence == 0
 
-    def test_a_newer_epoch_does_not_take_the_old_ones_batches_for_its_own(self, log, writer):
+    def test_a_newer_epoch_does_not_count_older_batches_as_duplicates(self, log, writer):
         """BRK-01: same sequence numbers, another producer, before its first batch as well as behind it."""
         writer.send(b"a")
         writer.send(b"b")
@@ -89,7 +89,7 @@ class TestSequence:
         assert log.producers()[7].last_sequence == 0
 
     @pytest.mark.parametrize("age", range(5))
-    def test_a_repetition_of_one_of_the_last_five_batches_gets_the_original_offset(self, log, writer, age):
+    def test_a_duplicate_of_the_last_five_batches_gets_the_original_offset(self, log, writer, age):
         """BRK-02."""
         sent = [writer.send(b"x", b"y") for _ in range(6)]
         before = stored(log)
@@ -277,7 +277,7 @@ class TestTime:
             )
 
     @pytest.mark.parametrize("claimed", [NOW + 5, NOW - 5, -1])
-    def test_the_newest_time_of_a_batch_is_that_of_its_records_whatever_it_says(self, log, claimed):
+    def test_max_timestamp_is_taken_from_the_records_instead_of_the_header(self, log, claimed):
         """Else a look-up by time would miss records, or retention keep them for ever."""
         log.append(patched(encode_batch(None, [b"a", b"b"], [NOW - 3, NOW - 1]), 35, ">q", claimed), NOW)
 

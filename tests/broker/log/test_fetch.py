@@ -74,7 +74,7 @@ def test_uncommitted_readers_see_everything_but_markers(log):
     assert log.fetch(0, PLENTY, UNCOMMITTED).aborted == ()
 
 
-def test_the_position_reaches_the_end_though_the_last_visible_record_lies_before_it(log):
+def test_the_position_reaches_the_end_beyond_the_last_visible_record(log):
     """CON-05: a reader that waits for an offset instead would wait for ever."""
     writer = Writer(log, 7)
     writer.send(b"kept")
@@ -122,7 +122,7 @@ def test_a_fetch_into_the_middle_of_a_batch_returns_the_whole_batch(log):
 
 
 @pytest.mark.parametrize(("room", "batches"), [(0, 1), (1, 1), (2.99, 2), (3, 3), (9, 5)])
-def test_a_fetch_takes_whole_batches_up_to_its_limit_and_at_least_one(log, room, batches):
+def test_a_fetch_returns_whole_batches_up_to_its_limit_but_always_one(log, room, batches):
     """KIP-74: a batch above the limit would otherwise stop its reader for ever."""
     for _ in range(5):
         log.append(plain(b"x"), NOW)
@@ -132,7 +132,7 @@ def test_a_fetch_takes_whole_batches_up_to_its_limit_and_at_least_one(log, room,
     assert len(list(split(fetched.records))) == batches
 
 
-def test_a_fetch_at_the_end_finds_nothing_and_one_behind_it_is_refused(log):
+def test_a_fetch_at_the_end_is_empty_and_beyond_it_refused(log):
     log.append(plain(b"a"), NOW)
 
     assert log.fetch(1, PLENTY, UNCOMMITTED).records == b""

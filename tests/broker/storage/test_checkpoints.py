@@ -54,7 +54,7 @@ def test_wherever_a_kill_strikes_the_state_is_the_one_that_was_live(tmp_path, ba
         house.crash()
 
 
-def test_what_was_kept_is_not_looked_at_again_but_checked_when_it_is_read(tmp_path):
+def test_data_before_the_checkpoint_is_checked_on_reading_only(tmp_path):
     """Damage before the last checkpoint is found by the reader; behind it by the start."""
     lived(tmp_path / "one")
     path = data_file(tmp_path / "one")
@@ -139,7 +139,7 @@ def test_a_log_shorter_than_its_checkpoint_is_refused_after_a_kill(tmp_path, who
 
 
 @pytest.mark.parametrize("whole", range(0, BATCHES, 3))
-def test_a_log_shorter_than_its_checkpoint_is_read_as_it_is_after_a_power_cut(tmp_path, whole):
+def test_a_log_shorter_than_its_checkpoint_is_accepted_after_power_loss(tmp_path, whole):
     """Without `--flush=fsync` the checkpoint may be on the disk, what it was made of not."""
     state = cut_back(tmp_path, whole)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
@@ -167,7 +167,7 @@ def test_damage_before_a_checkpoint_is_refused_after_a_power_cut_with_fsync(tmp_
     assert files(tmp_path) == before
 
 
-def test_a_write_missing_before_others_is_cut_off_after_a_power_cut_with_fsync(tmp_path, caplog):
+def test_a_missing_write_truncates_the_log_after_power_loss_with_fsync(tmp_path, caplog):
     """Nobody was told of them; without fsync, records before others that are there are lost, hence refused."""
     house = House(tmp_path, waits=True)
     for number in range(3):
@@ -186,7 +186,7 @@ def test_a_write_missing_before_others_is_cut_off_after_a_power_cut_with_fsync(t
     house.stop()
 
 
-def test_what_was_made_of_lost_records_is_no_proof_once_others_are_there(tmp_path):
+def test_a_checkpoint_of_lost_records_is_ignored_after_new_appends(tmp_path):
     """A power cut took records of which the index tells; the log grows again, shorter, longer, as long."""
     cut_back(tmp_path, 3)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
@@ -200,7 +200,7 @@ def test_what_was_made_of_lost_records_is_no_proof_once_others_are_there(tmp_pat
         house.stop()
 
 
-def test_runs_that_each_end_before_a_checkpoint_do_not_pile_up_what_a_start_reads(tmp_path):
+def test_short_runs_without_a_checkpoint_do_not_lengthen_recovery(tmp_path):
     """What a start scanned counts towards the next checkpoint."""
     for _ in range(12):
         house = House(tmp_path)

@@ -131,7 +131,7 @@ def test_a_marker_stays_with_its_data_though_segments_lie_between_them(house, be
         assert b"kept" in values(house.log)
 
 
-def test_an_aborted_transaction_that_spans_the_end_of_what_is_cleaned_stays_aborted(house):
+def test_an_aborted_transaction_across_the_end_of_cleaning_stays_aborted(house):
     """KAFKA-13727: its marker lies in a segment that is not cleaned yet."""
     writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
     writer.send((b"k", b"bad"))
@@ -203,7 +203,7 @@ def test_a_tombstone_goes_after_its_value_and_its_time(house):
     assert seen == [[None, b"stays"], [None, b"stays"], [b"stays"]]
 
 
-def test_a_live_producer_is_known_by_its_last_batch_though_none_of_its_records_is_left(house, tmp_path):
+def test_compaction_keeps_a_live_producers_last_batch_without_its_records(house, tmp_path):
     """The log alone, without any snapshot, still refuses a repetition and knows what is due."""
     writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
     writer.send((b"k", b"1"), transactional=False)
@@ -229,7 +229,7 @@ def from_the_log_alone(house, root) -> PartitionLog:
     return house.log
 
 
-def test_a_producer_that_was_fenced_is_known_by_its_marker_though_nothing_else_is_left(house, tmp_path):
+def test_compaction_keeps_a_fenced_producer_by_its_marker_alone(house, tmp_path):
     """BRK-01, BRK-09: else a zombie of the epoch before could write again after the next start."""
     writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
     writer.send((b"k", b"old"))
@@ -292,7 +292,7 @@ def test_a_record_without_a_key_is_refused_where_it_would_be_lost(house):
         house.log.append(plain(b"no key"), NOW)
 
 
-def test_old_segments_go_by_size_by_age_by_request_never_the_active_one(tmp_path):
+def test_retention_deletes_old_segments_but_never_the_active_one(tmp_path):
     """Retention and DeleteRecords: whole segments from the front; a restart knows where the log starts."""
     house = House(tmp_path, **{"segment.bytes": "300", "retention.bytes": "400", "retention.ms": "1000"})
     for number in range(20):
@@ -346,7 +346,7 @@ def test_no_joined_segment_is_larger_than_a_segment_may_be(house):
     assert all(first + second > int(RULES["segment.bytes"]) for first, second in itertools.pairwise(sizes))
 
 
-def test_a_file_that_is_missing_between_others_is_refused_after_segments_were_joined(house, tmp_path):
+def test_a_missing_segment_is_refused_after_segments_were_merged(house, tmp_path):
     """Each segment ends where the next begins, whatever compaction took."""
     writer = Keyed(house.log, 1)
     for number in range(40):

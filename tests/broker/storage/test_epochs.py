@@ -110,7 +110,7 @@ def test_a_count_of_starts_older_than_a_topic_is_refused(tmp_path):
         House(tmp_path)
 
 
-def test_a_damaged_epoch_in_the_middle_is_found_though_no_checksum_covers_it(tmp_path):
+def test_a_damaged_leader_epoch_is_found_without_a_checksum(tmp_path):
     """Epochs never go back, none is later than that of now."""
     lived(tmp_path).crash()
     path = data_file(tmp_path)

@@ -64,7 +64,7 @@ def work(house):
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
 @pytest.mark.parametrize("takes", [0, 30], ids=["nothing written", "written in part"])
 @pytest.mark.parametrize("recovers", [True, False], ids=["works again", "stays full"])
-def test_a_write_that_fails_is_the_last_one_whatever_the_disk_does_later(tmp_path, code, takes, recovers):
+def test_a_failed_write_is_the_last_one_even_if_the_disk_recovers(tmp_path, code, takes, recovers):
     """KAFKA-10778: at each write of a run, those of a roll among them."""
     for at in range(1, writes_of_a_run(tmp_path / "count") + 1):
         system = FailingSystem(code, takes=takes)
@@ -104,7 +104,7 @@ def test_a_repetition_is_not_acknowledged_by_a_failed_disk(tmp_path):
     house.crash()
 
 
-def test_a_start_that_is_interrupted_anywhere_changes_nothing_of_what_the_next_one_finds(tmp_path):
+def test_an_interrupted_recovery_does_not_change_the_next_recovery(tmp_path):
     """A crash while recovering, at each write of the recovery."""
     house = House(tmp_path, **SMALL)
     work(house)

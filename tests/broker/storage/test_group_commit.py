@@ -182,7 +182,7 @@ def prepared(served) -> ProducerIdAndEpoch:
     return producer
 
 
-def test_a_transaction_is_not_said_to_be_complete_before_its_markers_are_on_the_disk(served):
+def test_completion_is_logged_after_its_markers_are_on_disk(served):
     """A marker that is lost while Complete is not would be written by nobody: the commit would be taken back."""
     served.stop_waiting()
     prepared(served)
@@ -194,7 +194,7 @@ def test_a_transaction_is_not_said_to_be_complete_before_its_markers_are_on_the_
     assert known == [(state.PREPARE_COMMIT, 0), (state.PREPARE_COMMIT, 2), (state.COMPLETE_COMMIT, 2)]
 
 
-def test_the_next_transaction_waits_for_the_markers_instead_of_being_told_to_come_again(served):
+def test_the_next_transaction_waits_for_markers_instead_of_being_refused(served):
     """The answer to an end comes with its decision, so its client may be quicker than the next wait for the disk."""
     producer = prepared(served)
     served.disk.hold()

@@ -74,7 +74,7 @@ def test_a_directory_that_never_gave_a_producer_id_has_its_file(tmp_path):
     assert (tmp_path / "producer-ids").read_text() == str(FIRST_PRODUCER_ID)
 
 
-def test_a_list_of_topics_that_is_gone_is_to_be_restored_and_the_data_to_stay(tmp_path):
+def test_a_missing_topic_list_advises_to_restore_it_and_keep_data(tmp_path):
     """The advice was to move the data away."""
     lived(tmp_path)
     (tmp_path / "topics.json").unlink()
@@ -86,7 +86,7 @@ def test_a_list_of_topics_that_is_gone_is_to_be_restored_and_the_data_to_stay(tm
     assert len(said.splitlines()) == 1
 
 
-def test_a_folder_of_no_listed_topic_may_be_of_a_list_of_another_age(tmp_path):
+def test_a_folder_of_an_unlisted_topic_advises_to_restore_the_list(tmp_path):
     """So the first advice is to restore the list."""
     lived(tmp_path)
     shutil.copytree(tmp_path / f"{TOPIC}-0", tmp_path / "other-0")
@@ -97,7 +97,7 @@ def test_a_folder_of_no_listed_topic_may_be_of_a_list_of_another_age(tmp_path):
     "name",
     ["topics.json", "meta.properties", "producer-ids", "incarnation", "topics.journal", "cleaner-offset-checkpoint"],
 )
-def test_a_folder_in_the_place_of_a_file_at_the_top_is_named(tmp_path, name):
+def test_a_folder_in_place_of_a_top_level_file_is_named(tmp_path, name):
     """Not a fault of ours."""
     lived(tmp_path)
     (tmp_path / name).unlink(missing_ok=True)
@@ -136,7 +136,7 @@ def test_damage_in_the_logs_of_coordinators_is_named_by_file_and_position(tmp_pa
 
 
 @pytest.mark.parametrize("topic", ["__transaction_state", "__consumer_offsets"])
-def test_a_record_of_a_coordinator_that_makes_no_sense_is_named_by_file_and_offset(tmp_path, topic):
+def test_an_invalid_coordinator_record_is_named_by_file_and_offset(tmp_path, topic):
     """Its checksum fits, so the disk is not to blame."""
     lived(tmp_path)
     path = data_file(tmp_path, topic=topic)
@@ -150,7 +150,7 @@ def test_a_record_of_a_coordinator_that_makes_no_sense_is_named_by_file_and_offs
 
 
 @pytest.mark.parametrize("flipped", [0, 8, 12, 15, 16], ids=["offset", "size", "epoch", "epoch's end", "magic"])
-def test_a_head_that_no_checksum_covers_is_checked_before_a_client_gets_it(tmp_path, flipped):
+def test_a_batch_header_outside_the_checksum_is_checked_before_serving(tmp_path, flipped):
     """A client takes another format, or another epoch, for what the broker means."""
     house = House(tmp_path)
     for number in range(3):

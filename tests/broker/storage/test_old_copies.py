@@ -89,7 +89,7 @@ def machine(request, tmp_path):
 
 @COPIES
 @pytest.mark.parametrize("inits", [0, 1, 3])
-def test_whoever_held_a_transactional_id_is_fenced_however_far_his_epoch_had_come(machine, how, inits):
+def test_a_restore_fences_producers_with_epochs_newer_than_the_copy(machine, how, inits):
     """Also the one whose epoch the old log would give to somebody else now."""
     first = machine.init()
     machine.save()
@@ -119,7 +119,7 @@ def test_who_claims_to_go_on_where_he_was_is_fenced(machine):
 
 
 @pytest.mark.parametrize("state", ["ongoing", "decided"])
-def test_a_transaction_of_the_copy_is_brought_to_its_end_its_holder_fenced(machine, state):
+def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machine, state):
     """COR-14: what was open is aborted, what was decided is done."""
     holder = machine.init()
     assert machine.begin(holder) is Code.NONE
@@ -159,7 +159,7 @@ def test_no_producer_id_is_given_away_a_second_time(machine, how):
 
 
 @COPIES
-def test_a_consumer_that_read_what_is_lost_is_told_where_the_log_ends(machine, how):
+def test_a_consumer_of_lost_records_gets_the_end_of_its_epoch(machine, how):
     """KIP-320: its epoch is an old one now, and ends before its position."""
     log = machine.broker.topics.partition("t", 0).log
     log.append(plain(b"kept"), NOW)
@@ -197,7 +197,7 @@ def test_it_is_told_once_which_ids_were_fenced(machine, caplog):
     assert machine.begin(heir) is Code.NONE
 
 
-def test_a_start_that_is_cut_short_before_everybody_is_fenced_leaves_that_to_the_next(tmp_path):
+def test_an_interrupted_start_leaves_remaining_fencing_to_the_next_one(tmp_path):
     """A holder that is forgotten could go on writing in an epoch that is given to somebody else."""
     machine = Machine(tmp_path)
     holder = machine.init()
@@ -240,7 +240,7 @@ def test_logs_of_one_age_beside_papers_of_another_are_refused(tmp_path):
     assert files(root) == before
 
 
-def test_a_producer_that_lives_through_a_restore_learns_it_with_its_next_write(tmp_path):
+def test_a_producer_open_across_a_restore_is_fenced_by_its_next_write(tmp_path):
     """With a client: it cannot commit what nobody knows of any more; its successor can."""
     runtime, properties = ThreadRuntime(), {"log.dirs": str(tmp_path / "data")}
     cluster = EmbeddedCluster.start(properties | {"listeners": "PLAINTEXT://127.0.0.1:0"}, runtime)

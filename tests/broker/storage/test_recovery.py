@@ -95,7 +95,7 @@ def test_a_tail_that_is_no_batch_is_cut_off(tmp_path, tail):
     house.crash()
 
 
-def test_a_flipped_bit_in_the_middle_is_named_by_file_and_position_while_nothing_is_changed(tmp_path):
+def test_a_flipped_bit_is_named_by_file_and_position_without_repair(tmp_path):
     """Every byte of a batch that others follow; exit code 4."""
     filled(tmp_path / "whole")
     house = House(tmp_path / "whole")
@@ -115,7 +115,7 @@ def test_a_flipped_bit_in_the_middle_is_named_by_file_and_position_while_nothing
         assert files(root) == before
 
 
-def test_damage_that_the_start_did_not_look_for_is_never_given_to_a_reader(tmp_path):
+def test_damage_not_found_at_start_is_never_served_to_a_reader(tmp_path):
     """After a clean stop no batch is read at the start, so each is checked when it is read."""
     filled(tmp_path, clean=True, **SMALL)
     path = data_file(tmp_path)
@@ -199,7 +199,7 @@ def test_a_newest_segment_that_is_gone_after_a_clean_stop_is_missed(tmp_path, ha
     assert files(tmp_path) == before
 
 
-def test_a_snapshot_newer_than_the_log_is_not_believed_after_a_power_cut(tmp_path):
+def test_a_snapshot_newer_than_the_log_is_ignored_after_power_loss(tmp_path):
     """Without `--flush=fsync` it may be on the disk, what it was made of not."""
     cut_after_a_stop(tmp_path)
     (tmp_path / ".running").write_bytes(b"another run of the machine")

@@ -207,7 +207,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert (over.started, over.partitions) == (None, frozenset())
 
     @describes
-    def test_an_id_that_nobody_knows_is_not_found_and_spoils_no_other_answer(self, lab: Lab) -> None:
+    def test_an_unknown_id_is_not_found_and_other_ids_are_answered(self, lab: Lab) -> None:
         """COR-18: TransactionalIdNotFound for that id alone."""
         known, unknown = str(lab.producer().transactional_id), lab.name()
 

@@ -43,7 +43,7 @@ class BackendContract(
         assert isinstance(lab.backend.capabilities, Capabilities)
 
     @pytest.mark.parametrize("client", list(Client), ids=lambda client: client.name.lower())
-    def test_a_property_that_a_client_does_not_know_is_told_before_it_is_made(self, lab: Lab, client: Client) -> None:
+    def test_an_unknown_client_property_is_reported_before_the_client_is_made(self, lab: Lab, client: Client) -> None:
         """CFG-08: `problems` names the property, so that a worker can refuse it before it replaces a task."""
         told = lab.backend.problems({"client.id": "me", "surely.unknown": "x"}, client)
 
@@ -222,7 +222,7 @@ class BackendContract(
         with pytest.raises(UnknownTopicOrPartitionError):
             lab.admin.end_offsets([TopicPartition(lab.name(), 0)], UNCOMMITTED)
 
-    def test_a_reader_is_used_again_for_other_topics_and_for_what_was_added(self, lab: Lab) -> None:
+    def test_a_reader_reads_other_topics_and_new_records(self, lab: Lab) -> None:
         """LogReader: one read at a time, any number of them."""
         first, second = lab.topic(), lab.topic()
         lab.write(first, b"a")

@@ -111,7 +111,7 @@ class OffsetsContract(OnBackendUnderTest):
         )
 
     @needs_transactions
-    def test_offsets_of_a_group_that_a_transaction_may_change_are_told_to_nobody(self, lab: Lab) -> None:
+    def test_group_offsets_in_an_open_transaction_are_not_returned(self, lab: Lab) -> None:
         """GRP-03: from `send_offsets` on; whoever read on from the old ones would read twice."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
