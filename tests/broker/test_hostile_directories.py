@@ -9,7 +9,7 @@ import pytest
 from crc32c import crc32c
 
 from eosfw.errors import ConfigError, DamagedDataError
-from eosfw_memory.faults.files import read
+from eosfw_memory.faults.toml_file import read
 from eosfw_memory.log.batch import HEADER
 from eosfw_memory.log.errors import CorruptMessageError
 from eosfw_memory.storage.indexes import KIND, encode_index

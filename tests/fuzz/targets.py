@@ -18,8 +18,8 @@ from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
+from eosfw_memory.client.fetched_records import show
 from eosfw_memory.client.messages import AnswerError, format_of
-from eosfw_memory.client.showing import show
 from eosfw_memory.coordinators import log_records
 from eosfw_memory.coordinators.groups import records as group_records
 from eosfw_memory.coordinators.groups.group import CONSUMER, Group
@@ -27,7 +27,7 @@ from eosfw_memory.coordinators.groups.members import Joining, Member
 from eosfw_memory.coordinators.groups.states import GroupState
 from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
 from eosfw_memory.deferred import Deferred, SeveredError
-from eosfw_memory.faults import files as faults_files
+from eosfw_memory.faults import toml_file as faults_files
 from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import KINDS
 from eosfw_memory.log.batch import read_header, split

@@ -15,7 +15,7 @@ from eosfw_memory.client.apis import ADD_PARTITIONS, END_TXN, FIND_COORDINATOR, 
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.client.direct import DirectNetwork
-from eosfw_memory.client.partitioning import murmur2
+from eosfw_memory.client.partitioner import murmur2
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, Lab, record

@@ -26,8 +26,8 @@ from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client import apis
 from eosfw_memory.client.apis import API_VERSIONS, Api
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.fetched_records import show
 from eosfw_memory.client.messages import AnswerError, format_of
-from eosfw_memory.client.showing import show
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.batch import HEADER, LENGTH_END

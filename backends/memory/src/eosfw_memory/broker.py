@@ -27,7 +27,7 @@ from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.deferred import Answer, Deferred
 from eosfw_memory.duties import Duties
 from eosfw_memory.faults import points
-from eosfw_memory.faults.board import Faults, StoppedError
+from eosfw_memory.faults.fault_injector import Faults, StoppedError
 from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.errors import KafkaStorageError

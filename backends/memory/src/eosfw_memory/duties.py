@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eosfw_memory.faults.board import StoppedError
+from eosfw_memory.faults.fault_injector import StoppedError
 
 _LOG = logging.getLogger(__name__)
 _IDLE_MS = 60_000

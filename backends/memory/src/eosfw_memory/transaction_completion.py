@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from eosfw_memory.faults.board import StoppedError
+from eosfw_memory.faults.fault_injector import StoppedError
 from eosfw_memory.storage.committing import Ready
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from eosfw_memory.coordinators.metadata import TransactionMetadata, refusals
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.coordinators.snapshot import TransactionChange
 from eosfw_memory.faults import points
-from eosfw_memory.faults.board import Faults
+from eosfw_memory.faults.fault_injector import Faults
 from eosfw_memory.log.batch import BatchHeader, read_header
 from eosfw_memory.log.codec import decode_records, encode_record
 from eosfw_memory.log.errors import MessageTooLargeError

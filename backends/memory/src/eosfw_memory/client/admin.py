@@ -30,11 +30,11 @@ from eosfw_memory.client.apis import (
 from eosfw_memory.client.channel import ClosedError, HopelessError, Network, NoAnswerError
 from eosfw_memory.client.deletion import delete_topics
 from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, indefinite, ours
-from eosfw_memory.client.fencing import Fencing
+from eosfw_memory.client.fence_producers import Fencing
 from eosfw_memory.client.group_offsets import GroupOffsets
-from eosfw_memory.client.introspection import Introspection
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Routes, brokers_of
+from eosfw_memory.client.metadata import Routes, brokers_of
+from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.transaction_admin import Introspection
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 

@@ -15,10 +15,10 @@ from eosfw.waiting import Runtime
 from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.direct import DirectNetwork
+from eosfw_memory.client.metadata import Routes
 from eosfw_memory.client.producer import MemoryProducer, ProducerSettings
 from eosfw_memory.client.properties import TRANSPORT, ClientSettings, check, problems_of
 from eosfw_memory.client.reader import MemoryReader, ReaderSettings
-from eosfw_memory.client.routing import Routes
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
 

@@ -8,8 +8,8 @@ from typing import Any
 from eosfw.errors import EosfwError
 from eosfw_memory.client.apis import DELETE_TOPICS, Fields, milliseconds
 from eosfw_memory.client.errors import ADMIN, RETRIABLE, ours
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Routes
+from eosfw_memory.client.metadata import Routes
+from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
 
 

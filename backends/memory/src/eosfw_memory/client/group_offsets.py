@@ -18,8 +18,8 @@ from eosfw_memory.client.apis import (
 )
 from eosfw_memory.client.channel import HopelessError
 from eosfw_memory.client.errors import ADMIN, LOST_COORDINATOR, OFFSETS, RETRIABLE, Fates, indefinite, ours
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Kind, Routes
+from eosfw_memory.client.metadata import Kind, Routes
+from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
 
 _NO_EPOCH: Final = -1

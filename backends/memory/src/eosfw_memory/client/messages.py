@@ -13,7 +13,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader
 
 from eosfw_memory.client.apis import Fields
-from eosfw_memory.client.moments import with_numbers
+from eosfw_memory.client.timestamps import with_numbers
 from eosfw_memory.deferred import Answer
 from eosfw_memory.log.batch import Buffer
 from eosfw_memory.wire.measuring import check_answer

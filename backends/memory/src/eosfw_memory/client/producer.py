@@ -12,12 +12,12 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
-from eosfw_memory.client.delivery import Delivery
-from eosfw_memory.client.outbox import NOBODY, select
-from eosfw_memory.client.partitioning import Sticky, partition_of
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Routes
-from eosfw_memory.client.transactions import Coordination, fresh_producer
+from eosfw_memory.client.metadata import Routes
+from eosfw_memory.client.partitioner import Sticky, partition_of
+from eosfw_memory.client.record_accumulator import NOBODY, select
+from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.sender import Delivery
+from eosfw_memory.client.transaction_manager import Coordination, fresh_producer
 from eosfw_memory.client.turns import Turns
 
 _FULL = 1 << 20

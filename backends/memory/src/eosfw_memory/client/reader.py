@@ -18,9 +18,9 @@ from eosfw.records import LogBatch, OffsetRange
 from eosfw_memory.client.apis import FETCH, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, ClosedError, HopelessError
 from eosfw_memory.client.errors import MOVED, READ, RETRIABLE, ours
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Routes
-from eosfw_memory.client.showing import Shown, show
+from eosfw_memory.client.fetched_records import Shown, show
+from eosfw_memory.client.metadata import Routes
+from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
 from eosfw_memory.log.errors import LogError
 

@@ -12,8 +12,8 @@ from eosfw.errors import ClusterUnavailableError
 from eosfw.waiting import Runtime
 from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NonsenseError, NotSentError, StrangerError
-from eosfw_memory.client.completeness import unanswered
 from eosfw_memory.client.messages import AnswerError, format_of
+from eosfw_memory.client.response_validation import unanswered
 from eosfw_memory.deferred import Answer
 
 _LENGTH = struct.Struct(">i")

@@ -11,7 +11,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.faults import points
-from eosfw_memory.faults.board import Faults
+from eosfw_memory.faults.fault_injector import Faults
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.markers import outcome_of

@@ -26,8 +26,8 @@ from eosfw_memory.client.apis import (
 )
 from eosfw_memory.client.channel import Address, HopelessError, StrangerError
 from eosfw_memory.client.errors import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, Fates, ours
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Routes, brokers_of
+from eosfw_memory.client.metadata import Routes, brokers_of
+from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
 
 _NOTHING = -1

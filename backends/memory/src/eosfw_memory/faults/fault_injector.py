@@ -18,12 +18,12 @@ from eosfw.waiting import Runtime, Spawned
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer, Deferred, SeveredError
 from eosfw_memory.faults import points
-from eosfw_memory.faults.acting import Run, act
-from eosfw_memory.faults.checking import made
-from eosfw_memory.faults.describing import described, fired, told
-from eosfw_memory.faults.files import read
+from eosfw_memory.faults.actions import Run, act
+from eosfw_memory.faults.matching import Scene
+from eosfw_memory.faults.parsing import made
 from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
-from eosfw_memory.faults.scenes import Scene
+from eosfw_memory.faults.text import described, fired, told
+from eosfw_memory.faults.toml_file import read
 
 if TYPE_CHECKING:
     from eosfw_memory.broker import Broker, Context, Handler

@@ -12,7 +12,7 @@ from eosfw.waiting import Runtime
 from eosfw_memory.client.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
 from eosfw_memory.client.channel import Address, Channel, HopelessError, Network, StrangerError
 from eosfw_memory.client.errors import ADMIN, RETRIABLE, at_servers, ours
-from eosfw_memory.client.retrying import Patience
+from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 

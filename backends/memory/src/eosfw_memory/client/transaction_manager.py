@@ -20,8 +20,8 @@ from eosfw_memory.client.apis import (
 )
 from eosfw_memory.client.channel import HopelessError, NoAnswerError
 from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIABLE, Fates, indefinite, ours
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Routes
+from eosfw_memory.client.metadata import Routes
+from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from eosfw.config.definition import nearest
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.faults.checking import made
+from eosfw_memory.faults.parsing import made
 from eosfw_memory.faults.rules import Rule
 
 _TABLE = "fault"

@@ -11,9 +11,9 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.client.apis import INIT_PRODUCER_ID, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, ClosedError, HopelessError
 from eosfw_memory.client.errors import FENCE, LOST_COORDINATOR, RETRIABLE, ours
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Routes
-from eosfw_memory.client.transactions import initialise_request
+from eosfw_memory.client.metadata import Routes
+from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.transaction_manager import initialise_request
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 

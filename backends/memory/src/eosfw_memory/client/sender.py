@@ -13,10 +13,10 @@ from eosfw_memory.client.apis import PRODUCE_ADDING, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, HopelessError, NoAnswerError
 from eosfw_memory.client.errors import DELIVERY, MOVED, PRODUCE, RETRIABLE, indefinite, ours
 from eosfw_memory.client.group_offsets import GroupOffsets
-from eosfw_memory.client.outbox import NOBODY, Outbox
-from eosfw_memory.client.retrying import Patience
-from eosfw_memory.client.routing import Routes
-from eosfw_memory.client.transactions import Coordination
+from eosfw_memory.client.metadata import Routes
+from eosfw_memory.client.record_accumulator import NOBODY, Outbox
+from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.transaction_manager import Coordination
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eosfw_memory.faults.board import Fault, Firing
+    from eosfw_memory.faults.fault_injector import Fault, Firing
+    from eosfw_memory.faults.matching import Scene
     from eosfw_memory.faults.rules import Rule
-    from eosfw_memory.faults.scenes import Scene
 
 _WHOM = ("client_id", "transactional_id", "group_id", "topic")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eosfw_memory.codes import Code
 from eosfw_memory.deferred import Answer, Deferred, SeveredError
-from eosfw_memory.faults.refusals import refusal
+from eosfw_memory.faults.error_responses import refusal
 from eosfw_memory.faults.rules import Delay, Drop, Fail, Lose, Repeat, Rule
 
 if TYPE_CHECKING:
-    from eosfw_memory.faults.board import Fault
+    from eosfw_memory.faults.fault_injector import Fault
 
 _EVER: Final = 2**31 - 1
 
