@@ -23,9 +23,9 @@ from typing import Any
 
 from conditions import show
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.states import Outcome

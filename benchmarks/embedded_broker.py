@@ -25,7 +25,7 @@ from conditions import show
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 
 VALUE = b"x" * 100
 TIMEOUT = 60.0

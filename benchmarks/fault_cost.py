@@ -12,9 +12,9 @@ from typing import Any
 
 from conditions import show
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from conditions import show
 
-from eosfw.fenced import FenceProducersOptions
+from eosfw.concurrency import ThreadRuntime
+from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 
 from conditions import show
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic, TransactionalProducer
 from eosfw.records import ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 

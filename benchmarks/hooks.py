@@ -17,12 +17,12 @@ from typing import ClassVar
 
 from conditions import show
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import Announcer
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.registry import Plugins, load_plugins
 from eosfw.state.steps import StepEvent
-from eosfw.waiting import ThreadRuntime
 
 BATCH = 1000
 LOOK = 0.01

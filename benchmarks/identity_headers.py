@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 from conditions import show
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.identity import IdentityHeaders, identity_headers
 from eosfw.protocols import NewTopic, TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 

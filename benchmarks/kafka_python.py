@@ -17,11 +17,11 @@ from conditions import show
 from embedded_broker import embedded_process
 from kafka import KafkaConsumer, KafkaProducer
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.config.translation import Client
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.properties import KAFKA_PYTHON
 

@@ -21,7 +21,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from embedded_broker import embedded_process
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.apis import FETCH, Fields, milliseconds
 from eosfw_memory.client.channel import Address
 from eosfw_memory.client.sockets import SocketChannel

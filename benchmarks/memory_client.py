@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from conditions import show
 
-from eosfw.fenced import FenceProducersOptions
+from eosfw.concurrency import ThreadRuntime
+from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster

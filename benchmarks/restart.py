@@ -12,10 +12,10 @@ from pathlib import Path
 
 from conditions import show
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.storage.clean_stop import NAME

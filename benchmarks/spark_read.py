@@ -21,7 +21,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import DataFrame, SparkSession
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_spark import session
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

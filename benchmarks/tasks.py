@@ -18,11 +18,11 @@ from typing import ClassVar
 
 from conditions import show
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.registry import Plugins, load_plugins
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import ThreadRuntime
 
 BATCH, INTERVAL_MS = 2000, 100
 TASKS = 4

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from conditions import show
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline import Control, Options, Silent, Summary, Verification, load, run
 from eosfw.registry import load_plugins
-from eosfw.waiting import ThreadRuntime
 
 PIPELINE = """
 [cluster]

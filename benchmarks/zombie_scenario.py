@@ -30,13 +30,13 @@ from textwrap import dedent
 import pytest
 from conditions import show
 
+from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef, Int, String
 from eosfw.connectors import ExactlyOnceSupport, SourceConnector, SourceTask, SourceTaskContext
 from eosfw.errors import InvalidProducerEpochError, ProducerFencedError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerRecord, SourceRecord
-from eosfw.waiting import Runtime
 from pytest_eos.clusters import virtual
 from pytest_eos.installed import installed
 from pytest_eos.lab import Eos, Place

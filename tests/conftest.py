@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
 

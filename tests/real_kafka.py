@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
-from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw.concurrency import Runtime, ThreadRuntime
 from ports import free_ports
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from typing import Self
 
 from eosfw import Config, ConfigDef, String, hookimpl
 from eosfw.builtin.fencer import AdminFencer
+from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, TopicExistsError
 from eosfw.protocols import Backend, NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.waiting import Runtime
 
 
 class AuditedFencer:

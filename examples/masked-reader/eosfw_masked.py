@@ -16,10 +16,10 @@ from typing import Self
 
 from eosfw import Config, ConfigDef, List, hookimpl
 from eosfw.builtin.isolation import ReadCommitted
+from eosfw.concurrency import Runtime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Gap
 from eosfw.records import LogBatch, OffsetRange
-from eosfw.waiting import Runtime
 
 MASK = "***"
 

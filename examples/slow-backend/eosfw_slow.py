@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eosfw import hookimpl
+from eosfw.concurrency import Runtime
 from eosfw.config.translation import Client
 from eosfw.errors import Problem
 from eosfw.protocols import IsolationLevel
-from eosfw.waiting import Runtime
 from eosfw_memory.client.backend import MemoryBackend
 
 LATENCY = "slow.latency.ms"

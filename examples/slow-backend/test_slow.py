@@ -4,7 +4,7 @@ import pytest
 from eosfw_slow import SlowBackend
 
 from eosfw.builtin.isolation import ReadCommitted
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from pytest_eos import contracts
 
 

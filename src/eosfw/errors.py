@@ -42,7 +42,7 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
 
 
-# --- fates: what the caller must do -----------------------------------------------------------------------------------
+# --- what the caller must do ------------------------------------------------------------------------------------------
 
 
 class RetriableError(EosfwError):

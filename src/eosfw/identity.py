@@ -14,14 +14,14 @@ from typing import Any, Final
 from eosfw.capabilities import Capabilities
 from eosfw.errors import ConfigError, DamagedDataError, Problem, TaskFailedError
 from eosfw.records import Headers, SourceOffset, SourcePartition, SourceRecord
-from eosfw.wording import many
+from eosfw.text import quantity
 
 CONNECTOR: Final = "eosfw.connector"
 SOURCE_PARTITION: Final = "eosfw.source.partition"
 SOURCE_OFFSET: Final = "eosfw.source.offset"
 HEADER_NAMES: Final = (CONNECTOR, SOURCE_PARTITION, SOURCE_OFFSET)
 _FIELD: Final = "field:"
-STRANGERS_NAMED: Final = 5
+UNIDENTIFIED_SHOWN: Final = 5
 KINDS: Final = "`value`, `headers` or `field:NAME`"
 NONE: Final = "none"
 _EQUAL_ALIKE: Final = {str, int, bool, type(None)}
@@ -96,7 +96,7 @@ def identity_of(value: bytes | None, headers: Headers | None, kind: str) -> byte
 
 
 @dataclass(slots=True)
-class Strangers:
+class UnidentifiedRecords:
     """Records on a topic that carry no identity of the kind asked for: somebody else wrote them."""
 
     kind: str
@@ -106,7 +106,7 @@ class Strangers:
     def add(self, place: str) -> None:
         """One more, at TOPIC-PARTITION@OFFSET."""
         self.count += 1
-        if len(self.places) < STRANGERS_NAMED:
+        if len(self.places) < UNIDENTIFIED_SHOWN:
             self.places.append(place)
 
     def refuse(self) -> None:
@@ -114,7 +114,7 @@ class Strangers:
         if self.count:
             where = ", ".join(self.places) + (", ..." if self.count > len(self.places) else "")
             raise DamagedDataError(
-                f"{many(self.count, 'foreign record')} without identity ({self.kind}), at {where}: give the "
+                f"{quantity(self.count, 'foreign record')} without identity ({self.kind}), at {where}: give the "
                 f'connector topics of its own, or set "eosfw.identity" to what every record there has'
             )
 

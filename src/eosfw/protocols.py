@@ -15,6 +15,7 @@ from enum import Enum
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from eosfw.capabilities import Capabilities
+from eosfw.concurrency import Runtime
 from eosfw.config.parts import PartChoice
 from eosfw.config.translation import Client
 from eosfw.errors import EosfwError, Problem
@@ -30,7 +31,6 @@ from eosfw.records import (
 )
 from eosfw.state.steps import StepEvent
 from eosfw.transactions import TransactionAdmin
-from eosfw.waiting import Runtime
 
 
 class IsolationLevel(Enum):

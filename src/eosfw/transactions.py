@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final, Protocol
 
 from eosfw.errors import EosfwError
-from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
+from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
 
@@ -129,8 +129,9 @@ class TransactionAdmin(Protocol):
     def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
         """Abort, in this partition alone, the transaction that is open since an offset; tell whose it was.
 
-        It asks no coordinator: right for one that no coordinator knows (see `eosfw.hanging`), for any other it splits
-        a transaction. TransactionNotFoundError if none is open since that offset. Needs `abort_transactions`.
+        It asks no coordinator. This is right for a transaction that no coordinator knows (see
+        `eosfw.hanging_transactions`); any other is split by it. TransactionNotFoundError if none is open since that
+        offset. Needs `abort_transactions`.
         """
 
     def max_transaction_timeout(self) -> float | None:

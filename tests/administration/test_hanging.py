@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionalIdNotFoundError
-from eosfw.hanging import find_hanging
+from eosfw.hanging_transactions import find_hanging
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.transactions import (
     ProducerState,

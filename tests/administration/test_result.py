@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, FatalError, TransactionalIdAuthorizationError
-from eosfw.fenced import FenceProducersResult
+from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw.waiting import ThreadRuntime
 from pytest_eos.virtual import VirtualRuntime
 
 RUNTIME = ThreadRuntime()

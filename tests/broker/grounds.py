@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from conformance.calls import Caller
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.broker import Broker
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.cluster import EmbeddedCluster

@@ -7,7 +7,7 @@ import time
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code

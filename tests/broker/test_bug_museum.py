@@ -10,10 +10,10 @@ from types import SimpleNamespace as Request
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster

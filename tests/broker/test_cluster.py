@@ -11,11 +11,11 @@ import threading
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, LocalCluster, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.hooks import eosfw_clusters

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker
 from eosfw_memory.coordinators.states import Outcome, TransactionState
 from eosfw_memory.housekeeping import Housekeeping

@@ -7,10 +7,10 @@ import uuid
 import pytest
 
 from conformance.calls import Caller
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.calls import Caller
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code

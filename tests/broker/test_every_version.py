@@ -14,7 +14,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.client.messages import flattener, format_of

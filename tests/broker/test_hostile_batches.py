@@ -8,8 +8,8 @@ from types import SimpleNamespace as Request
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.log.codec import encode_batch

@@ -9,7 +9,7 @@ import struct
 import pytest
 from tests.broker.test_hostile_frames import API_VERSIONS, answer, closed_by_peer, framed
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.wire import connection
 

@@ -10,7 +10,7 @@ import pytest
 
 BROKER = """
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 EmbeddedCluster.start({}, ThreadRuntime()).close()
 """
 CLIENT = "import eosfw_memory.client.messages\n"

@@ -13,7 +13,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.coordinators.transactions import TransactionCoordinator

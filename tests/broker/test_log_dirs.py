@@ -9,7 +9,7 @@ from types import SimpleNamespace as Request
 
 import pytest
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.codec import encode_batch

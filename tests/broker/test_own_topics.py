@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.calls import NOBODY, Caller, commit_plain
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code

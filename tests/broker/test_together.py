@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_records import decode_key, encode_changes, encode_key, encode_value

@@ -9,7 +9,7 @@ from types import SimpleNamespace as Request
 
 import pytest
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster

@@ -6,7 +6,7 @@ from types import SimpleNamespace as Request
 
 import pytest
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.errors import MessageTooLargeError

@@ -14,7 +14,7 @@ from shutil import copy
 
 import pytest
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 
 METADATA = "Metadata-Version: 2.1\nName: testkit\nVersion: 9.9\n"
 DOORS = """[eosfw]

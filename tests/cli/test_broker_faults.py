@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import IndefiniteOutcomeError
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from pytest_eos.contracts.laboratory import WAIT, Lab, record
 

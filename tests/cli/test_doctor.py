@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
 from eosfw.protocols import NewTopic
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from ports import free_port
 
@@ -35,10 +35,12 @@ def site(tmp_path) -> Path:
 def install(site) -> Callable[..., None]:
     """Install a distribution `acme` with one module."""
 
-    def put(module: str = "", doors: str = DOOR, metadata: str | None = "Name: acme\nVersion: 1.0\n") -> None:
+    def put(
+        module: str = "", installed_entry_points: str = DOOR, metadata: str | None = "Name: acme\nVersion: 1.0\n"
+    ) -> None:
         info = site / "acme-1.0.dist-info"
         info.mkdir()
-        (info / "entry_points.txt").write_text(doors)
+        (info / "entry_points.txt").write_text(installed_entry_points)
         (site / "acme_plugin.py").write_text(module)
         if metadata is not None:
             (info / "METADATA").write_text(f"Metadata-Version: 2.1\n{metadata}")

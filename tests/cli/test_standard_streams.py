@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
-from eosfw.waiting import ThreadRuntime
 
 COMMAND = (sys.executable, "-W", "ignore", "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])")
 FULL = "eosfw: the result could not be written to stdout: No space left on device; see to the place that stdout is "

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.log.codec import encode_batch

@@ -9,7 +9,7 @@ SCRIPT = """
 import sys
 from eosfw.records import ProducerBatch
 from eosfw.registry import load_plugins
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 
 runtime = ThreadRuntime()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from eosfw.error_table import ErrorTable
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
@@ -19,7 +20,6 @@ from eosfw.errors import (
     RecordTooLargeError,
     TopicExistsError,
 )
-from eosfw.fates import Fates
 from eosfw_confluent import codes
 from eosfw_confluent.errors import (
     ABORT,
@@ -35,7 +35,7 @@ from eosfw_confluent.errors import (
     translated_errors,
 )
 
-FATES: list[tuple[Fates, int, type[EosfwError]]] = [
+FATES: list[tuple[ErrorTable, int, type[EosfwError]]] = [
     (INIT, codes.TIMED_OUT, IndefiniteOutcomeError),
     (INIT, KafkaError.INVALID_TRANSACTION_TIMEOUT, InvalidTransactionTimeoutError),
     (INIT, codes.FENCED, ProducerFencedError),
@@ -58,10 +58,10 @@ FATES: list[tuple[Fates, int, type[EosfwError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("fates", "code", "expected"), FATES)
-def test_the_fate_of_an_error_hangs_on_the_call(fates: Fates, code: int, expected: type[EosfwError]) -> None:
+@pytest.mark.parametrize(("table", "code", "expected"), FATES)
+def test_the_fate_of_an_error_hangs_on_the_call(table: ErrorTable, code: int, expected: type[EosfwError]) -> None:
     """PRD-08: retry, abort, or close."""
-    assert type(eosfw_error(KafkaError(code, "why"), fates, "a call")) is expected
+    assert type(eosfw_error(KafkaError(code, "why"), table, "a call")) is expected
 
 
 def test_a_fatal_error_is_never_taken_for_one_that_an_abort_cures() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.config.translation import Client
 from eosfw.errors import ConfigError
-from eosfw.waiting import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_confluent.properties import LIBRDKAFKA, TABLE
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.apis import Api, Fields, milliseconds
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.sockets import SocketNetwork

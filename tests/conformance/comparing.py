@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from real_kafka import KAFKA_VERSION, SETTINGS, RealKafka
 

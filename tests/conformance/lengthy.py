@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from typing import Protocol
 
-from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.broker import Broker
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.client.messages import format_of

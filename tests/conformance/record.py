@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from real_kafka import KAFKA_VERSION, RealKafka
 
 from . import arguments, memberships

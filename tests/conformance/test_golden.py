@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from real_kafka import KAFKA_VERSION, SETTINGS
 

@@ -4,7 +4,7 @@ import pytest
 
 from eosfw.builtin.isolation import ReadCommitted, ReadUncommitted
 from eosfw.builtin.offset_store import KafkaOffsetStore
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
 from pytest_eos.contracts import BackendContract, FencerContract, IsolationReaderContract, OffsetStoreContract
 

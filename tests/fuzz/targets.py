@@ -14,9 +14,9 @@ from crc32c import crc32c
 from tests.fuzz.data_directory import BESIDE, PAPERS, SEGMENTS, resealed, with_checksums
 from tests.fuzz.fuzzer import Target
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.fetched_records import show
 from eosfw_memory.client.messages import AnswerError, format_of

@@ -8,10 +8,10 @@ import pytest
 from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_kafka_python import inside
 from eosfw_kafka_python.backend import KafkaPythonBackend
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from kafka import errors as kafka_errors
 
+from eosfw.error_table import ErrorTable
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
@@ -22,7 +23,6 @@ from eosfw.errors import (
     TopicExistsError,
     TransactionalIdNotFoundError,
 )
-from eosfw.fates import Fates
 from eosfw_kafka_python.errors import (
     ABORT,
     ADMIN,
@@ -38,7 +38,7 @@ from eosfw_kafka_python.errors import (
     translated,
 )
 
-FATES: list[tuple[Fates, Exception, type[EosfwError]]] = [
+FATES: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
     (INIT, kafka_errors.KafkaTimeoutError(), IndefiniteOutcomeError),
     (INIT, kafka_errors.InvalidTransactionTimeoutError(), InvalidTransactionTimeoutError),
     (INIT, kafka_errors.ProducerFencedError(), ProducerFencedError),
@@ -74,10 +74,10 @@ FATES: list[tuple[Fates, Exception, type[EosfwError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("fates", "error", "expected"), FATES, ids=lambda one: str(one)[:40])
-def test_an_error_has_the_fate_of_its_call(fates: Fates, error: Exception, expected: type[EosfwError]) -> None:
+@pytest.mark.parametrize(("table", "error", "expected"), FATES, ids=lambda one: str(one)[:40])
+def test_an_error_has_the_fate_of_its_call(table: ErrorTable, error: Exception, expected: type[EosfwError]) -> None:
     """The same code means something else to another call: after some, nobody knows what happened."""
-    told = ours(error, fates, "a call at 127.0.0.1:1")
+    told = ours(error, table, "a call at 127.0.0.1:1")
 
     assert type(told) is expected
     assert "127.0.0.1:1" in str(told)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import ClusterUnavailableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
-from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_memory.cluster import EmbeddedCluster
 

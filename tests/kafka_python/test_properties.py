@@ -6,9 +6,9 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.net.manager import KafkaConnectionManager
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.config.translation import Client
 from eosfw.errors import ConfigError
-from eosfw.waiting import ThreadRuntime
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.properties import KAFKA_PYTHON, TABLE
 

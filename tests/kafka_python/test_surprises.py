@@ -30,11 +30,11 @@ from kafka.producer.transaction_manager import (
 )
 from kafka.structs import ConsumerGroupMetadata as KafkaGroup
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import AbortableError, IndefiniteOutcomeError, InvalidPidMappingError, RecordTooLargeError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.connection import part
 from eosfw_kafka_python.errors import COMMIT, code_of, ours

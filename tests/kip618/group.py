@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from tests.runtime.counting import CountingConnector, expected
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector
 from eosfw.ids import TopicPartition
@@ -18,7 +19,6 @@ from eosfw.protocols import Backend, Gap, IsolationLevel
 from eosfw.registry import load_plugins
 from eosfw.runtime import Worker
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import ThreadRuntime
 
 PATIENCE = 60.0
 RUNTIME = ThreadRuntime()

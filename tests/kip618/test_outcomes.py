@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import IndefiniteOutcomeError
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
 

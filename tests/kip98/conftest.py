@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.protocols import Backend, Fencer
-from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.lab import Lab
 from kip98.ways import PARAMS, Way

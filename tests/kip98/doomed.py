@@ -6,9 +6,9 @@ import json
 import sys
 from typing import Any
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
 from eosfw.protocols import TransactionalProducer
-from eosfw.waiting import ThreadRuntime
 from kip98.counting import Counter, Names
 from kip98.lab import WAIT, Lab, record
 from pytest_eos.installed import installed

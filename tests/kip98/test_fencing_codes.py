@@ -6,12 +6,12 @@ from typing import Final
 
 import pytest
 
+from eosfw.concurrency import Runtime
+from eosfw.error_table import FENCE, error_class
 from eosfw.errors import ClusterUnavailableError, ConcurrentTransactionsError
-from eosfw.fates import FENCE, fate
-from eosfw.fenced import FenceProducersOptions
+from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend
-from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
 from kip98.lab import WAIT, Lab
@@ -80,7 +80,7 @@ def test_what_does_not_pass_fails_its_id_alone_and_at_once(
     if not lasts:
         assert (outcomes[victim], len(fault.firings)) == (None, ANSWERS)
         return
-    assert type(outcomes[victim]) is fate(Code[code], FENCE)
+    assert type(outcomes[victim]) is error_class(Code[code], FENCE)
     assert repr(victim) in str(outcomes[victim])
     assert len(fault.firings) == 1
 

@@ -13,8 +13,8 @@ from typing import Final
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
-from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay, Lose
 from kip98.counting import Counter, Names

@@ -6,10 +6,10 @@ from typing import Final
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import FatalError, IllegalStateError, IndefiniteOutcomeError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
-from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
 from kip98.counting import Counter, Names

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import (
     ClusterUnavailableError,
     ConcurrentTransactionsError,
@@ -16,11 +17,10 @@ from eosfw.errors import (
     IndefiniteOutcomeError,
     RetriableError,
 )
-from eosfw.fenced import FenceProducersOptions
+from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch
-from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Drop, Fail
 from kip98.lab import COMMITTED, WAIT, Lab

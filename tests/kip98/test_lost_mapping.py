@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import InvalidPidMappingError
 from eosfw.protocols import TransactionalProducer
-from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.lab import WAIT, Lab, record
 from kip98.ways import WAYS, Way

@@ -7,6 +7,8 @@ from typing import Final
 
 import pytest
 
+from eosfw.concurrency import Runtime
+from eosfw.error_table import ADD, END, INIT, OFFSETS, PRODUCE, ErrorTable, error_class
 from eosfw.errors import (
     AbortableError,
     EosfwError,
@@ -16,18 +18,16 @@ from eosfw.errors import (
     ProducerFencedError,
     TopicAuthorizationError,
 )
-from eosfw.fates import ADD, END, INIT, OFFSETS, PRODUCE, Fates, fate
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
-from eosfw.waiting import Runtime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
 from kip98.lab import WAIT, Lab, record
 from kip98.ways import EMBEDDED, Way
 from pytest_eos.contracts.transactions import CALLS
 
-REQUESTS: Final[Mapping[str, Fates]] = {
+REQUESTS: Final[Mapping[str, ErrorTable]] = {
     "InitProducerId": INIT,
     "AddPartitionsToTxn": ADD,
     "Produce": PRODUCE,
@@ -153,7 +153,7 @@ def test_each_error_code_maps_to_one_error_across_calls(
         assert told is None
         assert lab.values(story.topic) == [b"first"]
         return
-    wanted = FatalError if here in GIVEN_UP else ALIKE.get(here) or fate(Code[code], REQUESTS[request_])
+    wanted = FatalError if here in GIVEN_UP else ALIKE.get(here) or error_class(Code[code], REQUESTS[request_])
     assert isinstance(told, wanted)
     assert isinstance(told, FatalError) == issubclass(wanted, FatalError)
     if here in NOTHING_TO_END:

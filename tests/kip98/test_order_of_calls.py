@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import FatalError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
 from eosfw.state.producer import MOVES, Call, ProducerProgress, ProducerState
-from eosfw.waiting import ThreadRuntime
 from kip98.lab import WAIT, Lab, record
 
 CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError
 from eosfw.protocols import Backend
-from eosfw.waiting import Runtime
 from kip98.ways import BACKENDS
 from pytest_eos.installed import installed
 

@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError, ProducerFencedError
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.waiting import Runtime
 from kip98.lab import WAIT
 from kip98.ways import BACKENDS
 from pytest_eos.installed import installed

@@ -8,11 +8,11 @@ from typing import NoReturn, Protocol
 
 import pytest
 
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import AbortableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
-from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.lab import COMMITTED, WAIT, Lab
 from kip98.ways import PARAMS, Way

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
-from eosfw.waiting import Runtime
 from pytest_eos.installed import installed
 
 

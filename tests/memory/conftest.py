@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from kip98.lab import Lab
 

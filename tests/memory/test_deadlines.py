@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.lab import UNCOMMITTED, WAIT, Lab

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import AbortableError, EosfwError, RecordTooLargeError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.apis import ADD_PARTITIONS, END_TXN, FIND_COORDINATOR, INIT_PRODUCER_ID, PRODUCE, Api, Fields
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.channel import NoAnswerError

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from eosfw.builtin.fencer import AdminFencer
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, InvalidTransactionTimeoutError, ProducerFencedError
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.transactions import TransactionCoordinator

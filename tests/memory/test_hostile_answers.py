@@ -18,11 +18,11 @@ from kio.serial import entity_writer
 
 from broker.test_every_version import filled
 from broker.test_hostile_batches import patched
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client import apis
 from eosfw_memory.client.apis import API_VERSIONS, Api
 from eosfw_memory.client.backend import MemoryBackend

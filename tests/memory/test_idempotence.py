@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from tests.memory.test_delivery import direct, lost, trouble
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import FatalError, RecordTooLargeError
 from eosfw.ids import TopicPartition
 from eosfw.records import ProducerBatch
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.apis import PRODUCE
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster

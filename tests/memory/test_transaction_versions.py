@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from tests.memory.conftest import Reached
 
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
-from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.lab import WAIT, Lab, record

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import (
     ClusterAuthorizationError,
     ClusterUnavailableError,
@@ -14,11 +15,10 @@ from eosfw.errors import (
     FatalError,
     TransactionalIdAuthorizationError,
 )
-from eosfw.fenced import FenceProducersOptions
-from eosfw.hanging import find_hanging
+from eosfw.fence_producers_result import FenceProducersOptions
+from eosfw.hanging_transactions import find_hanging
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import NewTopic
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw.waiting import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.sockets import SocketNetwork

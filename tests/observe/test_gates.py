@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Announcer, Gates, History
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import ThreadRuntime
 
 from .stories import event
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError
 from eosfw.observe import History, Lane, Outcome
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import ThreadRuntime
 
 from .stories import CONNECTOR, event, new_generation, startup, transaction
 

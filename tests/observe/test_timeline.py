@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import Freeze, Gates, History, Outcome
 from eosfw.observe.timeline import svg, text
 from eosfw.observe.timeline.layout import Picture, Scale, lasting, layout, ticks
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import ThreadRuntime
 
 from .stories import event, new_generation, startup, transaction
 

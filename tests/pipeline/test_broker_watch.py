@@ -12,9 +12,9 @@ from contextlib import closing
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline import Control, Options, Silent, Verification, broker_watch, run
 from eosfw.pipeline.broker_watch import BrokerWatch
-from eosfw.waiting import ThreadRuntime
 
 WAIT = 60.0
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
-from eosfw.identity import Strangers
+from eosfw.identity import UnidentifiedRecords
 from eosfw.pipeline.comparison import Comparison, Lane
 from eosfw.pipeline.identity_count import SpoolError
 from eosfw.protocols import Verdict
@@ -33,7 +33,7 @@ def batch(records: Records, start: int = 0) -> LogBatch:
 
 
 def compared(lanes: Sequence[Lane], found: Sequence[Records], limit: int = 1000) -> Verdict:
-    with Comparison(lanes, bytes, Strangers("value"), limit) as comparison:
+    with Comparison(lanes, bytes, UnidentifiedRecords("value"), limit) as comparison:
         for records in found:
             comparison.take(batch(records), list(records), pause=lambda: None)
         while comparison.drain(lambda: None):
@@ -97,7 +97,7 @@ def test_examples_are_spelt_out() -> None:
 def test_streams_in_order_are_never_kept() -> None:
     """Memory does not grow with the number of records."""
     expected, found = [b"%d" % number for number in range(10_000)], [b"%d" % number for number in range(10_000)]
-    with Comparison([lane(expected)], bytes, Strangers("value"), limit=0) as comparison:
+    with Comparison([lane(expected)], bytes, UnidentifiedRecords("value"), limit=0) as comparison:
         comparison.take(batch(found), found, pause=lambda: None)
         assert comparison.kept == 0
         assert not comparison.spilled
@@ -113,7 +113,7 @@ def test_one_record_too_many_does_not_leave_the_rest_out_of_order() -> None:
 
     numbers = [b"%d" % number for number in range(20_000)]
     found = [*numbers[:50], b"foreign", *numbers[50:]]
-    with Comparison([lane(numbers)], identify, Strangers("value")) as comparison:
+    with Comparison([lane(numbers)], identify, UnidentifiedRecords("value")) as comparison:
         comparison.take(batch(found), found, pause=lambda: None)
         assert (comparison.kept, comparison.verdict().duplicates) == (1, 1)
     assert len(identified) < 2_000
@@ -121,7 +121,7 @@ def test_one_record_too_many_does_not_leave_the_rest_out_of_order() -> None:
 
 def test_a_source_that_has_nothing_for_the_moment_is_waited_for() -> None:
     pauses: list[int] = []
-    with Comparison([lane([], [], [b"a"])], bytes, Strangers("value")) as comparison:
+    with Comparison([lane([], [], [b"a"])], bytes, UnidentifiedRecords("value")) as comparison:
         comparison.take(batch([b"a"]), [b"a"], pause=lambda: pauses.append(1))
         assert comparison.verdict() == Verdict(0, 0, [])
     assert len(pauses) == 2
@@ -133,7 +133,7 @@ def test_records_that_nobody_can_identify_are_named() -> None:
             raise DamagedDataError("no identity")
         return record
 
-    strangers = Strangers("field:n")
+    strangers = UnidentifiedRecords("field:n")
     with Comparison([lane([b"a", b"b"])], identify, strangers) as comparison:
         comparison.take(batch([b"a", b"?", b"b"], 7), [b"a", b"?", b"b"], pause=lambda: None)
     assert (strangers.count, strangers.places) == (1, ["t-0@8"])

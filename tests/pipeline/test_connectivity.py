@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from eosfw.concurrency import Spawned, ThreadRuntime
 from eosfw.errors import ClusterUnavailableError
 from eosfw.pipeline.connectivity import require_reachable
-from eosfw.waiting import Spawned, ThreadRuntime
 from ports import free_port
 
 

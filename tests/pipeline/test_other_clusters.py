@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError
 from eosfw.pipeline import Control, Options, Pipeline, Silent, run
 from eosfw.registry import Plugins
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 

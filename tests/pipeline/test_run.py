@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceTask
 from eosfw.errors import ClusterUnavailableError, ConfigError, InterruptedRunError, ReadStalledError, TaskFailedError
 from eosfw.ids import TopicPartition
@@ -19,7 +20,6 @@ from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.protocols import NewTopic, Verdict
 from eosfw.records import ProducerRecord
 from eosfw.registry import Plugins
-from eosfw.waiting import ThreadRuntime
 
 Make = Callable[..., Pipeline]
 

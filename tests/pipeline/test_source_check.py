@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from eosfw import ConfigDef, SourceConnector, SourceTask, String
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, Problem, RetriableError, SourceUnavailableError
 from eosfw.pipeline import Pipeline, check
 from eosfw.pipeline.source_check import require_sources, source_answers
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import Found, Source
-from eosfw.waiting import ThreadRuntime
 
 WRONG = "topic: the table 'orders' has no column 'id'; name another one"
 

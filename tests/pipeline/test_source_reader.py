@@ -16,11 +16,11 @@ from eosfw import (
     SourceTask,
     String,
 )
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, RetriableError, TaskFailedError
 from eosfw.pipeline.source_reader import source_records
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import Found, Source
-from eosfw.waiting import ThreadRuntime
 
 Read = Callable[..., list[SourceRecord]]
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, PluginError
 from eosfw.pipeline import ClusterChoice, Options, Pipeline, check
 from eosfw.pipeline.validation import backend_of, pipeline_problems
 from eosfw.protocols import Step, StepInput
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import Found, Source
-from eosfw.waiting import ThreadRuntime
 
 Make = Callable[..., Pipeline]
 EMBEDDED = ClusterChoice("confluent", {})

@@ -7,9 +7,9 @@ from importlib import import_module
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.waiting import ThreadRuntime
 from pytest_eos.installed import installed
 from pytest_eos.leftovers import Leftovers
 

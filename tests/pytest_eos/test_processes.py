@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from tests.pytest_eos.counter import CounterConnector
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import ThreadRuntime
 from pytest_eos.clusters import Cluster, runtime
 from pytest_eos.installed import installed
 

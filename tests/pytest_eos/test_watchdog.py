@@ -11,7 +11,7 @@ import pytest
 from tests.pytest_eos import counter
 from tests.pytest_eos.blocking import LONG, UnknownEnd
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from pytest_eos.contracts import Source, SourceConnectorContract
 from pytest_eos.installed import installed
 

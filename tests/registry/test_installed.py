@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eosfw.installed import doors
+from eosfw.distributions import installed_entry_points
 
 GOOD = "[eosfw]\none = os.path\n"
 
@@ -19,10 +19,10 @@ def site(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def install(site: Path, name: str, doors: bytes = GOOD.encode(), metadata: str | None = "") -> None:
+def install(site: Path, name: str, installed_entry_points: bytes = GOOD.encode(), metadata: str | None = "") -> None:
     info = site / f"{name.replace('-', '_')}-1.0.dist-info"
     info.mkdir()
-    (info / "entry_points.txt").write_bytes(doors)
+    (info / "entry_points.txt").write_bytes(installed_entry_points)
     if metadata is not None:
         (info / "METADATA").write_text(metadata or f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
 
@@ -32,7 +32,7 @@ def test_unreadable_entry_points_are_named_and_others_are_loaded(site, broken) -
     install(site, "a-broken", broken)
     install(site, "good")
 
-    found, unreadable = doors("eosfw")
+    found, unreadable = installed_entry_points("eosfw")
 
     assert [(door.name, *door.dist) for door in found] == [("one", "good", "1.0")]
     assert "a-broken" not in [door.dist.name for door in found]
@@ -42,14 +42,14 @@ def test_unreadable_entry_points_are_named_and_others_are_loaded(site, broken) -
 def test_entry_points_in_no_known_encoding_are_a_named_fault(site) -> None:
     install(site, "a-broken", b"[eosfw]\n\xff\xfe = x")
 
-    assert [one.name for one in doors("eosfw")[1]] == ["a-broken"]
+    assert [one.name for one in installed_entry_points("eosfw")[1]] == ["a-broken"]
 
 
 @pytest.mark.parametrize("metadata", [None, "nonsense", "Name: \n"])
 def test_a_distribution_without_usable_metadata_still_has_a_name_and_its_parts(site, metadata) -> None:
     install(site, "half-there", metadata=metadata)
 
-    (door,) = doors("eosfw")[0]
+    (door,) = installed_entry_points("eosfw")[0]
 
     assert door.dist == ("half-there", "?")
     assert door.load().__name__.endswith("path")
@@ -62,4 +62,4 @@ def test_the_first_of_two_installed_copies_of_a_distribution_counts(site, monkey
     install(later, "twice")
     monkeypatch.setattr(sys, "path", [str(site), str(later)])
 
-    assert len(doors("eosfw")[0]) == 1
+    assert len(installed_entry_points("eosfw")[0]) == 1

@@ -24,7 +24,7 @@ class Dist:
 
 
 @dataclass(frozen=True)
-class Door:
+class InstalledEntryPoint:
     """An entry point that loads what it is told to."""
 
     name: str
@@ -58,11 +58,11 @@ def module(**hooks: Callable[[], Any]) -> ModuleType:
     return made
 
 
-def door(owner: str, **hooks: Callable[[], Any]) -> Door:
-    return Door("entry", Dist(owner), lambda: module(**hooks))
+def door(owner: str, **hooks: Callable[[], Any]) -> InstalledEntryPoint:
+    return InstalledEntryPoint("entry", Dist(owner), lambda: module(**hooks))
 
 
-def good() -> Door:
+def good() -> InstalledEntryPoint:
     return door("good", eosfw_connectors=lambda: [Counter])
 
 
@@ -84,7 +84,7 @@ def raising(error: BaseException) -> Callable[[], Any]:
     ids=lambda error: type(error).__name__,
 )
 def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_work(error: BaseException) -> None:
-    plugins = load_plugins([Door("entry", Dist("broken"), raising(error)), good()])
+    plugins = load_plugins([InstalledEntryPoint("entry", Dist("broken"), raising(error)), good()])
 
     assert only_failure(plugins)[0] == "broken"
     assert type(error).__name__ in only_failure(plugins)[1]
@@ -96,7 +96,9 @@ def test_a_plugin_that_hangs_is_named_and_left_alone(where: str) -> None:
     """Whether it is imported or asked; the others work, the command goes on."""
     hanging = threading.Event()
     hang: Callable[[], Any] = lambda: hanging.wait(60)  # noqa: E731
-    slow = Door("entry", Dist("slow"), hang) if where == "import" else door("slow", eosfw_connectors=hang)
+    slow = (
+        InstalledEntryPoint("entry", Dist("slow"), hang) if where == "import" else door("slow", eosfw_connectors=hang)
+    )
 
     plugins = load_plugins([slow, good()], patience=0.05)
 
@@ -109,7 +111,7 @@ def test_a_plugin_of_another_version_of_the_interface_is_named() -> None:
     """Its hooks may mean something else, so none of them is called."""
     made = module(eosfw_connectors=lambda: [Counter])
     made.eosfw_api = 7  # type: ignore[attr-defined]
-    plugins = load_plugins([Door("entry", Dist("future"), lambda: made), good()])
+    plugins = load_plugins([InstalledEntryPoint("entry", Dist("future"), lambda: made), good()])
 
     owner, reason = only_failure(plugins)
     assert owner == "future"
@@ -121,12 +123,14 @@ def test_a_plugin_that_names_this_version_of_the_interface_is_loaded() -> None:
     made = module(eosfw_connectors=lambda: [Counter])
     made.eosfw_api = hookspecs.API  # type: ignore[attr-defined]
 
-    assert load_plugins([Door("entry", Dist("present"), lambda: made)]).names("connector") == ("counter",)
+    assert load_plugins([InstalledEntryPoint("entry", Dist("present"), lambda: made)]).names("connector") == (
+        "counter",
+    )
 
 
 def test_ctrl_c_while_plugins_load_is_not_swallowed() -> None:
     with pytest.raises(KeyboardInterrupt):
-        load_plugins([Door("entry", Dist("slow"), raising(KeyboardInterrupt()))])
+        load_plugins([InstalledEntryPoint("entry", Dist("slow"), raising(KeyboardInterrupt()))])
 
 
 def test_a_misspelt_hook_suggests_the_nearest_and_others_still_work() -> None:
@@ -262,7 +266,7 @@ def test_a_module_that_no_plugin_registered_is_neither_imported_nor_called(spell
 
 
 def test_an_unknown_name_suggests_the_nearest_and_lists_broken_plugins() -> None:
-    plugins = load_plugins([good(), Door("entry", Dist("broken"), raising(ImportError("no kio")))])
+    plugins = load_plugins([good(), InstalledEntryPoint("entry", Dist("broken"), raising(ImportError("no kio")))])
 
     with pytest.raises(
         PluginError, match=r"no connector 'countr'; installed: counter\. Did you mean 'counter'\?"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceTask
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.status import TaskState
-from eosfw.waiting import Runtime
 
 from .fake import FakeCluster
 from .stage import Stage, connector_of

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from eosfw.builtin.offset_store import KafkaOffsetStore
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.runtime import Worker
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import Runtime, ThreadRuntime
 
 from .counting import CountingConnector
 from .fake import FakeBackend, FakeCluster, FakeFencer

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.config.clients import ProducerSettings
 from eosfw.errors import PrivilegedWriteError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
-from eosfw.waiting import ThreadRuntime
 
 from .fake import FakeBackend, FakeCluster, FakeProducer, FakeReader
 

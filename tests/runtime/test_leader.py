@@ -8,12 +8,12 @@ from itertools import groupby
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, IllegalStateError, PrivilegedWriteError, SupersededError
 from eosfw.ids import TopicPartition
 from eosfw.runtime.fencing import FencingRefusedError, FencingRounds
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import ThreadRuntime
 
 from .fake import Entry, FakeAdmin, FakeCluster
 from .stage import Stage

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
@@ -18,7 +19,6 @@ from eosfw.errors import (
 )
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import ThreadRuntime
 
 from .fake import FakeCluster
 from .script import OFFSETS, Scripted, batch, failure, run, scripted

@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, TopicAuthorizationError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.fencing import ROUND_TIMEOUT, FencingRefusedError
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import ThreadRuntime
 
 from .fake import Entry, FakeCluster, Txn
 from .script import scripted

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import Gates
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import ThreadRuntime
 
 from .counting import expected
 from .stage import Stage

@@ -8,11 +8,11 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker.topics import create, wait_until_decided
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.registry import load_plugins
-from eosfw.waiting import ThreadRuntime
 
 WAIT = 30.0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 
 WHOLE_RUN = """
 import json

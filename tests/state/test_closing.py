@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from eosfw.closing import Made
-from eosfw.waiting import ThreadRuntime
+from eosfw.closeables import WeakCloseables
+from eosfw.concurrency import ThreadRuntime
 
 
 class Thing:
@@ -23,7 +23,7 @@ class Thing:
 def test_what_somebody_still_holds_is_closed_what_was_dropped_is_not_kept() -> None:
     """Backend.close: what this backend still holds; a backend of many readers does not grow."""
     told: list[str] = []
-    made = Made(ThreadRuntime())
+    made = WeakCloseables(ThreadRuntime())
     held = made.add(Thing("held", told))
     made.add(Thing("dropped", told))
     gc.collect()
@@ -36,7 +36,7 @@ def test_what_somebody_still_holds_is_closed_what_was_dropped_is_not_kept() -> N
 def test_things_may_be_made_while_others_are_closed() -> None:
     """Common rules: thread-safe, and close may be called twice."""
     told: list[str] = []
-    made = Made(ThreadRuntime())
+    made = WeakCloseables(ThreadRuntime())
     late: list[Thing] = []
     first = made.add(Thing("first", told, lambda: late.append(made.add(Thing("late", told)))))
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from eosfw import errors, fates
-from eosfw.fates import RETRIABLE, Fates, fate
+from eosfw import error_table, errors
+from eosfw.error_table import RETRIABLE, ErrorTable, error_class
 from eosfw.kafka_codes import Code
 
 DENIED = {
@@ -88,7 +88,7 @@ NAMED: Mapping[str, tuple[Mapping[str, set[str]], str, str]] = {
         FATAL,
     ),
 }
-CALLS: Mapping[str, Fates] = {name: getattr(fates, name) for name in NAMED}
+CALLS: Mapping[str, ErrorTable] = {name: getattr(error_table, name) for name in NAMED}
 
 
 @pytest.mark.parametrize("code", [code for code in Code if code is not Code.NONE], ids=lambda code: code.name)
@@ -100,13 +100,13 @@ def test_each_code_has_its_fate_in_each_call(call: str, code: Code) -> None:
     if expected is None:
         expected = retriable if code in RETRIABLE else otherwise
 
-    assert fate(code, CALLS[call]) is getattr(errors, expected)
+    assert error_class(code, CALLS[call]) is getattr(errors, expected)
 
 
 def test_a_code_that_kafka_may_bring_one_day_closes_the_producer() -> None:
     """PRD-08: unknown is fatal where something may have changed."""
-    assert fate(9999, fates.END) is errors.FatalError
-    assert fate(9999, fates.INIT) is errors.FatalError
+    assert error_class(9999, error_table.END) is errors.FatalError
+    assert error_class(9999, error_table.INIT) is errors.FatalError
 
 
 def test_what_can_be_tried_again_is_named_one_by_one() -> None:

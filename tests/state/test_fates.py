@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.error_table import ADD, ADMIN, DELIVERY, END, INIT, PRODUCE, READ, RETRIABLE, error_class
 from eosfw.errors import (
     AbortableError,
     ConcurrentTransactionsError,
@@ -14,7 +15,6 @@ from eosfw.errors import (
     ProducerFencedError,
     RetriableError,
 )
-from eosfw.fates import ADD, ADMIN, DELIVERY, END, INIT, PRODUCE, READ, RETRIABLE, fate
 from eosfw.kafka_codes import Code
 
 CHANGING = {"init": INIT, "add": ADD, "produce": PRODUCE, "delivery": DELIVERY, "end": END}
@@ -23,9 +23,9 @@ CHANGING = {"init": INIT, "add": ADD, "produce": PRODUCE, "delivery": DELIVERY, 
 @pytest.mark.parametrize("call", CHANGING)
 def test_a_fenced_producer_hears_of_it_from_every_call(call: str) -> None:
     """PRD-08: only the report of a partition leaves the judgement to the coordinator."""
-    assert fate(Code.PRODUCER_FENCED, CHANGING[call]) is ProducerFencedError
+    assert error_class(Code.PRODUCER_FENCED, CHANGING[call]) is ProducerFencedError
     expected = InvalidProducerEpochError if call == "delivery" else ProducerFencedError
-    assert fate(Code.INVALID_PRODUCER_EPOCH, CHANGING[call]) is expected
+    assert error_class(Code.INVALID_PRODUCER_EPOCH, CHANGING[call]) is expected
 
 
 @pytest.mark.parametrize("call", ["init", "produce", "end"])
@@ -33,22 +33,22 @@ def test_what_ran_out_of_time_is_indefinite_never_safe_to_repeat(call: str) -> N
     """Nobody knows whether it happened."""
     silent = {code for code in RETRIABLE if CHANGING[call].named(code) is None}
 
-    assert {fate(code, CHANGING[call]) for code in silent} == {IndefiniteOutcomeError}
+    assert {error_class(code, CHANGING[call]) for code in silent} == {IndefiniteOutcomeError}
     assert Code.REQUEST_TIMED_OUT in silent
 
 
 def test_an_answer_that_says_nothing_happened_may_be_repeated() -> None:
     """PRD-02: the coordinator was still busy with an earlier transaction."""
-    assert fate(Code.CONCURRENT_TRANSACTIONS, INIT) is ConcurrentTransactionsError
-    assert issubclass(fate(Code.NOT_CONTROLLER, ADMIN), RetriableError)
-    assert issubclass(fate(Code.NOT_LEADER_OR_FOLLOWER, READ), RetriableError)
+    assert error_class(Code.CONCURRENT_TRANSACTIONS, INIT) is ConcurrentTransactionsError
+    assert issubclass(error_class(Code.NOT_CONTROLLER, ADMIN), RetriableError)
+    assert issubclass(error_class(Code.NOT_LEADER_OR_FOLLOWER, READ), RetriableError)
 
 
 def test_a_client_adds_what_only_it_says() -> None:
     """A backend's own codes win, and change nothing for others."""
-    own = END.plus({-172: IllegalStateError, Code.INVALID_TXN_STATE: AbortableError}, retriable=FatalError)
+    own = END.extended({-172: IllegalStateError, Code.INVALID_TXN_STATE: AbortableError}, retriable=FatalError)
 
-    assert [fate(code, own) for code in (-172, Code.INVALID_TXN_STATE)] == [IllegalStateError, AbortableError]
-    assert fate(Code.REQUEST_TIMED_OUT, own) is FatalError
-    assert fate(Code.PRODUCER_FENCED, own) is ProducerFencedError
+    assert [error_class(code, own) for code in (-172, Code.INVALID_TXN_STATE)] == [IllegalStateError, AbortableError]
+    assert error_class(Code.REQUEST_TIMED_OUT, own) is FatalError
+    assert error_class(Code.PRODUCER_FENCED, own) is ProducerFencedError
     assert END.named(-172) is None

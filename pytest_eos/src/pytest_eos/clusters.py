@@ -10,10 +10,10 @@ from functools import cache
 
 import pytest
 
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import LocalCluster
 from eosfw.test_support import ProducerLookup
-from eosfw.waiting import Runtime, ThreadRuntime
 from pytest_eos.installed import installed
 
 _IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"}

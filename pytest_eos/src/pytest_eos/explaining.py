@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.ids import TopicPartition
 from eosfw.records import SourceRecord
-from eosfw.wording import many
+from eosfw.text import quantity
 from pytest_eos import causes
 from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, readable
 from pytest_eos.provenance import Author
@@ -65,7 +65,7 @@ def _headline(found: Findings) -> str:
             f"{found.name}: the source is not replayable: every record has its source partition and offset, but a "
             f"replay by fresh tasks gives other values"
         )
-    counts = f"{many(what.duplicates, 'duplicate')}, {what.missing:,} missing, {what.unexpected:,} unexpected"
+    counts = f"{quantity(what.duplicates, 'duplicate')}, {what.missing:,} missing, {what.unexpected:,} unexpected"
     return f"{found.name} is not exactly once: {counts} (records told apart by {found.kind})"
 
 
@@ -94,10 +94,10 @@ def _section(title: str, odd: Sequence[Odd], found: Findings) -> Iterator[str]:
         if one.seen == len(one.places) == 1:
             yield f"    {readable(one.identity)}: at {one.places[0]}{_writer(one.places[0], found.lab)}"
             continue
-        yield f"    {readable(one.identity)}: {many(one.seen, 'time')}"
+        yield f"    {readable(one.identity)}: {quantity(one.seen, 'time')}"
         yield from (f"      {place}{_writer(place, found.lab)}" for place in one.places)
         if one.places and one.seen > len(one.places):
-            yield f"      and at {many(one.seen - len(one.places), 'more place')}"
+            yield f"      and at {quantity(one.seen - len(one.places), 'more place')}"
 
 
 def _some(odd: Sequence[object]) -> str:

@@ -17,7 +17,7 @@ from pytest_eos.tally import TALLY
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from eosfw.waiting import Runtime
+    from eosfw.concurrency import Runtime
     from pytest_eos.clusters import Cluster
     from pytest_eos.faults import BrokerFaults
     from pytest_eos.lab import Eos

@@ -8,6 +8,7 @@ from typing import Self
 
 import pytest
 
+from eosfw.concurrency import Event, Runtime
 from eosfw.connectors import SourceConnector
 from eosfw.errors import described
 from eosfw.observe import Gates
@@ -17,7 +18,6 @@ from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.protocols import LocalCluster, Observer
 from eosfw.runtime import Worker
 from eosfw.runtime.preflight import connector_config
-from eosfw.waiting import Event, Runtime
 from pytest_eos.offered import Offered
 from pytest_eos.stalled import reason
 

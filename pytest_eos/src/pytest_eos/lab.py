@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.config.parts import ISOLATION_READER, PartChoice
 from eosfw.connectors import SourceConnector
 from eosfw.observe import History
@@ -20,7 +21,6 @@ from eosfw.observe.gates import Freeze
 from eosfw.observe.timeline import svg, text
 from eosfw.pipeline.model import ClusterChoice
 from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
-from eosfw.waiting import Runtime
 from pytest_eos.clusters import Cluster
 from pytest_eos.faults import BrokerFaults
 from pytest_eos.group import LOOK, VIRTUAL_LOOK, Waiting, WorkerGroup, as_texts

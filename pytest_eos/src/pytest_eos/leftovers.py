@@ -101,7 +101,7 @@ class _Removal:
 
 def _end_what_is_open(admin: Admin, topics: list[str], ids: set[str]) -> None:
     """Fence the ids if any transaction is open; an id whose transactions are over is better left to expire."""
-    from eosfw.fenced import FenceProducersOptions
+    from eosfw.fence_producers_result import FenceProducersOptions
     from eosfw.ids import TopicPartition
     from eosfw.protocols import IsolationLevel
 
@@ -119,7 +119,7 @@ def _done(outcomes: Mapping[str, EosfwError | None]) -> list[str]:
 def _counted(
     topics: list[str] | None = None, groups: list[str] | set[str] | None = None, ids: set[str] | None = None
 ) -> str:
-    from eosfw.wording import many
+    from eosfw.text import quantity
 
     counts = ((topics, "topic"), (groups, "consumer group"), (ids, "transactional id"))
-    return ", ".join(many(len(each), what) for each, what in counts if each is not None)
+    return ", ".join(quantity(len(each), what) for each, what in counts if each is not None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector
 from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
 from eosfw.registry import Plugins
-from eosfw.waiting import Runtime
 from pytest_eos.leftovers import Leftovers
 from pytest_eos.provenance import Authors, SigningBackend
 from pytest_eos.recording import RecordingBackend, recorded

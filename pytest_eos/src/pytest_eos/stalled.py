@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from eosfw.config.connector import BOUNDARY
 from eosfw.protocols import OpenTransaction
 from eosfw.runtime.status import TaskState, TaskStatus
-from eosfw.wording import many
+from eosfw.text import quantity
 from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.task_calls import CallLog, TaskCalls
 
@@ -43,13 +43,20 @@ def _causes(task: TaskStatus, calls: TaskCalls, *, own_ends: bool) -> Iterator[t
     elif calls.calling is not None:
         yield 1, f"{calls.calling} of task {task.id} has not returned{calls.place()}"
     elif own_ends and task.open_records:
-        yield 2, f"task {task.id} did not ask to end its transaction, which holds {many(task.open_records, 'record')}"
+        yield (
+            2,
+            f"task {task.id} did not ask to end its transaction, which holds {quantity(task.open_records, 'record')}",
+        )
     elif task.at_end is False:
         yield 3, f"task {task.id} gives no records, yet its at_end says that there are more (False)"
 
 
 def _transaction(task: TaskStatus) -> str:
-    return f"{many(task.open_records, 'record')} in an open transaction" if task.open_records else "no open transaction"
+    return (
+        f"{quantity(task.open_records, 'record')} in an open transaction"
+        if task.open_records
+        else "no open transaction"
+    )
 
 
 def held_back(transactions: Sequence[OpenTransaction]) -> str:

@@ -45,9 +45,9 @@ class Tally:
                 f"zombies: {self.zombies} raised, {self.fenced} fenced, {self.stopped} stopped by themselves{killed}"
             )
         if self.duplicates or self.missing:
-            from eosfw.wording import many
+            from eosfw.text import quantity
 
-            lines.append(f"found: {many(self.duplicates, 'duplicate')}, {self.missing:,} missing")
+            lines.append(f"found: {quantity(self.duplicates, 'duplicate')}, {self.missing:,} missing")
         lines += [f"skipped: {reason}" for reason in dict.fromkeys(self.skipped)]
         return lines + self.removed
 

@@ -13,7 +13,7 @@ from typing import Any
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.errors import described
 from eosfw.records import SourceBatch, SourceRecord
-from eosfw.wording import many
+from eosfw.text import quantity
 from pytest_eos.virtual.explaining import line_of
 
 _METHODS = ("start", "poll", "at_end", "commit", "commit_record", "stop")
@@ -75,7 +75,9 @@ class TaskCalls:
 
     def failures(self) -> str:
         """How many polls failed, and how the last one did."""
-        return f"{self.errors:,} of {many(self.polls, 'poll')} raised, last {described(self.last_error or OSError())}"
+        return (
+            f"{self.errors:,} of {quantity(self.polls, 'poll')} raised, last {described(self.last_error or OSError())}"
+        )
 
     def place(self) -> str:
         """Where the call that has not returned stands."""
@@ -85,7 +87,7 @@ class TaskCalls:
         return "" if frame is None else f": it stands in {place_of_call(frame)}"
 
     def __str__(self) -> str:
-        told = [f"{many(self.polls, 'poll')} gave {many(self.records, 'record')}"]
+        told = [f"{quantity(self.polls, 'poll')} gave {quantity(self.records, 'record')}"]
         if self.last is not None:
             told.append(f"the last of {dict(self.last.source_partition)} at {dict(self.last.source_offset)}")
         if self.last_error is not None:

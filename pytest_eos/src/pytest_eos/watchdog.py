@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from eosfw.waiting import Event, Runtime
+from eosfw.concurrency import Event, Runtime
 from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.clusters import runtime
 from pytest_eos.task_calls import CallLog, place_of_call

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import ClassVar, Self
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError
-from eosfw.fenced import FenceProducersOptions
+from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.protocols import Admin, Backend
-from eosfw.waiting import Runtime
 
 
 class AdminFencer:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar, Self
 
+from eosfw.concurrency import Runtime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend, Gap, GapReason, IsolationLevel, LogReader
 from eosfw.records import LogBatch, OffsetRange
-from eosfw.waiting import Runtime
 
 
 class _AtLevel:

@@ -88,7 +88,7 @@ def command(
 ) -> None:
     """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM, in memory or from a directory."""
     from eosfw.cli.signals import supervised
-    from eosfw.waiting import ThreadRuntime
+    from eosfw.concurrency import ThreadRuntime
 
     settings = dict(map(_property, properties or []))
     settings["listeners"] = f"PLAINTEXT://{listener('--listen', listen)}"

@@ -9,9 +9,9 @@ import typer
 import typer.main
 
 from eosfw.cli.command_group import SuggestingGroup
+from eosfw.distributions import InstalledEntryPoint, extras, installed_entry_points
 from eosfw.errors import PluginError
 from eosfw.hookspecs import COMMANDS_GROUP
-from eosfw.installed import Door, doors, extras
 
 GROUP = COMMANDS_GROUP
 
@@ -31,8 +31,8 @@ class PluginGroup(SuggestingGroup):
 
 
 @cache
-def _doors() -> dict[str, Door]:
-    return {door.name: door for door in doors(GROUP)[0]}
+def _doors() -> dict[str, InstalledEntryPoint]:
+    return {door.name: door for door in installed_entry_points(GROUP)[0]}
 
 
 @cache
@@ -54,7 +54,7 @@ def _alone(name: str, function: Any) -> typer.Typer:
     return app
 
 
-def _broken(door: Door, error: BaseException) -> Any:
+def _broken(door: InstalledEntryPoint, error: BaseException) -> Any:
     why = f"cannot be loaded from {door.dist.name}: {type(error).__name__}: {' '.join(str(error).split())}"
 
     def broken() -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Self, TextIO
 
 from eosfw.cli.status_line import Estimate, amount, committed, fitted, lasting
+from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.runtime import WorkerStatus
-from eosfw.waiting import Runtime
 
 _LIVE = 0.2
 """Seconds between two states of the line on a terminal."""

@@ -39,9 +39,9 @@ def command(
     Nothing is committed anywhere. A value that is no UTF-8 is printed as {"base64": "..."}.
     """
     from eosfw.cli.stdout import reserved
+    from eosfw.concurrency import ThreadRuntime
     from eosfw.pipeline.source_reader import source_records
     from eosfw.registry import load_plugins
-    from eosfw.waiting import ThreadRuntime
 
     given = _given(properties or ())
     with reserved() as write:  # what a connector prints is no record

@@ -70,10 +70,10 @@ class Showing:
 
 
 def _check(file: Path, options: Options) -> None:
+    from eosfw.concurrency import ThreadRuntime
     from eosfw.pipeline import check
     from eosfw.pipeline.source_check import require_sources
     from eosfw.registry import load_plugins
-    from eosfw.waiting import ThreadRuntime
 
     pipeline, plugins, runtime = _opened(file), load_plugins(), ThreadRuntime()
     check(pipeline, plugins, runtime, options)
@@ -84,7 +84,7 @@ def _check(file: Path, options: Options) -> None:
 def _run(file: Path, options: Options, showing: Showing, finished: FinishedRun) -> Summary:
     from eosfw.cli.progress import Progress
     from eosfw.cli.signals import Limits, supervised
-    from eosfw.waiting import ThreadRuntime
+    from eosfw.concurrency import ThreadRuntime
 
     pipeline = _opened(file)
     runtime = ThreadRuntime()

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Generic, NoReturn, TypeVar
 
+from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError, ExitCode, InterruptedRunError
 from eosfw.pipeline.control import Control
-from eosfw.waiting import Event, Runtime
 
 T = TypeVar("T")
 _LOOK = 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eosfw.connectors import SourceProgress
-from eosfw.wording import many
+from eosfw.text import quantity
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _STALLED = 5.0
@@ -26,9 +26,9 @@ def fitted(parts: Sequence[str], width: int | None) -> str:
 
 def committed(records: int, transactions: int, seconds: float) -> Iterator[str]:
     """How much was committed in so many seconds."""
-    yield many(records, "record")
+    yield quantity(records, "record")
     yield f"{records / max(seconds, 0.001):,.0f}/s"
-    yield f"{many(transactions, 'transaction')} committed"
+    yield f"{quantity(transactions, 'transaction')} committed"
 
 
 def amount(progress: SourceProgress) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from eosfw.concurrency import Runtime
 from eosfw.ids import ConnectorTaskId
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import Runtime
 
 Predicate = Callable[[StepEvent], bool]
 

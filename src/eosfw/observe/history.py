@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import ClassVar
 
+from eosfw.concurrency import Runtime
 from eosfw.observe.folding import Fold, Lane, LaneStory, OpenTask, Transaction
 from eosfw.observe.lines import event_from_line, event_to_line
 from eosfw.state.steps import StepEvent
-from eosfw.waiting import Runtime
 
 
 class History:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, Self
 
+from eosfw.concurrency import Runtime, Spawned
 from eosfw.pipeline.connectivity import Address, addresses
 from eosfw.pipeline.protocol_probe import API_VERSIONS, speaks_plainly
-from eosfw.waiting import Runtime, Spawned
 
 _EVERY: Final = 3.0
 """Seconds from one answer to the next question."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from eosfw.errors import DamagedDataError
-from eosfw.identity import Strangers
+from eosfw.identity import UnidentifiedRecords
 from eosfw.pipeline.identity_count import EXAMPLES, Spool, count, shown
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch
@@ -67,7 +67,9 @@ class Comparison:
     `limit` is how many identities may wait in memory.
     """
 
-    def __init__(self, lanes: Sequence[Lane], identify: Identify, strangers: Strangers, limit: int = _WAITING) -> None:
+    def __init__(
+        self, lanes: Sequence[Lane], identify: Identify, strangers: UnidentifiedRecords, limit: int = _WAITING
+    ) -> None:
         self._lanes = list(lanes)
         self._identify, self._strangers = identify, strangers
         self._apart = _Apart(limit)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
+from eosfw.concurrency import Queue, Runtime
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
 from eosfw.pipeline.protocol_probe import speaks_plainly, stranger
-from eosfw.waiting import Queue, Runtime
 
 SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
 """Kafka's name for how long one connection may take to open."""

@@ -17,7 +17,7 @@ from eosfw.pipeline.control import Control
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.reporter import Reporter
 from eosfw.runtime import TaskState, TaskStatus, Worker
-from eosfw.wording import many
+from eosfw.text import quantity
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,8 @@ def _fail_if_uncommitted(worker: Worker, asked: InterruptedRunError) -> None:
         records = sum(task.open_records for task in left)
         said = "".join(f"; {_told(task)}" for task in left if task.error is not None)
         raise InterruptedRunError(
-            f"interrupted: {many(records, 'polled record')} could not be committed{said}; the next run reads them again"
+            f"interrupted: {quantity(records, 'polled record')} could not be committed{said}; "
+            f"the next run reads them again"
         ) from asked
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError
-from eosfw.waiting import Runtime
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from typing import Self
 
+from eosfw.concurrency import Runtime
 from eosfw.config.parts import ISOLATION_READER, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
@@ -15,7 +16,6 @@ from eosfw.pipeline.validation import backend_of, worker_config
 from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
 from eosfw.registry import Plugins, parts
 from eosfw.runtime import Worker
-from eosfw.waiting import Runtime
 
 
 class LocalRun:

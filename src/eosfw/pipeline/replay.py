@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
+from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
 from eosfw.config.parts import OFFSET_STORE, chosen
@@ -25,7 +26,6 @@ from eosfw.runtime.offsets import read_offsets
 from eosfw.runtime.poll_result import Batches, Records, records_of, whole
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, PollBoundary, RequestedBoundary
-from eosfw.waiting import Runtime
 
 logger = logging.getLogger(__name__)
 Committed = Mapping[str, tuple[SourcePartition, SourceOffset]]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from eosfw.concurrency import Runtime
 from eosfw.config.clients import task_producer
 from eosfw.errors import ConfigError, EosfwError
 from eosfw.pipeline.broker_watch import BrokerWatch
@@ -23,7 +24,6 @@ from eosfw.pipeline.verification import ASK, Verification, chosen
 from eosfw.protocols import StepEngine, Verdict
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_config
-from eosfw.waiting import Runtime
 
 _DEFAULT_PATIENCE = 60.0
 

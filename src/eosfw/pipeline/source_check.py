@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem, RetriableError, SourceUnavailableError, described
@@ -13,7 +14,6 @@ from eosfw.pipeline.model import Pipeline
 from eosfw.registry import Plugins
 from eosfw.registry.patience import PATIENCE, called_within
 from eosfw.runtime.preflight import connector_config
-from eosfw.waiting import Runtime
 
 logger = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from eosfw.capabilities import Capabilities
+from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
 from eosfw.config.worker import SUPPORT, WORKER
@@ -19,7 +20,6 @@ from eosfw.registry import Plugins
 from eosfw.runtime.planning import ClusterFacts, Planned, Planner
 from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result, records_of, tells_apart, whole
 from eosfw.state.boundary import BoundaryError, End, PollBoundary, RequestedBoundary, split
-from eosfw.waiting import Runtime
 
 T = TypeVar("T")
 Told = Callable[[str], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eosfw.observe import History
 from eosfw.runtime import WorkerStatus
-from eosfw.wording import many
+from eosfw.text import quantity
 
 
 def described(history: History, status: WorkerStatus) -> str:
@@ -21,6 +21,6 @@ def described(history: History, status: WorkerStatus) -> str:
     if oldest is None:
         lines.append("no transaction is open")
     else:
-        held = f"{many(oldest.records, 'record')}, open for {oldest.age:.0f} s"
+        held = f"{quantity(oldest.records, 'record')}, open for {oldest.age:.0f} s"
         lines.append(f"oldest open transaction: {oldest.transactional_id}, {held}")
     return "\n".join(lines)

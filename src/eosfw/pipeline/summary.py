@@ -9,7 +9,7 @@ from typing import Any
 from eosfw.errors import ExitCode
 from eosfw.pipeline.verification import Verification
 from eosfw.runtime import PollFailures
-from eosfw.wording import many
+from eosfw.text import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class Summary:
 
     def as_text(self) -> str:
         """The summary for people."""
-        committed = f"{many(self.records, 'record')} committed in {many(self.transactions, 'transaction')}"
-        lines = [f"{committed}, {many(self.zombies_fenced, 'zombie')} fenced, {self.seconds:.1f} s"]
-        lines += [f"step {name}: {many(one.rows, 'row')} in {one.output}" for name, one in self.steps.items()]
+        committed = f"{quantity(self.records, 'record')} committed in {quantity(self.transactions, 'transaction')}"
+        lines = [f"{committed}, {quantity(self.zombies_fenced, 'zombie')} fenced, {self.seconds:.1f} s"]
+        lines += [f"step {name}: {quantity(one.rows, 'row')} in {one.output}" for name, one in self.steps.items()]
         lines += self._verdict()
         lines += self.notices
         lines += [f"task {task}: {failures}" for task, failures in self.poll_failures.items()]
@@ -83,5 +83,5 @@ class Summary:
         if self.duplicates is None or self.missing is None:
             required = ", though that was required" if self.verify == Verification.REQUIRED.value else ""
             return [f"not verified{required}" + "".join(f"; {why}" for why in self.unverified)]
-        verdict = f"verified: {many(self.duplicates, 'duplicate')}, {self.missing:,} missing"
+        verdict = f"verified: {quantity(self.duplicates, 'duplicate')}, {self.missing:,} missing"
         return [verdict, *(f"  {example}" for example in self.examples)]

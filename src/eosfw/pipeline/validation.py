@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from eosfw.concurrency import Runtime
 from eosfw.config.clients import ClientProblems, exactly_once
 from eosfw.config.definition import Config, nearest
 from eosfw.config.worker import WORKER
@@ -14,7 +15,6 @@ from eosfw.pipeline.model import Pipeline
 from eosfw.protocols import Admin, Backend, StepEngine
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_problems, worker_problems
-from eosfw.waiting import Runtime
 
 _NOBODY = "127.0.0.1:1"
 """An address for judging client properties alone, before the embedded cluster has one."""

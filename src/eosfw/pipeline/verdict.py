@@ -11,7 +11,7 @@ from eosfw.capabilities import Capabilities
 from eosfw.config import Config
 from eosfw.config.connector import IDENTITY
 from eosfw.errors import DamagedDataError, Problem
-from eosfw.identity import NONE, IdentityHeaders, Strangers, identity_of, kind_in_force
+from eosfw.identity import NONE, IdentityHeaders, UnidentifiedRecords, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.comparison import Comparison, Lane
 from eosfw.pipeline.local_run import LocalRun
@@ -94,7 +94,7 @@ class _Count:
 
     def __init__(self, run: LocalRun, kind: str, opened: ExitStack, advanced: Advanced) -> None:
         self._run, self._kind, self._opened, self._advanced = run, kind, opened, advanced
-        self._strangers = Strangers(kind)
+        self._strangers = UnidentifiedRecords(kind)
         self._topics: dict[str, None] = {}
 
     def verdict(self, names: Sequence[str], bounds: Bounds) -> Verdict:

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import pluggy
 
 from eosfw import hookspecs
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.definition import nearest
+from eosfw.distributions import installed_entry_points
 from eosfw.errors import PluginError
-from eosfw.installed import doors
 from eosfw.registry.checks import ROLES, fault_of
 from eosfw.registry.lookup import Found, PluginFailure, Plugins, Source, said
 from eosfw.registry.patience import PATIENCE, called_within
-from eosfw.waiting import Runtime, ThreadRuntime
 
 GROUP = "eosfw"
 
@@ -32,7 +32,7 @@ class Distribution(Protocol):
 
 
 class EntryPoint(Protocol):
-    """What is asked of an entry point; `eosfw.installed.Door` fits."""
+    """What is asked of an entry point; `eosfw.distributions.InstalledEntryPoint` fits."""
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ def load_plugins(
     manager.add_hookspecs(hookspecs)
     loader = _Loader(manager, lambda call: called_within(patience, call, runtime or ThreadRuntime()))
     if entry_points is None:
-        entry_points, unreadable = doors(GROUP)
+        entry_points, unreadable = installed_entry_points(GROUP)
         loader.failures += [PluginFailure(one.name, "?", one.reason) for one in unreadable]
     for entry_point in entry_points:
         loader.load(entry_point)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eosfw.config.definition import nearest
+from eosfw.distributions import extras
 from eosfw.errors import EosfwError, PluginError
-from eosfw.installed import extras
 
 if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector

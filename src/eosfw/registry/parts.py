@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, PartChoice, chosen, without_choice
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.protocols import Backend, Fencer, IsolationReader, OffsetStore
 from eosfw.registry.lookup import Plugins
-from eosfw.waiting import Runtime
 
 _READER = "read_committed"
 Closeable = TypeVar("Closeable", Fencer, IsolationReader)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import PluginError
-from eosfw.waiting import Runtime
 
 PATIENCE = 30.0
 """Seconds: far beyond a cold import from a slow disk."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from eosfw.closing import C, Closable
+from eosfw.closeables import C, Closeable
+from eosfw.concurrency import Runtime
 from eosfw.errors import InterruptedRunError
-from eosfw.waiting import Runtime
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ class Belongings:
 
     def __init__(self, runtime: Runtime) -> None:
         self._lock = runtime.lock()
-        self._held: list[Closable] = []
+        self._held: list[Closeable] = []
         self.taken_away = False
         """Somebody closed everything for good: errors of the owner say nothing any more."""
 
@@ -30,7 +30,7 @@ class Belongings:
         thing.close()
         raise InterruptedRunError("the task was ended from outside")
 
-    def forget(self, thing: Closable) -> None:
+    def forget(self, thing: Closeable) -> None:
         """Hold a thing no longer, without closing it."""
         with self._lock:
             self._held = [held for held in self._held if held is not thing]

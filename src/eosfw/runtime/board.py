@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.errors import described
 from eosfw.runtime.plan import Announce, TaskPlan
 from eosfw.runtime.status import Notice, PollFailures, TaskState, TaskStatus
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import Runtime
 
 
 class TaskBoard:

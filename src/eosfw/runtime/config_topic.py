@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
+from eosfw.concurrency import Runtime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.state.config_log import ConfigLog, ConnectorEntry
 from eosfw.state.config_records import WRITER
-from eosfw.waiting import Runtime
 
 logger = logging.getLogger(__name__)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from eosfw.concurrency import Runtime
 from eosfw.config.clients import ProducerSettings
 from eosfw.errors import EosfwError, IllegalStateError, PrivilegedWriteError
 from eosfw.ids import leader_transactional_id
@@ -12,7 +13,6 @@ from eosfw.records import ProducerRecord
 from eosfw.runtime.config_topic import READ_TIMEOUT, ConfigTopic
 from eosfw.runtime.turn import Turn
 from eosfw.state.config_records import WRITER, ConfigRecord
-from eosfw.waiting import Runtime
 
 
 class ConfigWriter:

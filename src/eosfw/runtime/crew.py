@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from eosfw.concurrency import Runtime, Spawned
 from eosfw.runtime.plan import Surroundings, TaskPlan
 from eosfw.runtime.status import ConnectorStatus, TaskStatus
 from eosfw.runtime.task import Task
-from eosfw.waiting import Runtime, Spawned
 
 ABORT_WITHIN = 1.0
 """Seconds in which the producers of tasks that do not stop may abort, all together."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import IndefiniteOutcomeError, RetriableError
 from eosfw.protocols import TransactionalProducer
-from eosfw.waiting import Runtime
 
 RETRY_PAUSE = 0.1
 """Kafka Connect's pause before it sends again."""

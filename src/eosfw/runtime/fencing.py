@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import AbortableError, EosfwError
-from eosfw.waiting import Runtime
 
 ROUND_TIMEOUT = 90.0
 """How long a request waits for somebody else's round, as Connect's REST operations do (CFG-10)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, PrivilegedWriteError, SupersededError
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
@@ -20,7 +21,6 @@ from eosfw.state.config_records import (
 )
 from eosfw.state.fencing import Round, plan_round, victims
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import Runtime
 
 MOST_CLAIMS = 3
 """How often a leader claims its privilege again within one write."""

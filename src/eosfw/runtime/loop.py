@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from eosfw.concurrency import Event, Runtime
 from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
@@ -19,7 +20,6 @@ from eosfw.state.backoff import LogBackoff
 from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
 from eosfw.state.standstill import POLLS, Standstill
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import Event, Runtime
 
 logger = logging.getLogger(__name__)
 

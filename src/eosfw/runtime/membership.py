@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from eosfw.concurrency import Runtime
 from eosfw.ids import ConnectorTaskId
-from eosfw.waiting import Runtime
 
 
 class Membership(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.connectors import SourceTask
 from eosfw.ids import ConnectorTaskId
@@ -13,7 +14,6 @@ from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.membership import Membership
 from eosfw.state.boundary import Boundary
 from eosfw.state.steps import StepEvent
-from eosfw.waiting import Runtime
 
 Announce = Callable[[StepEvent], None]
 RequestFencing = Callable[[str, int], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from eosfw.concurrency import Event
 from eosfw.errors import SupersededError, TaskFailedError
 from eosfw.protocols import Admin, IsolationLevel, TransactionalProducer
 from eosfw.records import SourceOffset, SourcePartition
@@ -17,7 +18,6 @@ from eosfw.runtime.topics import ensure_offsets_topic
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.startup import Standing, standing, standing_before_init
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import Event
 
 
 class StopAskedError(Exception):

@@ -12,7 +12,7 @@ from enum import Enum
 from eosfw.connectors import SourceProgress
 from eosfw.ids import ConnectorTaskId
 from eosfw.state.steps import TaskStep
-from eosfw.wording import many
+from eosfw.text import quantity
 
 
 class TaskState(Enum):
@@ -50,7 +50,7 @@ class PollFailures:
     """Whether the newest poll is one of them: nobody knows what its source holds."""
 
     def __str__(self) -> str:
-        return f"{many(self.count, 'poll')} failed, {'now' if self.lasting else 'at last'} with: {self.error}"
+        return f"{quantity(self.count, 'poll')} failed, {'now' if self.lasting else 'at last'} with: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from eosfw.concurrency import Runtime
 from eosfw.connectors import CommitsRecords, SourceTask
 from eosfw.errors import EosfwError, InterruptedRunError, RetriableError, TaskFailedError
 from eosfw.identity import IdentityHeaders
@@ -19,7 +20,6 @@ from eosfw.runtime.poll_result import Records, columns, columns_of, offsets_of, 
 from eosfw.runtime.topics import RecordTopics
 from eosfw.state.offsets import OffsetLedger
 from eosfw.state.steps import TaskStep
-from eosfw.waiting import Runtime
 
 logger = logging.getLogger(__name__)
 

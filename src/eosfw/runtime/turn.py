@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from eosfw.concurrency import Queue, Runtime
 from eosfw.errors import ClusterUnavailableError
-from eosfw.waiting import Queue, Runtime
 
 
 class Turn:

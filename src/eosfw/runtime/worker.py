@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.parts import FENCER, chosen
 from eosfw.config.worker import SUPPORT
@@ -27,7 +28,6 @@ from eosfw.runtime.planning import ClusterFacts, Planned, Planner, warn
 from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.shared_ids import shared, users_found
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
-from eosfw.waiting import Runtime
 
 
 class Worker:

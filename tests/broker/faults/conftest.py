@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from eosfw.waiting import Runtime, ThreadRuntime
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Faults

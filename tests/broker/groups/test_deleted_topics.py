@@ -8,7 +8,7 @@ from confluent_kafka.admin import NewTopic
 from broker.groups.raw import WAIT, members, offsets
 from broker.groups.test_transactional_offsets import Producer, committed, plainly, settled
 from broker.topics import create
-from eosfw.waiting import ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
 

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator

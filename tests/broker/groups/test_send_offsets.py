@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, NewTopic
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.direct import DirectNetwork
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code, KafkaError

@@ -15,10 +15,10 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import NewTopic
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from ports import free_port
 from pytest_eos.contracts.laboratory import Lab, record

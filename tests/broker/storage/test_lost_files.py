@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.groups.committing import Committer
 from eosfw_memory.coordinators.groups.records import Committed

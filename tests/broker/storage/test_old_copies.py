@@ -8,9 +8,9 @@ from types import SimpleNamespace as Request
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError, EosfwError, FatalError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.broker import Broker
 from eosfw_memory.coordinators.groups.committing import Committer
 from eosfw_memory.coordinators.groups.records import Committed

@@ -19,7 +19,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from confluent_kafka.admin import NewTopic as KafkaTopic  # type: ignore[attr-defined]
 
-from eosfw.closing import Made
+from eosfw.closeables import WeakCloseables
+from eosfw.concurrency import Runtime
 from eosfw.errors import (
     ClusterUnavailableError,
     EosfwError,
@@ -28,7 +29,7 @@ from eosfw.errors import (
     UnknownTopicOrPartitionError,
     UnsupportedError,
 )
-from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
+from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
 from eosfw.transactions import (
@@ -38,7 +39,6 @@ from eosfw.transactions import (
     TransactionFilters,
     TransactionListing,
 )
-from eosfw.waiting import Runtime
 from eosfw_confluent.errors import ADMIN, translated_errors
 from eosfw_confluent.events import ClientEvents
 from eosfw_confluent.producer_takeover import MakeProducer, ProducerTakeover
@@ -79,7 +79,7 @@ class ConfluentAdmin:
         self._client: AdminClient | None = AdminClient({**config, **self._events.client_config()})
         self._settings = settings
         self._runtime = runtime
-        self._fencing = Made(runtime)
+        self._fencing = WeakCloseables(runtime)
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         # Asking for all of them creates none, even where a broker creates topics that are asked for.

@@ -8,12 +8,12 @@ from typing import ClassVar, Self
 from confluent_kafka import KafkaException
 
 from eosfw.capabilities import Capabilities
-from eosfw.closing import C, Made
+from eosfw.closeables import C, WeakCloseables
+from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
-from eosfw.waiting import Runtime
 from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
 from eosfw_confluent.properties import LIBRDKAFKA
@@ -35,7 +35,7 @@ class ConfluentBackend:
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
         self._properties = dict(properties)
         self._runtime = runtime
-        self._made = Made(runtime)
+        self._made = WeakCloseables(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from eosfw.concurrency import Queue, Runtime
 from eosfw.errors import EosfwError, FatalError
-from eosfw.waiting import Queue, Runtime
 
 
 class DeadlineCall:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from confluent_kafka import KafkaError, KafkaException
 
-from eosfw import fates as shared
+from eosfw import error_table as shared
+from eosfw.error_table import Codes, ErrorTable
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
@@ -21,7 +22,6 @@ from eosfw.errors import (
     ProducerFencedError,
     UnknownTopicOrPartitionError,
 )
-from eosfw.fates import Codes, Fates
 from eosfw_confluent import codes
 
 _COORDINATOR: Codes = {
@@ -41,16 +41,16 @@ _RECORDS: Codes = {
     codes.TIMED_OUT: IndefiniteOutcomeError,
 }
 
-INIT = shared.INIT.plus(_COORDINATOR)
-BEGIN = shared.END.plus(_COORDINATOR, retriable=FatalError)
-SEND = shared.PRODUCE.plus(_COORDINATOR, _RECORDS, retriable=AbortableError)
-DELIVERY = shared.DELIVERY.plus(_COORDINATOR, _RECORDS)
-FLUSH = shared.PRODUCE.plus(shared.MISSING, _COORDINATOR, _RECORDS)
-COMMIT = shared.END.plus(shared.MISSING, shared.RECORDS, _COORDINATOR, _RECORDS)
+INIT = shared.INIT.extended(_COORDINATOR)
+BEGIN = shared.END.extended(_COORDINATOR, retriable=FatalError)
+SEND = shared.PRODUCE.extended(_COORDINATOR, _RECORDS, retriable=AbortableError)
+DELIVERY = shared.DELIVERY.extended(_COORDINATOR, _RECORDS)
+FLUSH = shared.PRODUCE.extended(shared.MISSING, _COORDINATOR, _RECORDS)
+COMMIT = shared.END.extended(shared.MISSING, shared.RECORDS, _COORDINATOR, _RECORDS)
 """What became of records surfaces here, too."""
-SEND_OFFSETS = shared.OFFSETS.plus(_MISSING, _COORDINATOR)
-ABORT = shared.END.plus(_COORDINATOR)
-READ = shared.READ.plus(
+SEND_OFFSETS = shared.OFFSETS.extended(_MISSING, _COORDINATOR)
+ABORT = shared.END.extended(_COORDINATOR)
+READ = shared.READ.extended(
     _MISSING,
     {
         codes.AUTO_OFFSET_RESET: DamagedDataError,
@@ -58,7 +58,7 @@ READ = shared.READ.plus(
         codes.LOG_TRUNCATION: DamagedDataError,
     },
 )
-ADMIN = shared.ADMIN.plus(
+ADMIN = shared.ADMIN.extended(
     _MISSING,
     {
         codes.INVALID_ARGUMENT: ConfigError,
@@ -70,9 +70,9 @@ ADMIN = shared.ADMIN.plus(
 )
 
 
-def error_class(error: KafkaError, fates: Fates) -> type[EosfwError]:
+def error_class(error: KafkaError, table: ErrorTable) -> type[EosfwError]:
     """The class of ours that an error of this call becomes; one in no table falls by its flags."""
-    named = fates.named(error.code())
+    named = table.named(error.code())
     if named is not None and not (error.fatal() and issubclass(named, AbortableError)):
         return named
     if error.fatal():
@@ -80,12 +80,12 @@ def error_class(error: KafkaError, fates: Fates) -> type[EosfwError]:
     if error.txn_requires_abort():
         return AbortableError
     retriable = error.retriable() or error.code() in shared.RETRIABLE or error.code() == codes.TIMED_OUT
-    return fates.retriable if retriable else fates.otherwise
+    return table.retriable if retriable else table.default
 
 
-def eosfw_error(error: KafkaError, fates: Fates, what: str) -> EosfwError:
+def eosfw_error(error: KafkaError, table: ErrorTable, what: str) -> EosfwError:
     """One of our errors for one of librdkafka's; `what` says what was tried, on what."""
-    found, text = error_class(error, fates), f"{what}: {error.str()} ({error.name()})"
+    found, text = error_class(error, table), f"{what}: {error.str()} ({error.name()})"
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, error.str()))
     if found is ClusterUnavailableError:
@@ -101,7 +101,7 @@ def kafka_error_of(error: BaseException) -> KafkaError | None:
 
 
 @contextmanager
-def translated_errors(fates: Fates, what: str) -> Iterator[None]:
+def translated_errors(table: ErrorTable, what: str) -> Iterator[None]:
     """Let no exception of the library out of a call."""
     try:
         yield
@@ -109,4 +109,4 @@ def translated_errors(fates: Fates, what: str) -> Iterator[None]:
         error = kafka_error_of(why)
         if error is None:
             raise FatalError(f"{what}: {why}") from why
-        raise eosfw_error(error, fates, what) from why
+        raise eosfw_error(error, table, what) from why

@@ -10,6 +10,8 @@ from functools import partial
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
+from eosfw.concurrency import Runtime
+from eosfw.error_table import ErrorTable
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
@@ -18,12 +20,10 @@ from eosfw.errors import (
     IllegalStateError,
     IndefiniteOutcomeError,
 )
-from eosfw.fates import Fates
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
-from eosfw.waiting import Runtime
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import (
     ANY_PARTITION,
@@ -184,7 +184,9 @@ class ConfluentProducer:
 
     # --- waiting
 
-    def _call_with_deadline(self, call: Callable[[float], object], timeout: float, fates: Fates, what: Call) -> None:
+    def _call_with_deadline(
+        self, call: Callable[[float], object], timeout: float, table: ErrorTable, what: Call
+    ) -> None:
         deadline = self._runtime.now() + timeout
         resumed = False
         while True:
@@ -192,10 +194,10 @@ class ConfluentProducer:
                 call(self._slice(deadline))
             except (KafkaException, SystemError) as why:
                 error = kafka_error_of(why)
-                if not _may_resume(error) or (_named(error, fates) and self._runtime.now() >= deadline):
+                if not _may_resume(error) or (_named(error, table) and self._runtime.now() >= deadline):
                     if resumed:
                         self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
-                    raise self._failure(why, fates, what) from why
+                    raise self._failure(why, table, what) from why
             else:
                 if resumed and what in (Call.COMMIT, Call.ABORT):
                     self._acknowledge(call)
@@ -290,7 +292,7 @@ class ConfluentProducer:
         if self._progress.state is ProducerState.CLOSED:
             raise FatalError(f"{self._what(call)}: closed while it waited")
 
-    def _failure(self, why: BaseException, fates: Fates, call: Call) -> EosfwError:
+    def _failure(self, why: BaseException, table: ErrorTable, call: Call) -> EosfwError:
         error = kafka_error_of(why)
         if error is None or error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
             # These only point at an earlier error, which says more.
@@ -298,7 +300,7 @@ class ConfluentProducer:
         if error is not None and error.code() == codes.INCONSISTENT and self._events.undelivered is not None:
             error = self._events.undelivered
         return (
-            FatalError(f"{self._what(call)}: {why}") if error is None else eosfw_error(error, fates, self._what(call))
+            FatalError(f"{self._what(call)}: {why}") if error is None else eosfw_error(error, table, self._what(call))
         )
 
     def _background_error(self, client: Producer | None) -> KafkaError | None:
@@ -360,8 +362,8 @@ def _may_resume(error: KafkaError | None) -> bool:
     return error is not None and error.retriable() and error.code() != codes.CONFLICT
 
 
-def _named(error: KafkaError | None, fates: Fates) -> bool:
-    return error is not None and fates.named(error.code()) is not None
+def _named(error: KafkaError | None, table: ErrorTable) -> bool:
+    return error is not None and table.named(error.code()) is not None
 
 
 def broker_answered(client: Producer | Consumer) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from eosfw.concurrency import Queue, Runtime
 from eosfw.errors import (
     ClusterUnavailableError,
     ConcurrentTransactionsError,
@@ -11,9 +12,8 @@ from eosfw.errors import (
     FatalError,
     IndefiniteOutcomeError,
 )
-from eosfw.fenced import FenceProducersResult
+from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.protocols import TransactionalProducer
-from eosfw.waiting import Queue, Runtime
 
 _MAX_PARALLEL = 64
 """Librdkafka backs off about a second per victim whose transaction is open, so many wait side by side."""

@@ -12,6 +12,7 @@ from operator import itemgetter
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import (
     ClusterUnavailableError,
     EosfwError,
@@ -21,7 +22,6 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.records import Headers, LogBatch, OffsetRange
 from eosfw.state.reading import ReadProgress
-from eosfw.waiting import Runtime
 from eosfw_confluent import codes
 from eosfw_confluent.errors import READ, eosfw_error, translated_errors
 from eosfw_confluent.events import ClientEvents

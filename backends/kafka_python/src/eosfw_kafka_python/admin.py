@@ -11,13 +11,13 @@ from kafka.protocol.admin import CreateTopicsRequest, DescribeConfigsRequest
 from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
 from kafka.protocol.metadata import CoordinatorType
 
-from eosfw.closing import Made
+from eosfw.closeables import WeakCloseables
+from eosfw.error_table import RETRIABLE
 from eosfw.errors import EosfwError, FatalError, IllegalStateError
-from eosfw.fates import RETRIABLE
-from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
-from eosfw.holders import open_transactions
+from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
+from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
 from eosfw.transactions import (
@@ -50,7 +50,7 @@ class KafkaPythonAdmin:
         self._make_routes = make_routes
         self._routes = make_routes()
         self._runtime = self._routes.runtime
-        self._fencing = Made(self._runtime)
+        self._fencing = WeakCloseables(self._runtime)
         self._closed = False
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:

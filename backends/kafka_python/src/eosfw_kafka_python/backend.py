@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from eosfw.capabilities import Capabilities
-from eosfw.closing import Made
+from eosfw.closeables import WeakCloseables
+from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, number, seconds
 from eosfw.errors import Problem
 from eosfw.protocols import IsolationLevel
-from eosfw.waiting import Runtime
 from eosfw_kafka_python.properties import KAFKA_PYTHON
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class KafkaPythonBackend:
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
         self._properties = dict(properties)
         self._runtime = runtime
-        self._made = Made(runtime)
+        self._made = WeakCloseables(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:

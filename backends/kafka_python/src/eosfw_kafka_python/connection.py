@@ -12,6 +12,7 @@ from typing import Any
 from kafka import errors as kafka_errors
 from kafka.net.compat import KafkaNetClient
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import (
     ClusterUnavailableError,
     ConfigError,
@@ -21,7 +22,6 @@ from eosfw.errors import (
     IndefiniteOutcomeError,
     Problem,
 )
-from eosfw.waiting import Runtime
 from eosfw_kafka_python.sockets import DIRECT
 
 LOG = logging.getLogger("kafka")

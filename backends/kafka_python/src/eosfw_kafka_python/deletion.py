@@ -10,8 +10,8 @@ from kafka import errors as kafka_errors
 from kafka.protocol.admin import DeleteGroupsRequest, DeleteTopicsRequest
 from kafka.protocol.metadata import CoordinatorType
 
+from eosfw.error_table import RETRIABLE
 from eosfw.errors import EosfwError
-from eosfw.fates import RETRIABLE
 from eosfw.kafka_codes import Code
 from eosfw_kafka_python.errors import ADMIN, ours, translated
 from eosfw_kafka_python.routing import Routes

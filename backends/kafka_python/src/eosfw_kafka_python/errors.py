@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from kafka import errors as kafka_errors
 
-from eosfw import fates as shared
+from eosfw import error_table as shared
+from eosfw.error_table import ErrorTable
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
@@ -19,7 +20,6 @@ from eosfw.errors import (
     IllegalStateError,
     Problem,
 )
-from eosfw.fates import Fates
 from eosfw.kafka_codes import MEANINGS, Code
 
 _RETRIABLE = kafka_errors.RetriableError
@@ -36,19 +36,19 @@ _BARE = re.compile(r"\[Error -?\d+\] \w+")
 """A code and the name of a class: nothing that a reader could act on."""
 
 INIT = shared.INIT
-BEGIN = shared.END.plus(shared.MISSING, shared.RECORDS)
-SEND = shared.PRODUCE.plus(shared.MISSING, retriable=AbortableError)
-DELIVERY = shared.DELIVERY.plus(shared.MISSING)
-FLUSH = shared.PRODUCE.plus(shared.MISSING)
-COMMIT = shared.END.plus(shared.MISSING, shared.RECORDS)
+BEGIN = shared.END.extended(shared.MISSING, shared.RECORDS)
+SEND = shared.PRODUCE.extended(shared.MISSING, retriable=AbortableError)
+DELIVERY = shared.DELIVERY.extended(shared.MISSING)
+FLUSH = shared.PRODUCE.extended(shared.MISSING)
+COMMIT = shared.END.extended(shared.MISSING, shared.RECORDS)
 """What became of records surfaces here, too."""
-SEND_OFFSETS = shared.OFFSETS.plus(shared.MISSING)
+SEND_OFFSETS = shared.OFFSETS.extended(shared.MISSING)
 ABORT = shared.END
-READ = shared.READ.plus(shared.MISSING)
-ADMIN = shared.ADMIN.plus(shared.MISSING)
+READ = shared.READ.extended(shared.MISSING)
+ADMIN = shared.ADMIN.extended(shared.MISSING)
 FENCE = shared.FENCE
-TRANSACTIONS = shared.TRANSACTIONS.plus(shared.MISSING)
-ABORT_MARKER = shared.ABORT_MARKER.plus(shared.MISSING)
+TRANSACTIONS = shared.TRANSACTIONS.extended(shared.MISSING)
+ABORT_MARKER = shared.ABORT_MARKER.extended(shared.MISSING)
 
 
 def code_of(error: BaseException) -> int | None:
@@ -62,23 +62,23 @@ def code_of(error: BaseException) -> int | None:
     return int(found[1]) if found else None
 
 
-def fate(error: BaseException, fates: Fates) -> type[EosfwError]:
+def error_class(error: BaseException, table: ErrorTable) -> type[EosfwError]:
     """The class of ours that an error of this call becomes."""
     code = code_of(error)
     if code is not None:
-        return shared.fate(code, fates)
+        return shared.error_class(code, table)
     for kind, ours_ in _NAMELESS.items():
         if isinstance(error, kind):
             return ours_
-    return fates.retriable if isinstance(error, _RETRIABLE) else fates.otherwise
+    return table.retriable if isinstance(error, _RETRIABLE) else table.default
 
 
-def ours(error: BaseException, fates: Fates, what: str, *, fatal: bool = False) -> EosfwError:
+def ours(error: BaseException, table: ErrorTable, what: str, *, fatal: bool = False) -> EosfwError:
     """One of our errors for one of kafka-python's; `what` says what was tried, on what.
 
     `fatal` tells that the library's producer can do nothing more, whatever the error says.
     """
-    found, said = fate(error, fates), _said(error)
+    found, said = error_class(error, table), _said(error)
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, said))
     if fatal and not issubclass(found, FatalError):
@@ -97,14 +97,14 @@ def _said(error: BaseException) -> str:
 
 
 @contextmanager
-def translated(fates: Fates, what: str) -> Iterator[None]:
+def translated(table: ErrorTable, what: str) -> Iterator[None]:
     """Let no exception of the library out of a call."""
     try:
         yield
     except EosfwError:
         raise
     except kafka_errors.KafkaError as why:
-        raise ours(why, fates, what) from why
+        raise ours(why, table, what) from why
     except RuntimeError as why:
         # Its event loop was closed by another thread.
         raise IllegalStateError(f"{what}: closed while it was under way ({why})") from why

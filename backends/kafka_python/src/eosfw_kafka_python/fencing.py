@@ -9,9 +9,9 @@ from kafka import errors as kafka_errors
 from kafka.protocol.metadata import CoordinatorType
 from kafka.protocol.producer import InitProducerIdRequest
 
+from eosfw.error_table import RETRIABLE
 from eosfw.errors import ClusterUnavailableError, EosfwError
-from eosfw.fates import RETRIABLE
-from eosfw.fenced import FenceProducersResult
+from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_kafka_python.errors import FENCE, code_of, ours
 from eosfw_kafka_python.routing import Routes

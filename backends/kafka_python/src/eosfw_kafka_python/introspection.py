@@ -11,8 +11,8 @@ from kafka.protocol.admin import DescribeProducersRequest, DescribeTransactionsR
 from kafka.protocol.metadata import CoordinatorType
 from kafka.protocol.producer import WriteTxnMarkersRequest
 
+from eosfw.error_table import RETRIABLE, ErrorTable
 from eosfw.errors import EosfwError, TransactionNotFoundError
-from eosfw.fates import RETRIABLE, Fates
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw.transactions import (
@@ -122,7 +122,7 @@ class Introspection:
         node: int,
         code_of: Callable[[Any], int],
         what: str,
-        fates: Fates = TRANSACTIONS,
+        table: ErrorTable = TRANSACTIONS,
     ) -> Any:
         while True:
             answer = self._routes.connection.ask(request, self._deadline, node)
@@ -139,8 +139,8 @@ class Introspection:
         runtime.sleep(_PAUSE)
         return True
 
-    def _failure(self, code: int, fates: Fates, what: str) -> EosfwError:
-        return ours(kafka_errors.for_code(code)(), fates, self._what(what))
+    def _failure(self, code: int, table: ErrorTable, what: str) -> EosfwError:
+        return ours(kafka_errors.for_code(code)(), table, self._what(what))
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._routes.connection.servers}"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError
 from eosfw.protocols import DeliveryCallback
-from eosfw.waiting import Event, Runtime
 from eosfw_kafka_python.appending import Appender
 
 HandOver = Callable[[Appender], None]

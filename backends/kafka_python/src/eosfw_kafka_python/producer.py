@@ -13,6 +13,7 @@ from typing import Any
 from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
+from eosfw.error_table import ErrorTable
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
@@ -23,7 +24,6 @@ from eosfw.errors import (
     RetriableError,
     UnknownTopicOrPartitionError,
 )
-from eosfw.fates import Fates
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
@@ -249,7 +249,9 @@ class KafkaPythonProducer:
             self._deliveries.forget()
         raise ours(failed, FLUSH, self._what(call), fatal=fatal)
 
-    def _finish(self, begin: Callable[[], Any], deadline: float, timeout: float, judged: tuple[Call, Fates]) -> None:
+    def _finish(
+        self, begin: Callable[[], Any], deadline: float, timeout: float, judged: tuple[Call, ErrorTable]
+    ) -> None:
         """Begin something at the coordinator, then wait for it, which the library would do without limit."""
         result = self._told(begin, judged)
 
@@ -275,7 +277,7 @@ class KafkaPythonProducer:
 
     # --- errors
 
-    def _told(self, call: Callable[[], Any], judged: tuple[Call, Fates]) -> Any:
+    def _told(self, call: Callable[[], Any], judged: tuple[Call, ErrorTable]) -> Any:
         """Call into the library; of its errors the one that came first says most."""
         what = self._what(judged[0])
         try:

@@ -8,7 +8,7 @@ from typing import Any
 from kafka import errors as kafka_errors
 from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest, MetadataRequest
 
-from eosfw.fates import RETRIABLE, Fates
+from eosfw.error_table import RETRIABLE, ErrorTable
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw_kafka_python.connection import Connection, Request, Response
@@ -73,10 +73,10 @@ class Routes:
         request: Callable[[], Request],
         whom: tuple[str, CoordinatorType],
         deadline: float,
-        judging: tuple[Fates, Callable[[Response], int], str],
+        judging: tuple[ErrorTable, Callable[[Response], int], str],
     ) -> tuple[Response, int]:
         """Ask the coordinator of a key until it answers without error; gives its number, too."""
-        fates, judge, what = judging
+        table, judge, what = judging
         while True:
             (found,) = self.coordinators([whom[0]], whom[1], deadline).values()
             why: kafka_errors.KafkaError
@@ -89,7 +89,7 @@ class Routes:
                     return answer, number_of(found)
                 why = kafka_errors.for_code(code)()
             if code_of(why) not in RETRIABLE or self.runtime.now() + _PAUSE >= deadline:
-                raise ours(why, fates, what)
+                raise ours(why, table, what)
             self.runtime.sleep(_PAUSE)
 
 

@@ -7,8 +7,8 @@ import signal
 import sys
 from types import FrameType
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
-from eosfw.waiting import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 
 

@@ -14,9 +14,9 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from eosfw.concurrency import Runtime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel, OpenTransaction
-from eosfw.waiting import Runtime
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.coordinators.groups.log import TopicGroupLog

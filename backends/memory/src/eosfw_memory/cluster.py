@@ -10,10 +10,10 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, Self
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
-from eosfw.waiting import Runtime
 from eosfw_memory.broker import NODE_ID, Broker
 from eosfw_memory.faults import Faults
 from eosfw_memory.log.errors import LogError

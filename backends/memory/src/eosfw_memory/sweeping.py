@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.waiting import Runtime
+from eosfw.concurrency import Runtime
 from eosfw_memory.broker import Broker
 
 _STOP_SECONDS = 10.0

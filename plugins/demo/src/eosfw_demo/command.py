@@ -35,8 +35,8 @@ def command(
     from rich.console import Console
 
     from eosfw.cli.stdout import reserved
+    from eosfw.concurrency import ThreadRuntime
     from eosfw.registry import load_plugins
-    from eosfw.waiting import ThreadRuntime
     from eosfw_demo.progress import Progress
     from eosfw_demo.report import as_json, show
     from eosfw_demo.run import Places, check_spark, run

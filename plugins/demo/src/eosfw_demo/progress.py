@@ -7,8 +7,8 @@ from typing import ClassVar, Self
 from rich.console import Console
 from rich.status import Status
 
+from eosfw.concurrency import Runtime
 from eosfw.state.steps import StepEvent, TaskStep
-from eosfw.waiting import Runtime
 
 _EVERY = 0.1
 

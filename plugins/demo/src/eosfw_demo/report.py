@@ -14,7 +14,7 @@ from eosfw.observe import History
 from eosfw.observe.timeline import text
 from eosfw.protocols import Verdict
 from eosfw.state.steps import TaskStep
-from eosfw.wording import many
+from eosfw.text import quantity
 from eosfw_demo.scenario import FEWER, TASKS, Drama
 from eosfw_demo.stage import Wishes
 
@@ -99,7 +99,7 @@ def _story(report: Report, history: History) -> Iterator[tuple[float, str]]:
     task, (first, second) = drama.victim.task, drama.generations
     yield drama.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
     held = "in its open transaction" if on else "sent, their offsets not"
-    yield drama.freeze.since - zero, f"task {task} is [bold]frozen[/]: {many(drama.open_records, 'record')} {held}"
+    yield drama.freeze.since - zero, f"task {task} is [bold]frozen[/]: {quantity(drama.open_records, 'record')} {held}"
     replaced = _last(history, TaskStep.WRITE_TASK_CONFIGS)
     if replaced is not None:
         yield replaced - zero, f"generation {second} with {FEWER} tasks is to take over; generation {first} may stop"

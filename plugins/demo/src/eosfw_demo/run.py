@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.observe import History, timeline
 from eosfw.protocols import Step, StepInput
 from eosfw.registry import Plugins
-from eosfw.waiting import Runtime
 from eosfw_demo.aggregate import SQL, TOPIC_TABLE, aggregate, differences
 from eosfw_demo.flights import read_flights, split
 from eosfw_demo.progress import Progress

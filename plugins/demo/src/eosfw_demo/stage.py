@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw.observe import Gates, History
@@ -16,7 +17,6 @@ from eosfw.protocols import IsolationReader, Observer
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.registry import Plugins
 from eosfw.runtime import Worker
-from eosfw.waiting import Runtime
 
 PATIENCE = 120.0
 """Seconds after which a wait of the demo counts as stuck."""

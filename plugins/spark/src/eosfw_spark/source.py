@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError
 from eosfw.protocols import Gap, GapReason, IsolationReader
 from eosfw.records import LogBatch
 from eosfw.registry import Plugins, load_plugins, parts
-from eosfw.waiting import ThreadRuntime
 from eosfw_spark.options import ReadOptions, parse
 from eosfw_spark.planning import Ranges, Split, chosen, explicit, splits
 

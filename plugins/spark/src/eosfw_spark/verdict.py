@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosfw.errors import DamagedDataError
-from eosfw.identity import HEADER_NAMES, STRANGERS_NAMED, Strangers, identity_of
+from eosfw.identity import HEADER_NAMES, UNIDENTIFIED_SHOWN, UnidentifiedRecords, identity_of
 from eosfw.protocols import Verdict
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def count(seen: DataFrame, expected: DataFrame, kind: str) -> Verdict:
     return Verdict(total["duplicates"], total["missing"], _examples(wrong, seen))
 
 
-def _strangers(seen: DataFrame, kind: str, count: int) -> Strangers:
-    nameless = seen.where("identity is null").orderBy("topic", "partition", "offset").limit(STRANGERS_NAMED)
-    return Strangers(kind, count, [_place(*row[1:]) for row in nameless.collect()])
+def _strangers(seen: DataFrame, kind: str, count: int) -> UnidentifiedRecords:
+    nameless = seen.where("identity is null").orderBy("topic", "partition", "offset").limit(UNIDENTIFIED_SHOWN)
+    return UnidentifiedRecords(kind, count, [_place(*row[1:]) for row in nameless.collect()])
 
 
 def _place(topic: str, partition: int, offset: int) -> str:

@@ -18,8 +18,8 @@ from eosfw.errors import (
     TransactionNotFoundError,
     UnsupportedError,
 )
-from eosfw.fenced import FenceProducersOptions
-from eosfw.hanging import find_hanging
+from eosfw.fence_producers_result import FenceProducersOptions
+from eosfw.hanging_transactions import find_hanging
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.connectors import ExactlyOnceSupport
 from eosfw.errors import Problem
@@ -21,7 +22,6 @@ from eosfw.records import SourceRecord
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import End
 from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
-from eosfw.waiting import Runtime
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver, Offsets, key_of
 from pytest_eos.contracts.elsewhere import disagreement, fingerprints, fingerprints_elsewhere

@@ -8,11 +8,11 @@ from functools import partial
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
-from eosfw.waiting import Runtime
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.laboratory import COMMITTED, WAIT, record
 from pytest_eos.installed import installed

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
 from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
@@ -18,7 +19,6 @@ from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime.poll_result import read_poll_result, records_of
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
-from eosfw.waiting import Runtime
 from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.installed import installed
 from pytest_eos.task_calls import CallLog

@@ -8,10 +8,10 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
+from eosfw.concurrency import Runtime, Spawned
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, LogReader, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
-from eosfw.waiting import Runtime, Spawned
 from pytest_eos.leftovers import Leftovers
 
 T = TypeVar("T")

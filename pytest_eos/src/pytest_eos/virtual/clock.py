@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Self, TypeVar
 
-from eosfw.waiting import Event, Queue, Spawned
+from eosfw.concurrency import Event, Queue, Spawned
 from pytest_eos.virtual.primitives import VirtualEvent, VirtualLock, VirtualQueue, VirtualSpawned
 from pytest_eos.virtual.scheduler import TICK, Scheduler
 

@@ -54,7 +54,7 @@ def _sections(file: Path | None, listen: str | None) -> list[Section]:
     sections += [Section(distribution, findings) for distribution, findings in own_words(plugins) if findings]
     if file is not None:
         from eosfw.cli.doctor.pipeline import examine
-        from eosfw.waiting import ThreadRuntime
+        from eosfw.concurrency import ThreadRuntime
 
         sections.append(Section("Pipeline", examine(file, plugins, ThreadRuntime())))
     return sections

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sized
 from contextlib import closing
 from pathlib import Path
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, EosfwError, ExitCode
 from eosfw.health import Finding, Health
 from eosfw.pipeline import Pipeline
@@ -16,7 +17,6 @@ from eosfw.pipeline.source_check import SourceAnswer, source_answers
 from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems, worker_config
 from eosfw.registry import Plugins
 from eosfw.runtime.internal_topics import internal_topic_problems
-from eosfw.waiting import Runtime
 
 _API_TIMEOUT = "default.api.timeout.ms"
 _PATIENCE_MS = 5000

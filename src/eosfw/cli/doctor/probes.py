@@ -14,12 +14,12 @@ from typing import Any
 from eosfw.cli.command_plugins import GROUP as COMMANDS
 from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
 from eosfw.cli.doctor.versions import requirement
+from eosfw.concurrency import ThreadRuntime
+from eosfw.distributions import extras, installed_entry_points, needed_python, requirements, version
 from eosfw.health import Finding, Health, HealthCheck
-from eosfw.installed import doors, extras, needed_python, requirements, version
 from eosfw.registry import Plugins
 from eosfw.registry.loading import GROUP as PLUGINS
 from eosfw.registry.patience import PATIENCE, called_within
-from eosfw.waiting import ThreadRuntime
 
 _CORE = "eosfw"
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.-]+)['"]""")
@@ -67,7 +67,7 @@ def _asked(offered: type[Any], health: Callable[[], Any], patience: float) -> li
 
 def _parts() -> list[Part]:
     optional = _optional()
-    owners = [door.dist.name for group in (PLUGINS, COMMANDS) for door in doors(group)[0]]
+    owners = [door.dist.name for group in (PLUGINS, COMMANDS) for door in installed_entry_points(group)[0]]
     names = dict.fromkeys([_CORE, *sorted(owners), *(name for name in optional if version(name) is not None)])
     installed = [Part(name, version(name), _needs(name), optional.get(name)) for name in names]
     absent = [Part(name, None, (), extra) for name, extra in optional.items() if name not in names]
@@ -94,7 +94,7 @@ def _broken_plugins(plugins: Plugins) -> Iterator[Fault]:
 
 
 def _broken_commands() -> Iterator[Fault]:
-    found, _ = doors(COMMANDS)
+    found, _ = installed_entry_points(COMMANDS)
     for door in found:
         reason = fault_of_command(door.load)
         if reason is not None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from eosfw.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
+    from eosfw.concurrency import Runtime
     from eosfw.protocols import Admin, Backend
     from eosfw.registry import Plugins
-    from eosfw.waiting import Runtime
 
 _SERVERS = "bootstrap.servers"
 
@@ -43,9 +43,9 @@ class Session:
 @contextmanager
 def reached(target: Target, *needed: str) -> Iterator[Session]:
     """An admin client with these capabilities; ConfigError, or ClusterUnavailableError within moments."""
+    from eosfw.concurrency import ThreadRuntime
     from eosfw.pipeline.connectivity import require_reachable
     from eosfw.registry import load_plugins
-    from eosfw.waiting import ThreadRuntime
 
     named, properties = _cluster(target)
     kind = _chosen(load_plugins(), target.backend, named, needed)

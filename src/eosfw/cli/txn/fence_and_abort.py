@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.cli.txn.queries import descriptions, every_partition, hanging_row
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
-from eosfw.fenced import FenceProducersOptions
+from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.ids import TopicPartition
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def fence(session: Session, names: Sequence[str], timeout: float) -> list[Row]:
 def suspect(session: Session, where: TopicPartition, start_offset: int, *, force: bool) -> Row:
     """The hanging transaction that is to be aborted; one that its coordinator ends is refused, unless forced."""
     from eosfw.errors import TransactionNotFoundError
-    from eosfw.hanging import HangingTransaction, find_hanging
+    from eosfw.hanging_transactions import HangingTransaction, find_hanging
 
     if where not in every_partition(session.admin, [where.topic]):
         raise ConfigError(Problem("PARTITION", f"topic {where.topic!r} has no partition {where.partition}"))

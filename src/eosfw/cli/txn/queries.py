@@ -11,7 +11,7 @@ from eosfw.ids import TopicPartition
 
 if TYPE_CHECKING:
     from eosfw.cli.txn.connection import Session
-    from eosfw.hanging import HangingTransaction
+    from eosfw.hanging_transactions import HangingTransaction
     from eosfw.protocols import Admin
     from eosfw.transactions import TransactionDescription, TransactionFilters
 
@@ -95,7 +95,7 @@ def _rows(session: Session, found: Collection[TransactionDescription]) -> list[R
 
 def hanging(session: Session, topics: Collection[str] | None, older_than: float | None) -> list[Row]:
     """One row per transaction that hangs, in some topics or in all."""
-    from eosfw.hanging import find_hanging
+    from eosfw.hanging_transactions import find_hanging
 
     partitions = every_partition(session.admin, topics)
     found = find_hanging(session.admin, partitions, session.runtime.wall(), older_than)

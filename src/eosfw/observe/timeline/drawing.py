@@ -22,7 +22,7 @@ from eosfw.observe.timeline.layout import (
     group_name,
     lasting,
 )
-from eosfw.wording import many
+from eosfw.text import quantity
 
 FONTS = 'Inter, "Segoe UI", "Helvetica Neue", Helvetica, Arial, "DejaVu Sans", sans-serif'
 STYLE = f"""
@@ -75,10 +75,10 @@ def _pattern() -> str:
 
 def _header(picture: Picture, title: str) -> Iterator[str]:
     yield text(EDGE, 36, title, "title")
-    commits = many(picture.transactions, "committed transaction" if picture.transactional else "commit")
+    commits = quantity(picture.transactions, "committed transaction" if picture.transactional else "commit")
     numbers = (
-        f"{many(picture.records, 'record')} in {commits}{'' if picture.transactional else ' of offsets'}"
-        f"  ·  {many(picture.zombies, 'zombie')} fenced  ·  {lasting(picture.scale.seconds)}"
+        f"{quantity(picture.records, 'record')} in {commits}{'' if picture.transactional else ' of offsets'}"
+        f"  ·  {quantity(picture.zombies, 'zombie')} fenced  ·  {lasting(picture.scale.seconds)}"
     )
     yield text(EDGE, 58, numbers, "numbers")
     x = float(EDGE)
@@ -180,7 +180,7 @@ def _bar(bar: Bar, top: float) -> str:
     width = bar.width - 0.8 if bar.width > 4 and bar.count == 1 else max(bar.width, HAIR)
     number = f" {bar.number}" if bar.number is not None and bar.count == 1 else ""
     what = f"transaction{number}" if bar.count == 1 else f"{bar.count:,} transactions"
-    title = f"{what} {bar.outcome.value}: {many(bar.records, 'record')}, {bar.end - bar.begin:.3f} s"
+    title = f"{what} {bar.outcome.value}: {quantity(bar.records, 'record')}, {bar.end - bar.begin:.3f} s"
     return box(bar.x, top, width, BAR_HEIGHT, palette.OUTCOME[bar.outcome], title=title, radius=1.5 if width > 6 else 0)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
-from eosfw.fenced import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
-from eosfw.holders import open_transactions
+from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
+from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
 from eosfw.transactions import (

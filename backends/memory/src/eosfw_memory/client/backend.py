@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from eosfw.capabilities import Capabilities
-from eosfw.closing import Made
+from eosfw.closeables import WeakCloseables
+from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
-from eosfw.waiting import Runtime
 from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.direct import DirectNetwork
@@ -40,7 +40,7 @@ class MemoryBackend:
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
         self._properties = dict(properties)
         self._runtime = runtime
-        self._made = Made(runtime)
+        self._made = WeakCloseables(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:

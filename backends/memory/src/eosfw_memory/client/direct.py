@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from eosfw.concurrency import Event, Runtime
 from eosfw.errors import ClusterUnavailableError, EosfwError
-from eosfw.waiting import Event, Runtime
 from eosfw_memory.broker import Broker, Context, Handler, ManyHandler
 from eosfw_memory.client.apis import Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NotSentError

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
-from eosfw.fates import (
+from eosfw.error_table import (
     ABORT_MARKER,
     ADD,
     ADMIN,
@@ -18,9 +17,10 @@ from eosfw.fates import (
     READ,
     RETRIABLE,
     TRANSACTIONS,
-    Fates,
-    fate,
+    ErrorTable,
+    error_class,
 )
+from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
 from eosfw.kafka_codes import MEANINGS
 from eosfw_memory.codes import Code
 
@@ -39,9 +39,9 @@ __all__ = [
     "READ",
     "RETRIABLE",
     "TRANSACTIONS",
-    "Fates",
+    "ErrorTable",
     "at_servers",
-    "fate",
+    "error_class",
     "indefinite",
     "ours",
 ]
@@ -54,9 +54,9 @@ def at_servers(servers: str, why: Exception) -> str:
     return str(why) if servers in str(why) else f"{servers}: {why}"
 
 
-def ours(code: int, fates: Fates, what: str, said: str | None = None) -> EosfwError:
+def ours(code: int, table: ErrorTable, what: str, said: str | None = None) -> EosfwError:
     """One of our errors for a code; `what` says what was tried, on what; `said` is the broker's own text."""
-    found, name = fate(code, fates), _NAMES.get(code, f"error code {code}")
+    found, name = error_class(code, table), _NAMES.get(code, f"error code {code}")
     said = said or MEANINGS.get(code)
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, said or name))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from eosfw.errors import ClusterUnavailableError, EosfwError, RetriableError
-from eosfw.fenced import FenceProducersResult
+from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.client.apis import INIT_PRODUCER_ID, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, ClosedError, HopelessError

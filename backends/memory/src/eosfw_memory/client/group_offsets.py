@@ -17,7 +17,7 @@ from eosfw_memory.client.apis import (
     Fields,
 )
 from eosfw_memory.client.channel import HopelessError
-from eosfw_memory.client.errors import ADMIN, LOST_COORDINATOR, OFFSETS, RETRIABLE, Fates, indefinite, ours
+from eosfw_memory.client.errors import ADMIN, LOST_COORDINATOR, OFFSETS, RETRIABLE, ErrorTable, indefinite, ours
 from eosfw_memory.client.metadata import Kind, Routes
 from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
@@ -85,11 +85,11 @@ class GroupOffsets:
         api: Api,
         request: Fields,
         group_id: str,
-        judging: tuple[Fates, Callable[[Any], int], Callable[[str, EosfwError], EosfwError]],
+        judging: tuple[ErrorTable, Callable[[Any], int], Callable[[str, EosfwError], EosfwError]],
         patience: Patience,
     ) -> Any:
         """Ask until there is an answer; each request may be repeated without harm."""
-        fates, judge, late = judging
+        table, judge, late = judging
         what = f"{api.name} of group {group_id!r} at {self._routes.network.servers}"
         while True:
             try:
@@ -106,7 +106,7 @@ class GroupOffsets:
             if code in LOST_COORDINATOR:
                 self._routes.forget_coordinator(group_id, Kind.GROUP)
             if code not in RETRIABLE or not patience.again():
-                raise ours(code, fates, what)
+                raise ours(code, table, what)
 
 
 def _commit_request(

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
-from eosfw.waiting import Runtime
 from eosfw_memory.client.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
 from eosfw_memory.client.channel import Address, Channel, HopelessError, Network, StrangerError
 from eosfw_memory.client.errors import ADMIN, RETRIABLE, at_servers, ours

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.waiting import Runtime
+from eosfw.concurrency import Runtime
 
 _FIRST = 0.001
 _LONGEST = 0.1

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError
-from eosfw.waiting import Runtime
 from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NonsenseError, NotSentError, StrangerError
 from eosfw_memory.client.messages import AnswerError, format_of

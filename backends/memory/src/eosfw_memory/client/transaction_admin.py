@@ -25,7 +25,7 @@ from eosfw_memory.client.apis import (
     grouped,
 )
 from eosfw_memory.client.channel import Address, HopelessError, StrangerError
-from eosfw_memory.client.errors import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, Fates, ours
+from eosfw_memory.client.errors import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, ErrorTable, ours
 from eosfw_memory.client.metadata import Routes, brokers_of
 from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
@@ -206,8 +206,8 @@ class Introspection:
         for topic in {one.topic for one in ones}:
             self._routes.forget(topic)
 
-    def _ours(self, code: int, fates: Fates, what: str) -> EosfwError:
-        return ours(code, fates, f"{what} at {self._routes.network.servers}")
+    def _ours(self, code: int, table: ErrorTable, what: str) -> EosfwError:
+        return ours(code, table, f"{what} at {self._routes.network.servers}")
 
 
 def _description(each: Any, coordinator: int) -> TransactionDescription:

@@ -19,7 +19,7 @@ from eosfw_memory.client.apis import (
     milliseconds,
 )
 from eosfw_memory.client.channel import HopelessError, NoAnswerError
-from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIABLE, Fates, indefinite, ours
+from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIABLE, ErrorTable, indefinite, ours
 from eosfw_memory.client.metadata import Routes
 from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
@@ -96,7 +96,9 @@ class Coordination:
             ) from why
         return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
 
-    def _call(self, api: Api, request: Fields, fates: Fates, patience: Patience, judge: Callable[[Any], int]) -> Answer:
+    def _call(
+        self, api: Api, request: Fields, table: ErrorTable, patience: Patience, judge: Callable[[Any], int]
+    ) -> Answer:
         while True:
             answer = self._answer(api, request, patience)
             if answer is not None:
@@ -106,7 +108,7 @@ class Coordination:
                 if code in LOST_COORDINATOR:
                     self._routes.forget_coordinator(self.transactional_id)
                 if code not in RETRIABLE or not patience.again():
-                    raise ours(code, fates, self._what(api))
+                    raise ours(code, table, self._what(api))
 
     def _answer(self, api: Api, request: Fields, patience: Patience) -> Answer | None:
         """The answer; None when the request never left and there is time to look for another coordinator."""

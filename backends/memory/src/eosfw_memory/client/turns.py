@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from types import TracebackType
 
-from eosfw.waiting import Event, Runtime
+from eosfw.concurrency import Event, Runtime
 
 
 class Turns:

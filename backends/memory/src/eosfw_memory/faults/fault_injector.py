@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eosfw.concurrency import Runtime, Spawned
 from eosfw.errors import ConfigError, Problem
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw.waiting import Runtime, Spawned
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.deferred import Answer, Deferred, SeveredError
 from eosfw_memory.faults import points

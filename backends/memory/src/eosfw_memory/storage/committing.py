@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from eosfw.waiting import Event, Runtime, Spawned
+from eosfw.concurrency import Event, Runtime, Spawned
 from eosfw_memory.deferred import Answer, Deferred
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.storage.disk import Disk

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw.waiting import Runtime
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.log_storage import LogStorage
 from eosfw_memory.log.partition import PartitionLog

@@ -14,7 +14,7 @@ from eosfw_memory.log.log_storage import InMemoryLogStorage, LogStorage
 from eosfw_memory.log.partition import PartitionLog
 
 if TYPE_CHECKING:
-    from eosfw.waiting import Runtime
+    from eosfw.concurrency import Runtime
     from eosfw_memory.storage.committing import GroupCommit
 
 FIRST_PRODUCER_ID = 1000

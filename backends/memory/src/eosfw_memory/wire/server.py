@@ -10,7 +10,7 @@ import asyncio
 import logging
 import socket
 
-from eosfw.waiting import Runtime
+from eosfw.concurrency import Runtime
 from eosfw_memory.broker import Broker
 from eosfw_memory.wire.acceptor import Acceptor
 from eosfw_memory.wire.connection import Connection

@@ -1,6 +1,6 @@
-"""Give each error code of Kafka's protocol its fate, call by call.
+"""Give each error code of Kafka's protocol its class of error, call by call.
 
-One table serves every client: a backend adds what only its library says (`Fates.plus`), and puts the error into words.
+One table serves every client: a backend adds the codes that only its library has (`ErrorTable.extended`).
 """
 
 from __future__ import annotations
@@ -72,20 +72,20 @@ RETRIABLE = MOVED | LOST_COORDINATOR | BUSY
 
 
 @dataclass(frozen=True, slots=True)
-class Fates:
-    """What each code means to one call; `retriable` is for those that could be tried again, had there been time."""
+class ErrorTable:
+    """What each code means to one call; `retriable` is the class of retriable codes once there is no time to retry."""
 
     codes: Codes
     retriable: type[EosfwError]
-    otherwise: type[EosfwError] = FatalError
-    late_codes: Codes = field(default_factory=dict)
-    """Codes that say more than `retriable`, although they could be tried again."""
+    default: type[EosfwError] = FatalError
+    exhausted_codes: Codes = field(default_factory=dict)
+    """Retriable codes that have a class of their own once the time for retries is over."""
 
     def named(self, code: int) -> type[EosfwError] | None:
         """The class of a code that means something of its own."""
-        return self.codes.get(code) or self.late_codes.get(code)
+        return self.codes.get(code) or self.exhausted_codes.get(code)
 
-    def plus(self, *more: Codes, retriable: type[EosfwError] | None = None) -> Fates:
+    def extended(self, *more: Codes, retriable: type[EosfwError] | None = None) -> ErrorTable:
         """The same call with more codes, which win."""
         codes = dict(self.codes)
         for each in more:
@@ -125,39 +125,39 @@ RECORDS: Codes = {
     Code.INVALID_TOPIC_EXCEPTION: AbortableError,
 }
 
-INIT = Fates(
+INIT = ErrorTable(
     {
         **COORDINATOR,
         Code.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
         Code.INVALID_TRANSACTION_TIMEOUT: InvalidTransactionTimeoutError,
     },
     retriable=IndefiniteOutcomeError,
-    late_codes={Code.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError},
+    exhausted_codes={Code.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError},
 )
-FENCE = INIT.plus(retriable=ClusterUnavailableError)
+FENCE = INIT.extended(retriable=ClusterUnavailableError)
 """InitProducerId on behalf of nobody: what is lost may be asked again, since fencing twice does no harm (ADM-02)."""
-ADD = Fates(
+ADD = ErrorTable(
     {**COORDINATOR, **UNFORESEEN, Code.OPERATION_NOT_ATTEMPTED: AbortableError},
     retriable=IndefiniteOutcomeError,
-    late_codes=MISSING,
+    exhausted_codes=MISSING,
 )
-PRODUCE = Fates(
+PRODUCE = ErrorTable(
     {
         **COORDINATOR,
         **RECORDS,
     },
     retriable=IndefiniteOutcomeError,
-    otherwise=AbortableError,
-    late_codes=MISSING,
+    default=AbortableError,
+    exhausted_codes=MISSING,
 )
-DELIVERY = Fates(
+DELIVERY = ErrorTable(
     {**PRODUCE.codes, Code.INVALID_PRODUCER_EPOCH: InvalidProducerEpochError},
     retriable=IndefiniteOutcomeError,
-    otherwise=AbortableError,
-    late_codes=MISSING,
+    default=AbortableError,
+    exhausted_codes=MISSING,
 )
 """What the report of one record says: a partition knows of epochs, only the coordinator of fencing."""
-OFFSETS = Fates(
+OFFSETS = ErrorTable(
     {
         **COORDINATOR,
         **UNFORESEEN,
@@ -169,10 +169,10 @@ OFFSETS = Fates(
         Code.OFFSET_METADATA_TOO_LARGE: AbortableError,
     },
     retriable=IndefiniteOutcomeError,
-    late_codes=MISSING,
+    exhausted_codes=MISSING,
 )
-END = Fates({**COORDINATOR, **UNFORESEEN}, retriable=IndefiniteOutcomeError)
-READ = Fates(
+END = ErrorTable({**COORDINATOR, **UNFORESEEN}, retriable=IndefiniteOutcomeError)
+READ = ErrorTable(
     {
         **DENIED,
         Code.OFFSET_OUT_OF_RANGE: DamagedDataError,
@@ -180,9 +180,9 @@ READ = Fates(
         Code.UNSUPPORTED_COMPRESSION_TYPE: DamagedDataError,
     },
     retriable=ClusterUnavailableError,
-    late_codes=MISSING,
+    exhausted_codes=MISSING,
 )
-ADMIN = Fates(
+ADMIN = ErrorTable(
     {
         **DENIED,
         Code.TOPIC_ALREADY_EXISTS: TopicExistsError,
@@ -197,10 +197,10 @@ ADMIN = Fates(
         Code.INVALID_REQUEST: ConfigError,
     },
     retriable=ClusterUnavailableError,
-    late_codes=MISSING,
+    exhausted_codes=MISSING,
 )
 
-TRANSACTIONS = Fates(
+TRANSACTIONS = ErrorTable(
     {
         **DENIED,
         Code.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
@@ -209,10 +209,10 @@ TRANSACTIONS = Fates(
         Code.UNSUPPORTED_VERSION: UnsupportedError,
     },
     retriable=ClusterUnavailableError,
-    late_codes=MISSING,
+    exhausted_codes=MISSING,
 )
 """To list and describe transactions, their producers (KIP-664)."""
-ABORT_MARKER = TRANSACTIONS.plus(
+ABORT_MARKER = TRANSACTIONS.extended(
     {
         # Somebody ended it first, or its producer went on with a newer epoch.
         Code.INVALID_PRODUCER_EPOCH: TransactionNotFoundError,
@@ -222,6 +222,6 @@ ABORT_MARKER = TRANSACTIONS.plus(
 )
 
 
-def fate(code: int, fates: Fates) -> type[EosfwError]:
-    """The class of ours that a code becomes."""
-    return fates.named(code) or (fates.retriable if code in RETRIABLE else fates.otherwise)
+def error_class(code: int, table: ErrorTable) -> type[EosfwError]:
+    """The class of the error that a code is raised as."""
+    return table.named(code) or (table.retriable if code in RETRIABLE else table.default)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
+from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError, FatalError
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw.waiting import Event, Runtime
 
 T = TypeVar("T")
-Told: TypeAlias = ProducerIdAndEpoch | EosfwError | None
+FencingOutcome: TypeAlias = ProducerIdAndEpoch | EosfwError | None
 """What became of one id: who holds it now (None: the client cannot know who), or why it could not be fenced."""
 _ALL = ""
 """No transactional id is empty, so this waits for every one."""
@@ -70,7 +70,7 @@ class FenceProducersResult:
             raise ValueError("nothing to fence: give at least one transactional id, none of them empty")
         self._runtime = runtime
         self._lock = runtime.lock()
-        self._told: dict[str, Told] = {}
+        self._told: dict[str, FencingOutcome] = {}
         self._waiting: dict[str, list[Event]] = {}
 
     # --- for those who ask
@@ -120,7 +120,7 @@ class FenceProducersResult:
         runtime.spawn("eosfw-fencing", run)
         return result
 
-    def settle(self, transactional_id: str, told: Told) -> None:
+    def settle(self, transactional_id: str, told: FencingOutcome) -> None:
         """Decide one id, for good: a second decision is ignored."""
         with self._lock:
             if transactional_id in self._told:

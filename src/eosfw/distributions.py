@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 
-class Owner(NamedTuple):
+class DistributionInfo(NamedTuple):
     """A distribution, as far as its metadata can be read; `?` stands for what cannot."""
 
     name: str
@@ -17,11 +17,11 @@ class Owner(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class InstalledEntryPoint:
     """An entry point with its owner."""
 
     name: str
-    dist: Owner
+    dist: DistributionInfo
     entry_point: metadata.EntryPoint
 
     def load(self) -> Any:
@@ -29,25 +29,25 @@ class Door:
         return self.entry_point.load()
 
 
-class Unreadable(NamedTuple):
+class UnreadableDistribution(NamedTuple):
     """A distribution whose metadata cannot be used."""
 
     name: str
     reason: str
 
 
-def doors(group: str) -> tuple[list[Door], list[Unreadable]]:
+def installed_entry_points(group: str) -> tuple[list[InstalledEntryPoint], list[UnreadableDistribution]]:
     """The entry points of a group, and the distributions whose entry points cannot be read."""
-    found: list[Door] = []
-    unreadable: list[Unreadable] = []
+    found: list[InstalledEntryPoint] = []
+    unreadable: list[UnreadableDistribution] = []
     for name, distribution in _distributions():
         try:
             offered = [one for one in distribution.entry_points if one.group == group]
-            owner = Owner(name, _version(distribution)) if offered else None
+            owner = DistributionInfo(name, _version(distribution)) if offered else None
         except Exception as error:  # noqa: BLE001 (whatever a file holds, the others count)
-            unreadable.append(Unreadable(name, f"its entry points cannot be read: {_said(error)}"))
+            unreadable.append(UnreadableDistribution(name, f"its entry points cannot be read: {_said(error)}"))
             continue
-        found += [Door(one.name, owner, one) for one in offered if owner is not None]
+        found += [InstalledEntryPoint(one.name, owner, one) for one in offered if owner is not None]
     return found, unreadable
 
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 from weakref import WeakSet
 
-from eosfw.waiting import Runtime
+from eosfw.concurrency import Runtime
 
 
-class Closable(Protocol):
+class Closeable(Protocol):
     """Closed from any thread, twice if need be."""
 
     def close(self) -> None:
         """Let go at once."""
 
 
-C = TypeVar("C", bound=Closable)
+C = TypeVar("C", bound=Closeable)
 
 
-class Made:
+class WeakCloseables:
     """What a backend has made, for as long as somebody else holds it; thread-safe."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._lock = runtime.lock()
-        self._made: WeakSet[Closable] = WeakSet()
+        self._made: WeakSet[Closeable] = WeakSet()
 
     def add(self, made: C) -> C:
         """Take note of a thing that will have to be closed; gives it back."""
