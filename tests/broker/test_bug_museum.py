@@ -25,8 +25,8 @@ from eosfw_memory.coordinators.states import Outcome, TransactionState
 from eosfw_memory.faults import Fail, Refuse
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.protocol.handlers import produce
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.wire.requests import produce
 from pytest_eos.contracts.laboratory import WAIT, Lab, record
 
 from .coordinators import FLIGHTS_0, Desk

@@ -12,12 +12,12 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.states import TransactionState
-from eosfw_memory.deferred import Deferred
+from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.faults import Jump
 from eosfw_memory.log.codec import decode_records, encode_batch
+from eosfw_memory.protocol.handlers import join_group, list_groups, produce
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
-from eosfw_memory.wire.requests import join_group, list_groups, produce
 
 T0 = TopicPartition("t", 0)
 HOUR, YEARS = 3600.0, 10 * 365 * 86400.0
@@ -138,7 +138,7 @@ def joined(broker, member_id=""):
         reason=None,
     )
     answer = broker.serve(join_group.handle, request, Context(3))
-    return broker.attempt(answer, expired=False) if isinstance(answer, Deferred) else answer
+    return broker.attempt(answer, expired=False) if isinstance(answer, DelayedOperation) else answer
 
 
 def members(broker):

@@ -14,10 +14,10 @@ from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.markers import coordinator_epoch_of
+from eosfw_memory.protocol.handlers import fetch, list_offsets, metadata, offset_for_leader_epoch, write_txn_markers
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.topics import TRANSACTION_LOG
-from eosfw_memory.wire.requests import fetch, list_offsets, metadata, offset_for_leader_epoch, write_txn_markers
 
 T0 = TopicPartition("t", 0)
 EARLIEST, LATEST = -2, -1

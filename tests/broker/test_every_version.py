@@ -19,11 +19,11 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.client.messages import flattener, format_of
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Deferred, SeveredError
+from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
+from eosfw_memory.protocol.codec import decode
+from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.protocol.serializer import writer
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.wire.codec import decode
-from eosfw_memory.wire.routes import ROUTES
-from eosfw_memory.wire.writing import writer
 
 VERSIONS = [
     pytest.param(route.key, version, id=f"{route.module}-v{version}")
@@ -85,11 +85,11 @@ def test_it_is_answered_in_its_own_form(broker, key, version, elements):
 
     incoming = decode(out.getvalue())
     if key == 0 and elements:
-        with pytest.raises(SeveredError):  # no bytes are no batch, and acks 0 wants no answer
+        with pytest.raises(DisconnectClientError):  # no bytes are no batch, and acks 0 wants no answer
             broker.serve(incoming.codec.handler, incoming.body, Context(version))
         return
     answer = broker.serve(incoming.codec.handler, incoming.body, Context(version))
-    if isinstance(answer, Deferred):
+    if isinstance(answer, DelayedOperation):
         answer = broker.attempt(answer, expired=True)
 
     if key == 0:

@@ -12,11 +12,11 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.deferred import Deferred
+from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.network.frames import FrameDecoder, FrameError
+from eosfw_memory.protocol.handlers import fetch, produce
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.wire.framing import FrameError, Framer
-from eosfw_memory.wire.requests import fetch, produce
 
 T0 = TopicPartition("t", 0)
 
@@ -109,7 +109,7 @@ class TestLongPoll:
 
     def test_an_empty_log_puts_the_answer_off_until_something_is_appended(self, broker, producer):
         deferred, woken = self.poll(broker, committed=0), []
-        assert isinstance(deferred, Deferred)
+        assert isinstance(deferred, DelayedOperation)
         broker.await_answer(deferred, lambda: woken.append(True))
         assert broker.attempt(deferred, expired=False) is None
 
@@ -149,7 +149,7 @@ class TestLongPoll:
 
 @pytest.mark.parametrize("length", [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\x0b"])
 def test_a_frame_outside_the_bounds_is_refused_by_its_length_alone(length):
-    framer = Framer(max_bytes=10)
+    framer = FrameDecoder(max_bytes=10)
     framer.room()[: len(length)] = length
 
     with pytest.raises(FrameError):

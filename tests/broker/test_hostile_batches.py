@@ -15,8 +15,7 @@ from eosfw_memory.codes import Code
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.compression import MAX_UNPACKED, unpack
 from eosfw_memory.log.errors import MessageTooLargeError
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.wire.requests import (
+from eosfw_memory.protocol.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     end_txn,
@@ -24,6 +23,7 @@ from eosfw_memory.wire.requests import (
     produce,
     txn_offset_commit,
 )
+from eosfw_memory.settings import Endpoint, Settings
 
 from .crafting import LZ4, PACKERS, batch, patched, record
 

@@ -14,13 +14,13 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Deferred
+from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.protocol.handlers import create_topics, metadata
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage
 from eosfw_memory.topic_creation import MAX_PARTITIONS_PER_REQUEST
 from eosfw_memory.topics import Topics
-from eosfw_memory.wire.requests import create_topics, metadata
 
 from .groups.raw import Raw
 
@@ -56,7 +56,7 @@ class TestSlices:
         """One lock serves everybody, so it is given back while much is still to be done."""
         broker = started()
         answer = broker.serve(handler.handle, request_for(1000), Context(7))
-        assert isinstance(answer, Deferred)
+        assert isinstance(answer, DelayedOperation)
         wakes = itertools.count()
         broker.await_answer(answer, lambda: next(wakes))
         there = [len(list(broker.topics))]
@@ -87,7 +87,7 @@ class TestSlices:
 
 def done(broker: Broker, handler, request) -> object:
     answer = broker.serve(handler.handle, request, Context(7))
-    while isinstance(answer, Deferred):
+    while isinstance(answer, DelayedOperation):
         answer = broker.attempt(answer, expired=False) or answer
     return answer
 

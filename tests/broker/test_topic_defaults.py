@@ -10,9 +10,9 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.errors import MessageTooLargeError
+from eosfw_memory.protocol.handlers import create_topics, describe_configs
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
-from eosfw_memory.wire.requests import create_topics, describe_configs
 
 TOPIC, BROKER = 2, 4
 OF_TOPIC, OF_BROKER, DEFAULT = 1, 4, 5

@@ -23,8 +23,8 @@ from eosfw_memory.log.batch import HEADER, LENGTH_END, read_header
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.markers import marker
 from eosfw_memory.log.producer_state import ProducerStateManager
+from eosfw_memory.protocol.routes import ROUTES
 from eosfw_memory.storage.snapshots import encode_producers
-from eosfw_memory.wire.routes import ROUTES
 
 PRODUCER = ProducerIdAndEpoch(1000, 3)
 

@@ -26,7 +26,7 @@ from eosfw_memory.coordinators.groups.group import CONSUMER, Group
 from eosfw_memory.coordinators.groups.members import Joining, Member
 from eosfw_memory.coordinators.groups.states import GroupState
 from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
-from eosfw_memory.deferred import Deferred, SeveredError
+from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
 from eosfw_memory.faults import toml_file as faults_files
 from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import KINDS
@@ -34,10 +34,10 @@ from eosfw_memory.log.batch import read_header, split
 from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.compression import unpack
 from eosfw_memory.log.errors import LogError
+from eosfw_memory.protocol.codec import RequestError, decode
+from eosfw_memory.protocol.routes import ROUTES
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.snapshots import decode_state
-from eosfw_memory.wire.codec import RequestError, decode
-from eosfw_memory.wire.routes import ROUTES
 
 CORPUS = Path(__file__).with_name("corpus")
 _CRC_AT, _COVERED_FROM, _LENGTH_AT, _LENGTH_END = 17, 21, 8, 12
@@ -176,7 +176,7 @@ class _Served:
         self._left -= 1
         context = Context(incoming.codec.version, incoming.client_id, "/127.0.0.1")
         answer = self._broker.serve(incoming.codec.handler, incoming.body, context)
-        if isinstance(answer, Deferred):
+        if isinstance(answer, DelayedOperation):
             answer = self._broker.attempt(answer, expired=True)
         self._broker.settle()
         frame = b"" if answer is None else b"".join(incoming.codec.encode(incoming.correlation_id, answer))
@@ -198,7 +198,7 @@ TARGETS = {
         Target("records", _records, (LogError,), _with_checksum),
         Target("fetched", _fetched, (LogError,), _with_checksum),
         Target("request", _request, (RequestError,)),
-        Target("served-request", _Served(), (RequestError, SeveredError)),
+        Target("served-request", _Served(), (RequestError, DisconnectClientError)),
         Target("transaction-record", _transaction_record, (DamagedDataError,)),
         Target("group-record", _group_record, (DamagedDataError,)),
         Target("snapshot", _snapshot, ()),

@@ -17,7 +17,7 @@ from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.partitioner import murmur2
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, Lab, record
 from kip98.test_partitioning import MURMUR2
 

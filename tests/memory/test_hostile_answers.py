@@ -32,8 +32,8 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.batch import HEADER, LENGTH_END
 from eosfw_memory.log.markers import marker
+from eosfw_memory.protocol.bounds_check import MAX_ANSWERED
 from eosfw_memory.settings import Endpoint
-from eosfw_memory.wire.measuring import MAX_ANSWERED
 from pytest_eos.contracts.deadlines import BOUND, CALLS, ONE
 from pytest_eos.contracts.laboratory import WAIT, record
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.wire.routes import ROUTES
+from eosfw_memory.protocol.routes import ROUTES
 
 pytest_plugins = ("pytester",)
 for route in ROUTES.values():  # loaded here: of a handler that tests inside tests load there must not be two

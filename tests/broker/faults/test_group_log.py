@@ -11,7 +11,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.groups.committing import Committer
 from eosfw_memory.coordinators.groups.records import Committed
-from eosfw_memory.deferred import SeveredError
+from eosfw_memory.delayed_operation import DisconnectClientError
 from eosfw_memory.faults import Refuse, Restart
 from eosfw_memory.faults.points import after, before
 from pytest_eos.contracts.laboratory import WAIT, Lab, record
@@ -126,7 +126,7 @@ def forget(cluster, copier):
 
 def stopped_at(cluster, run):
     """Do it in whose midst the broker may stop."""
-    with pytest.raises(SeveredError):
+    with pytest.raises(DisconnectClientError):
         cluster.faults.stoppable(run)
 
 

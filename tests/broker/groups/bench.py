@@ -15,7 +15,7 @@ from eosfw_memory.coordinators.groups.members import Joining
 from eosfw_memory.coordinators.groups.records import Committed
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.deferred import Deferred
+from eosfw_memory.delayed_operation import DelayedOperation
 
 PARTITIONS = 3
 SESSION_MS = 10_000
@@ -58,7 +58,7 @@ class Client:
         self.member_id = ""
         self.generation = -1
         self.protocols = (("range", name.encode()),)
-        self.waiting: Deferred | None = None
+        self.waiting: DelayedOperation | None = None
 
 
 class Bench:
@@ -98,7 +98,7 @@ class Bench:
             | changes
         )
         answer = self.coordinator.join(group, request, self.now_ms)
-        if not isinstance(answer, Deferred) and answer["error_code"] is Code.MEMBER_ID_REQUIRED:
+        if not isinstance(answer, DelayedOperation) and answer["error_code"] is Code.MEMBER_ID_REQUIRED:
             client.member_id = answer["member_id"]
             return self.join(client, group, **changes)
         return self._took(client, answer)
@@ -108,7 +108,7 @@ class Bench:
         return self._took(client, client.waiting)
 
     def _took(self, client: Client, answer: Any) -> Any:
-        if isinstance(answer, Deferred):
+        if isinstance(answer, DelayedOperation):
             client.waiting = answer
             answer = answer.attempt(False)
         if answer is not None and answer["error_code"] is Code.NONE:
@@ -118,7 +118,7 @@ class Bench:
     def sync(self, client: Client, work: Mapping[str, bytes] | None = None, group: str = "g") -> Any:
         given = [Request(member_id=name, assignment=each) for name, each in (work or {}).items()]
         answer = self.coordinator.sync(group, self._who(client, assignments=given), self.now_ms)
-        return answer.attempt(False) if isinstance(answer, Deferred) else answer
+        return answer.attempt(False) if isinstance(answer, DelayedOperation) else answer
 
     def heartbeat(self, client: Client, group: str = "g") -> Code:
         return self.coordinator.heartbeat(group, self._who(client), self.now_ms)

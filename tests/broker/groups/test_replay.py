@@ -18,10 +18,10 @@ from eosfw_memory.coordinators.groups.members import Joining
 from eosfw_memory.coordinators.snapshot import decode, encode
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.retention import compact
+from eosfw_memory.protocol.handlers import offset_commit, txn_offset_commit
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.topics import GROUP_LOG
-from eosfw_memory.wire.requests import offset_commit, txn_offset_commit
 
 GROUPS = ("g", "h")
 NAMES = ("x", "y")

@@ -15,12 +15,12 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Deferred
+from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.retention import compact
+from eosfw_memory.protocol.routes import ROUTES
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
-from eosfw_memory.wire.routes import ROUTES
 
 from .crash_disk import Recorder
 from .kit import NODE
@@ -260,7 +260,7 @@ class Asker:
     def __init__(self, broker: Broker, client: Answers) -> None:
         self._broker = broker
         self._client = client
-        self._waiting: Deferred | None = None
+        self._waiting: DelayedOperation | None = None
         self._request: tuple[int, int, Fields] | None = None
         self.done = False
         self._go(None)
@@ -280,7 +280,7 @@ class Asker:
             key, version, fields = self._request
             told = broker.serve(ROUTES[key].handler(), fields, Context(version))
             broker.settle()
-            if isinstance(told, Deferred):
+            if isinstance(told, DelayedOperation):
                 self._waiting = told
                 return True
             answer = told

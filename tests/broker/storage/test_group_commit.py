@@ -13,12 +13,12 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.states import Outcome, TransactionState
-from eosfw_memory.deferred import Deferred
+from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.protocol.routes import ROUTES
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
 from eosfw_memory.storage.disk import OperatingSystem
-from eosfw_memory.wire.routes import ROUTES
 
 from ..log.log_harness import COMMITTED, Consumer
 from .kit import NODE
@@ -94,10 +94,10 @@ class Served:
         for _ in range(2):
             assert self.broker._group_commit.flush()
 
-    def tried(self, answer: Deferred):
+    def tried(self, answer: DelayedOperation):
         return self.broker.attempt(answer, expired=False)
 
-    def awaited(self, answer: Deferred):
+    def awaited(self, answer: DelayedOperation):
         done = self.runtime.event()
         self.broker.await_answer(answer, done.set)
         found = self.tried(answer)
@@ -120,7 +120,7 @@ def test_an_answer_waits_until_its_bytes_are_on_the_disk(served):
     """A power cut could take back what was acknowledged before fsync returned."""
     served.disk.hold()
     answer = served.append(b"one")
-    assert isinstance(answer, Deferred)
+    assert isinstance(answer, DelayedOperation)
     served.disk.entered.get(WAIT)
     assert served.tried(answer) is None
     served.disk.let()
@@ -205,7 +205,7 @@ def test_the_next_transaction_waits_for_markers_instead_of_being_refused(served)
         v3_and_below_topics=[Fields(name="t", partitions=[0])],
     )
     answer = served.broker.serve(ROUTES[24].handler(), add, Context(3))
-    assert isinstance(answer, Deferred)
+    assert isinstance(answer, DelayedOperation)
     assert served.tried(answer) is None
     served.disk.let()
     [topic] = served.awaited(answer)["results_by_topic_v3_and_below"]

@@ -19,9 +19,9 @@ from eosfw_memory.coordinators.decisions import completed, created, disowned
 from eosfw_memory.coordinators.states import PREPARED, Outcome, TransactionState
 from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.markers import outcome_of
+from eosfw_memory.protocol.handlers import init_producer_id, offset_for_leader_epoch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
-from eosfw_memory.wire.requests import init_producer_id, offset_for_leader_epoch
 from pytest_eos.contracts.laboratory import WAIT, Lab, record
 
 from ..log.log_harness import NOW, plain

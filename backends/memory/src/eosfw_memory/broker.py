@@ -24,7 +24,7 @@ from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, TransactionMetada
 from eosfw_memory.coordinators.snapshot import decode, encode
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
-from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.duties import Duties
 from eosfw_memory.faults import points
 from eosfw_memory.faults.fault_injector import Faults, StoppedError
@@ -63,7 +63,7 @@ class Context(NamedTuple):
     """Whether it comes from our own client in this very process, hence its batches from our own codec."""
 
 
-Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | Deferred | None"]
+Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | DelayedOperation | None"]
 """Answers one kind of request; None means that the client wants no answer."""
 ManyHandler: TypeAlias = Callable[["Broker", Sequence[Any], Context], "list[Answer]"]
 """Answers many requests of one kind, none of which it puts off."""
@@ -113,7 +113,7 @@ class Broker:
 
     # --- the door, for the wire and for callers inside the process alike
 
-    def serve(self, handler: Handler, request: Any, context: Context) -> Answer | Deferred | None:
+    def serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Run a handler; any thread may call. Call `settle` once the answer is on its way."""
         if self.faults.armed:
             handler = self.faults.around(handler)
@@ -123,7 +123,7 @@ class Broker:
             name = transactional_id_of(request)
             return self._group_commit.behind_end(name, lambda: self._durably(handler, request, context))
 
-    def _durably(self, handler: Handler, request: Any, context: Context) -> Answer | Deferred | None:
+    def _durably(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Run a handler; its answer waits until what it tells of is on the disk."""
         assert self._group_commit is not None
         answer = handler(self, request, context)
@@ -138,17 +138,17 @@ class Broker:
                 answers = handler(self, requests, context)
         return answers
 
-    def attempt(self, deferred: Deferred, *, expired: bool) -> Answer | None:
+    def attempt(self, deferred: DelayedOperation, *, expired: bool) -> Answer | None:
         """Try a deferred answer again."""
         with self._lock:
             return deferred.attempt(expired)
 
-    def await_answer(self, deferred: Deferred, wake: Callable[[], None]) -> None:
+    def await_answer(self, deferred: DelayedOperation, wake: Callable[[], None]) -> None:
         """Have `wake` called whenever a deferred answer is worth another attempt."""
         with self._lock:
             deferred.subscribe(wake)
 
-    def give_up(self, deferred: Deferred) -> None:
+    def give_up(self, deferred: DelayedOperation) -> None:
         """Stop waiting for a deferred answer."""
         with self._lock:
             deferred.cancel()

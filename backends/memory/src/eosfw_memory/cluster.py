@@ -17,10 +17,10 @@ from eosfw.protocols import OpenTransaction
 from eosfw_memory.broker import NODE_ID, Broker
 from eosfw_memory.faults import Faults
 from eosfw_memory.log.errors import LogError
+from eosfw_memory.network.socket_server import SocketServer
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.stored import MemoryStorage, Storage
 from eosfw_memory.sweeping import Sweeper
-from eosfw_memory.wire.server import WireServer
 
 _BACKLOG = 128
 _NOWHERE = "a-broker-without-a-port.invalid"
@@ -75,7 +75,7 @@ class EmbeddedCluster:
         except BaseException:
             listening.close()
             raise
-        return cls(broker, WireServer(broker, listening, runtime), listens_on)
+        return cls(broker, SocketServer(broker, listening, runtime), listens_on)
 
     @property
     def faults(self) -> Faults:

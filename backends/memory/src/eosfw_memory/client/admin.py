@@ -36,7 +36,7 @@ from eosfw_memory.client.metadata import Routes, brokers_of
 from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.client.transaction_admin import Introspection
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 _TOPIC, _BROKER = 2, 4
 _EARLIEST, _LATEST = -2, -1

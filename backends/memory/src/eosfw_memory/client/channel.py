@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from eosfw.errors import ClusterUnavailableError, FatalError
 from eosfw_memory.client.apis import Api, Fields
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 
 class Address(NamedTuple):

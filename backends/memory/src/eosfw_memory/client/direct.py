@@ -10,7 +10,7 @@ from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw_memory.broker import Broker, Context, Handler, ManyHandler
 from eosfw_memory.client.apis import Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NotSentError
-from eosfw_memory.deferred import Answer, Deferred, SeveredError
+from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 
 _SLICE = 0.25
 """Seconds one wait may take before it is looked whether the cluster is still there."""
@@ -20,14 +20,14 @@ _TURN = 100
 
 @cache
 def _door(api: Api) -> tuple[Handler, Context]:
-    from eosfw_memory.wire.routes import ROUTES
+    from eosfw_memory.protocol.routes import ROUTES
 
     return ROUTES[api.key].handler(), Context(api.max_version, in_process=True)
 
 
 @cache
 def _door_of_many(api: Api) -> tuple[ManyHandler, Context]:
-    from eosfw_memory.wire.routes import ROUTES
+    from eosfw_memory.protocol.routes import ROUTES
 
     return ROUTES[api.key].handler_of_many(), Context(api.max_version, in_process=True)
 
@@ -62,11 +62,11 @@ class DirectNetwork:
         handler, context = _door(api)
         try:
             answer = broker.serve(handler, request, context)
-            if isinstance(answer, Deferred):
+            if isinstance(answer, DelayedOperation):
                 answer = self._awaited(api, answer, deadline)
         except EosfwError:
             raise
-        except SeveredError as why:
+        except DisconnectClientError as why:
             raise NoAnswerError(f"{api.name} at {self.servers}: {why}") from why
         except Exception as why:  # on the wire such a mistake would cost the client its connection
             raise self._failed(api, why) from why
@@ -112,7 +112,7 @@ class DirectNetwork:
     def _failed(self, api: Api, why: Exception) -> NoAnswerError:
         return NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}")
 
-    def _awaited(self, api: Api, deferred: Deferred, deadline: float) -> Answer:
+    def _awaited(self, api: Api, deferred: DelayedOperation, deadline: float) -> Answer:
         until = min(deadline, self._runtime.now() + deferred.timeout_ms / 1000)
         incarnation = self._broker.incarnation
         self._broker.await_answer(deferred, self._wake)
@@ -126,7 +126,7 @@ class DirectNetwork:
                     return answer
                 self._refuse_if_closed(api)
                 if self._broker.incarnation != incarnation:
-                    raise SeveredError("the broker was started anew")
+                    raise DisconnectClientError("the broker was started anew")
                 event.wait(min(left, _SLICE))
         finally:
             self._broker.give_up(deferred)

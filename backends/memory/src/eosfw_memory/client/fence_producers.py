@@ -15,7 +15,7 @@ from eosfw_memory.client.metadata import Routes
 from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.client.transaction_manager import initialise_request
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 _TRANSACTION_TIMEOUT: Final = milliseconds(10.0)
 """Stored with the id until its next owner initialises; no transaction is opened meanwhile, so any legal value does."""

@@ -14,11 +14,11 @@ from kio.serial import entity_reader
 
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.client.timestamps import with_numbers
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.log.batch import Buffer
-from eosfw_memory.wire.measuring import check_answer
-from eosfw_memory.wire.schemas import message_class
-from eosfw_memory.wire.writing import Writer, writer
+from eosfw_memory.protocol.bounds_check import check_answer
+from eosfw_memory.protocol.schemas import message_class
+from eosfw_memory.protocol.serializer import Writer, writer
 
 _LENGTH = struct.Struct(">i")
 _HEADER = struct.Struct(">hhih")

@@ -14,7 +14,7 @@ from eosfw_memory.client.channel import Address, Channel, HopelessError, Network
 from eosfw_memory.client.errors import ADMIN, RETRIABLE, at_servers, ours
 from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 _NO_LEADER = -1
 _TRANSACTION_VERSION, _FIRST_VERSION = "transaction.version", 1

@@ -21,7 +21,7 @@ from eosfw_memory.client.apis import (
     Api,
     Fields,
 )
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 
 @dataclass(frozen=True, slots=True)

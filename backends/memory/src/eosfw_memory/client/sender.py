@@ -18,7 +18,7 @@ from eosfw_memory.client.record_accumulator import NOBODY, Outbox
 from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.client.transaction_manager import Coordination
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 _ALL = -1
 _AT_ONCE = 8 << 20

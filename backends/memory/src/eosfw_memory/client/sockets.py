@@ -14,7 +14,7 @@ from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NonsenseError, NotSentError, StrangerError
 from eosfw_memory.client.messages import AnswerError, format_of
 from eosfw_memory.client.response_validation import unanswered
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 _LENGTH = struct.Struct(">i")
 _MAX_FRAME = 256 << 20

@@ -6,7 +6,7 @@ import dataclasses
 from functools import cache
 from typing import Any, get_args
 
-from eosfw_memory.wire.schemas import is_array, message_class
+from eosfw_memory.protocol.schemas import is_array, message_class
 
 _MOMENT, _NUMBER = "datetime_i64", "int64"
 _ABOUT = ("__type__", "__version__", "__flexible__", "__api_key__", "__header_schema__")

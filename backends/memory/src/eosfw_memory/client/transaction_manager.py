@@ -23,7 +23,7 @@ from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIAB
 from eosfw_memory.client.metadata import Routes
 from eosfw_memory.client.retry_timer import Patience
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 _NOBODY: Final = -1
 _BUMPING: Final = 2

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Answer, Deferred, SeveredError
+from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.faults.error_responses import refusal
 from eosfw_memory.faults.rules import Delay, Drop, Fail, Lose, Repeat, Rule
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 _EVER: Final = 2**31 - 1
 
-Run = Callable[[], "Answer | Deferred | None"]
+Run = Callable[[], "Answer | DelayedOperation | None"]
 
 
 class _Board(Protocol):
     def later(self, seconds: float, action: Callable[[], None]) -> None: ...
     def act(self, run: Callable[[], None]) -> None: ...
     def settle(self) -> None: ...
-    def stoppable(self, run: Run) -> Answer | Deferred | None: ...
+    def stoppable(self, run: Run) -> Answer | DelayedOperation | None: ...
 
 
-def act(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> Answer | Deferred | None:
+def act(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> Answer | DelayedOperation | None:
     """Serve a request under one fault; `run` serves it as it would be without."""
     return _ACTS[type(fault.rule)](fault, run, name, request, board)
 
 
-def _delay(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> Deferred | None:  # noqa: ARG001
+def _delay(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> DelayedOperation | None:  # noqa: ARG001
     late = _Late(run, board)
     seconds = fault.rule.seconds  # type: ignore[union-attr]
     if seconds is None:
@@ -38,19 +38,19 @@ def _delay(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> De
     else:
         board.later(seconds, late.arrive)
     # Who wants no answer goes on at once.
-    return None if getattr(request, "acks", None) == 0 else Deferred(late.attempt, _EVER, (late,))
+    return None if getattr(request, "acks", None) == 0 else DelayedOperation(late.attempt, _EVER, (late,))
 
 
-def _drop(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> Deferred:  # noqa: ARG001
+def _drop(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> DelayedOperation:  # noqa: ARG001
     return _silence(fault, f"{name} was dropped by a fault")
 
 
-def _lose(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> Deferred:  # noqa: ARG001
+def _lose(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> DelayedOperation:  # noqa: ARG001
     run()
     return _silence(fault, f"the answer to {name} was lost by a fault")
 
 
-def _repeat(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> Answer | Deferred | None:  # noqa: ARG001
+def _repeat(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> Answer | DelayedOperation | None:  # noqa: ARG001
     answer = None
     for _ in range(fault.rule.copies):  # type: ignore[union-attr]
         answer = run()
@@ -64,7 +64,7 @@ def _fail(fault: Fault, run: Run, name: str, request: Any, board: _Board) -> Ans
     return None if getattr(request, "acks", None) == 0 else refusal(name, request, code)
 
 
-_ACTS: Final[Mapping[type[Rule], Callable[..., Answer | Deferred | None]]] = {
+_ACTS: Final[Mapping[type[Rule], Callable[..., Answer | DelayedOperation | None]]] = {
     Delay: _delay,
     Drop: _drop,
     Lose: _lose,
@@ -73,15 +73,15 @@ _ACTS: Final[Mapping[type[Rule], Callable[..., Answer | Deferred | None]]] = {
 }
 
 
-def _silence(fault: Fault, why: str) -> Deferred:
+def _silence(fault: Fault, why: str) -> DelayedOperation:
     if not fault.rule.silent:  # type: ignore[union-attr]
-        raise SeveredError(why)
+        raise DisconnectClientError(why)
 
-    def attempt(expired: bool) -> None:  # noqa: FBT001 - as Deferred calls it
+    def attempt(expired: bool) -> None:  # noqa: FBT001 - as DelayedOperation calls it
         if expired:
-            raise SeveredError(why)
+            raise DisconnectClientError(why)
 
-    return Deferred(attempt, _EVER, ())
+    return DelayedOperation(attempt, _EVER, ())
 
 
 class _Late:
@@ -91,8 +91,8 @@ class _Late:
         self._run = run
         self._board = board
         self._arrived = self._expired = False
-        self._answer: Answer | Deferred | None = None
-        self._lost: SeveredError | None = None
+        self._answer: Answer | DelayedOperation | None = None
+        self._lost: DisconnectClientError | None = None
         self._wakes: set[Callable[[], None]] = set()
 
     def arrive(self) -> None:
@@ -102,10 +102,10 @@ class _Late:
     def _perform(self) -> None:
         try:
             self._answer = self._board.stoppable(self._run)
-        except SeveredError as lost:
+        except DisconnectClientError as lost:
             self._lost = lost
         self._arrived = True
-        if isinstance(self._answer, Deferred):
+        if isinstance(self._answer, DelayedOperation):
             self._answer.subscribe(self._wake)
             self._board.later(self._answer.timeout_ms / 1000, self._expire)
         self._wake()
@@ -114,13 +114,13 @@ class _Late:
         self._expired = True
         self._board.act(self._wake)
 
-    def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001 - as Deferred calls it
+    def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001 - as DelayedOperation calls it
         """The answer once it is there."""
         if self._lost is not None:
             raise self._lost
         if expired and not self._arrived:
-            raise SeveredError("nobody waits for the delayed request any more")
-        if isinstance(self._answer, Deferred):
+            raise DisconnectClientError("nobody waits for the delayed request any more")
+        if isinstance(self._answer, DelayedOperation):
             return self._answer.attempt(expired or self._expired)
         return self._answer
 
@@ -129,7 +129,7 @@ class _Late:
 
     def unsubscribe(self, wake: Callable[[], None]) -> None:
         self._wakes.discard(wake)
-        if isinstance(self._answer, Deferred):
+        if isinstance(self._answer, DelayedOperation):
             self._answer.cancel()
 
     def _wake(self) -> None:

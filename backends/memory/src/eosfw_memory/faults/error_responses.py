@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from eosfw_memory.codes import Code
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 _NONE: Final = -1
 _Refusal = Callable[[Any, Code], Answer]

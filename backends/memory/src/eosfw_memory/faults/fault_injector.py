@@ -16,7 +16,7 @@ from eosfw.concurrency import Runtime, Spawned
 from eosfw.errors import ConfigError, Problem
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.deferred import Answer, Deferred, SeveredError
+from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.faults import points
 from eosfw_memory.faults.actions import Run, act
 from eosfw_memory.faults.matching import Scene
@@ -58,7 +58,7 @@ class Fault:
         self.seen = 0
         """How many requests, or points, of its kind came by."""
         self.firings: list[Firing] = []
-        self.answers: list[Answer | Deferred | None] = []
+        self.answers: list[Answer | DelayedOperation | None] = []
         """What the broker answered to each copy of a repeated request."""
         self._struck = runtime.event()
         self._held: list[Callable[[], None]] = []
@@ -177,10 +177,10 @@ class Faults:
         """A handler that serves the way the faults want it."""
         return lambda _, request, context: self.serve(handler, request, context)
 
-    def serve(self, handler: Handler, request: Any, context: Context) -> Answer | Deferred | None:
+    def serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Serve a request the way the faults want it."""
         if self.down:
-            raise SeveredError("the broker is down")
+            raise DisconnectClientError("the broker is down")
         name = points.name_of(handler.__module__)
         scene = Scene.of(name, request, context)
         run: Run = partial(self._observed, handler, request, context, scene)
@@ -188,13 +188,13 @@ class Faults:
             run = partial(act, fault, run, name, request, self)
         return self.stoppable(run)
 
-    def stoppable(self, run: Run) -> Answer | Deferred | None:
+    def stoppable(self, run: Run) -> Answer | DelayedOperation | None:
         """Do something in whose midst the broker may stop."""
         try:
             return run()
         except StoppedError as stopped:
             self.stop(stopped)
-            raise SeveredError("the broker stopped") from None
+            raise DisconnectClientError("the broker stopped") from None
 
     def reach(
         self,
@@ -245,7 +245,9 @@ class Faults:
 
     # --- inside
 
-    def _observed(self, handler: Handler, request: Any, context: Context, scene: Scene) -> Answer | Deferred | None:
+    def _observed(
+        self, handler: Handler, request: Any, context: Context, scene: Scene
+    ) -> Answer | DelayedOperation | None:
         outside, self._scene = self._scene, scene
         try:
             self.reach(points.before(scene.what))

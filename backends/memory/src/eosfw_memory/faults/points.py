@@ -45,7 +45,7 @@ OF_STATE: Final = MappingProxyType(
 @cache
 def requests() -> dict[str, int]:
     """Every request the broker serves, by its name in Kafka's protocol."""
-    from eosfw_memory.wire.routes import ROUTES
+    from eosfw_memory.protocol.routes import ROUTES
 
     return {name_of(route.module): route.key for route in ROUTES.values()}
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from eosfw.concurrency import Event, Runtime, Spawned
-from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.storage.disk import Disk
 
@@ -16,7 +16,7 @@ _PATIENCE_MS: Final = 60_000
 _STEPS_OF_AN_END: Final = 3
 """Its decision, its markers, that it is complete: each waits for the disk."""
 
-Served: TypeAlias = "Answer | Deferred | None"
+Served: TypeAlias = "Answer | DelayedOperation | None"
 
 
 class Ends(Protocol):
@@ -81,7 +81,7 @@ class GroupCommit:
         if self._thread is None:
             self._thread = self._runtime.spawn("eosfw-flush", self._run)
 
-    def behind_end(self, transactional_id: str | None, serve: Callable[[], Answer | Deferred | None]) -> Served:
+    def behind_end(self, transactional_id: str | None, serve: Callable[[], Answer | DelayedOperation | None]) -> Served:
         """What `serve` answers, once a transaction of the id that is decided is complete, too.
 
         Else its client, which was told that all is well, would be told to come again, and so much later.
@@ -96,10 +96,10 @@ class GroupCommit:
                     return None
                 served.append(serve())
             answer = served[0]
-            return answer.attempt(expired) if isinstance(answer, Deferred) else answer
+            return answer.attempt(expired) if isinstance(answer, DelayedOperation) else answer
 
         self.ask()
-        return Deferred(attempt, _PATIENCE_MS, [self])
+        return DelayedOperation(attempt, _PATIENCE_MS, [self])
 
     def awaited(self, answer: Served, again: Callable[[], Answer]) -> Served:
         """The answer, once all that was written so far is on the disk; if that fails, what `again` says then."""
@@ -118,7 +118,7 @@ class GroupCommit:
             return again() if self._disk.failed is not None else None
 
         self.ask()
-        return Deferred(attempt, _PATIENCE_MS, [self])
+        return DelayedOperation(attempt, _PATIENCE_MS, [self])
 
     def subscribe(self, wake: Callable[[], None]) -> None:
         """Call `wake` after each wait for the disk."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.groups.group import Group
 from eosfw_memory.coordinators.groups.members import Member
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 
 def joined(group: Group, member: Member, *, skip_assignment: bool = False) -> Answer:

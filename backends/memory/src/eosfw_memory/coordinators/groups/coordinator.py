@@ -24,7 +24,7 @@ from eosfw_memory.coordinators.groups.rebalancing import Rebalancing
 from eosfw_memory.coordinators.groups.states import GroupState
 from eosfw_memory.coordinators.groups.store import GroupLog, GroupStore
 from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.delayed_operation import Answer, DelayedOperation
 
 _LOG = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class GroupCoordinator:
 
     # --- members
 
-    def join(self, group_id: str, request: Joining, now_ms: int) -> Answer | Deferred:
+    def join(self, group_id: str, request: Joining, now_ms: int) -> Answer | DelayedOperation:
         """Let a client into a group, which the first one makes."""
         settings, timeout_ms = self._settings, request.session_timeout_ms
         if not group_id:
@@ -88,7 +88,7 @@ class GroupCoordinator:
                 return not_joined(request.member_id, why.code)
         return self._membership.join(group, request, now_ms)
 
-    def sync(self, group_id: str, request: Any, now_ms: int) -> Answer | Deferred:
+    def sync(self, group_id: str, request: Any, now_ms: int) -> Answer | DelayedOperation:
         """Give a member its assignment."""
         group, code = self._existing(group_id)
         return not_synced(code) if group is None else self._membership.sync(group, request, now_ms)

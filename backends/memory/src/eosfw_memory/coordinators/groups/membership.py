@@ -13,7 +13,7 @@ from eosfw_memory.coordinators.groups.members import NO_MEMBER, Joining, Member
 from eosfw_memory.coordinators.groups.promise import Promise
 from eosfw_memory.coordinators.groups.rebalancing import NEW_MEMBER_TIMEOUT_MS, Rebalancing, Save
 from eosfw_memory.coordinators.groups.states import HEARTBEAT, SYNC, GroupState
-from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.delayed_operation import Answer, DelayedOperation
 
 _S = GroupState
 
@@ -28,7 +28,7 @@ class Membership:
 
     # --- joining
 
-    def join(self, group: Group, request: Joining, now_ms: int) -> Answer | Deferred:
+    def join(self, group: Group, request: Joining, now_ms: int) -> Answer | DelayedOperation:
         """Let a client in, or in again."""
         if not self._has_room(group, request.member_id):
             group.remove(request.member_id)
@@ -52,7 +52,7 @@ class Membership:
             return len(waiting) < self._max_size or any(member.member_id == member_id for member in waiting)
         return group.state is _S.EMPTY or member_id in group.members or len(group.members) < self._max_size
 
-    def _join_new(self, group: Group, request: Joining, now_ms: int) -> Answer | Deferred:
+    def _join_new(self, group: Group, request: Joining, now_ms: int) -> Answer | DelayedOperation:
         member_id = f"{request.instance_id or request.client_id}-{uuid4()}"
         if request.instance_id is not None:
             holder = group.statics.get(request.instance_id)
@@ -63,7 +63,7 @@ class Membership:
             return not_joined(member_id, Code.MEMBER_ID_REQUIRED)
         return self._add(group, member_id, request, now_ms)
 
-    def _add(self, group: Group, member_id: str, request: Joining, now_ms: int) -> Answer | Deferred:
+    def _add(self, group: Group, member_id: str, request: Joining, now_ms: int) -> Answer | DelayedOperation:
         member = Member.of(member_id, request)
         member.is_new = True
         member.deadline_ms = now_ms + NEW_MEMBER_TIMEOUT_MS
@@ -72,7 +72,7 @@ class Membership:
         group.add(member, request.protocol_type)
         return self._await(group, member, now_ms)
 
-    def _join_again(self, group: Group, member: Member, request: Joining, now_ms: int) -> Answer | Deferred:
+    def _join_again(self, group: Group, member: Member, request: Joining, now_ms: int) -> Answer | DelayedOperation:
         if group.state in (_S.EMPTY, _S.DEAD):
             return not_joined(member.member_id, Code.UNKNOWN_MEMBER_ID)
         same = member.protocols == request.protocols
@@ -84,7 +84,9 @@ class Membership:
         _update(member, request)
         return self._await(group, member, now_ms)
 
-    def _replace(self, group: Group, old_id: str, new_id: str, request: Joining, now_ms: int) -> Answer | Deferred:
+    def _replace(
+        self, group: Group, old_id: str, new_id: str, request: Joining, now_ms: int
+    ) -> Answer | DelayedOperation:
         """A static member is back under a new id: whoever has the old one is fenced (KIP-345)."""
         _fence(group.members[old_id])
         leader = group.leader
@@ -104,13 +106,13 @@ class Membership:
         # An older client that heard it leads would assign anew; so it hears of the leader it was.
         return {**joined(group, member), "leader": leader, "members": ()}
 
-    def _await(self, group: Group, member: Member, now_ms: int) -> Answer | Deferred:
+    def _await(self, group: Group, member: Member, now_ms: int) -> Answer | DelayedOperation:
         promise = self._rebalancing.await_join(group, member, now_ms)
         return promise.or_late(not_joined(member.member_id, Code.REBALANCE_IN_PROGRESS))
 
     # --- staying
 
-    def sync(self, group: Group, request: Any, now_ms: int) -> Answer | Deferred:
+    def sync(self, group: Group, request: Any, now_ms: int) -> Answer | DelayedOperation:
         """Give a member its assignment; the leader brings everybody's."""
         try:
             member = _current(group, request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eosfw_memory.deferred import Answer, Deferred
+from eosfw_memory.delayed_operation import Answer, DelayedOperation
 
 _FOREVER_MS = 2**31 - 1
 """The coordinator itself ends every wait: by a rebalance timeout, or when the member is removed."""
@@ -30,8 +30,8 @@ class Promise:
     def unsubscribe(self, wake: Callable[[], None]) -> None:
         self._waiting.discard(wake)
 
-    def or_late(self, late: Answer) -> Answer | Deferred:
+    def or_late(self, late: Answer) -> Answer | DelayedOperation:
         """The answer, if it is there; else its promise, with what to say if the caller cannot wait any longer."""
         if self._answer is not None:
             return self._answer
-        return Deferred(lambda expired: self._answer or (late if expired else None), _FOREVER_MS, (self,))
+        return DelayedOperation(lambda expired: self._answer or (late if expired else None), _FOREVER_MS, (self,))

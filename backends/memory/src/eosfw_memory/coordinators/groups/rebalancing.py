@@ -11,7 +11,7 @@ from eosfw_memory.coordinators.groups.group import Group
 from eosfw_memory.coordinators.groups.members import NO_MEMBER, Member
 from eosfw_memory.coordinators.groups.promise import Promise
 from eosfw_memory.coordinators.groups.states import GroupState
-from eosfw_memory.deferred import Answer
+from eosfw_memory.delayed_operation import Answer
 
 Save = Callable[[Group, Mapping[str, bytes], int], None]
 """Write a group with these assignments to the log, at this time; raises KafkaError if that cannot be done."""

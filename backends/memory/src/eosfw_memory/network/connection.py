@@ -1,0 +1,226 @@
+"""Serve one client's connection.
+
+Requests of a connection are answered one after the other, in order, as a real broker does: while an answer is put off,
+the requests behind it wait. Whatever a client does wrong closes its own connection, nobody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from typing import cast
+
+from eosfw_memory.broker import Broker
+from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.log.batch import Buffer
+from eosfw_memory.network.frames import FrameDecoder, FrameError
+from eosfw_memory.network.vectored_write import send
+from eosfw_memory.protocol.codec import Codec, RequestError, UnsupportedRequestError, correlation_id_of
+from eosfw_memory.protocol.request_cache import Reader
+from eosfw_memory.protocol.unsupported_requests import UnsupportedRequests
+
+_LOG = logging.getLogger(__name__)
+_MAX_WAITING = 64
+_MAX_WAITING_BYTES = 4 << 20
+"""Requests a client may send ahead, with their bytes, before the rest is left in the socket."""
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol of one accepted socket; every method runs on the event loop's thread."""
+
+    def __init__(self, broker: Broker, connections: set[Connection], unserved: UnsupportedRequests) -> None:
+        self._broker = broker
+        self._connections = connections
+        self._unserved = unserved
+        self._framer = FrameDecoder(broker.settings.request_max_bytes)
+        self._frames: deque[Buffer] = deque()
+        self._waiting_bytes = 0
+        self._poll: LongPoll | None = None
+        self._writable = True
+        self._reading = True
+        self._reader: Reader
+        self._transport: asyncio.Transport
+
+    # --- what the event loop tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        # asyncio does so only for sockets made with an explicit protocol number; without, answers wait 40 ms.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        peer = transport.get_extra_info("peername")  # None for somebody who is gone already
+        self._reader = Reader(f"/{peer[0]}" if peer else "")
+        self._connections.add(self)
+        self._loop = asyncio.get_running_loop()
+        self._active_at = self._loop.time()
+        most = self._broker.settings.max_connections
+        if len(self._connections) > most:
+            self.refuse(ConnectionRefusedError(f"there are max.connections={most} already"))
+        elif self._broker.faults.down:
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.discard(self)
+        self._frames.clear()
+        if self._poll is not None:
+            self._poll.cancel()
+            self._poll = None
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._framer.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._active_at = self._loop.time()
+        try:
+            frames = self._framer.received(nbytes)
+        except FrameError as wrong:
+            self.refuse(wrong)
+            return
+        for frame in frames:
+            if self._free and not self._frames:
+                self._process(frame)
+            else:
+                self._frames.append(bytes(frame))  # what comes next takes its place
+                self._waiting_bytes += len(frame)
+        if self._frames:
+            self._pace()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._advance()
+
+    def close_if_idle(self, since: float) -> None:
+        """Close if nothing came or went since that moment of the event loop's clock, unless an answer is due."""
+        if self._poll is None and self._active_at < since:
+            self.refuse(TimeoutError("nothing came or went for connections.max.idle.ms"))
+
+    def abort(self) -> None:
+        """Drop the connection at once."""
+        self._transport.abort()
+
+    # --- one request after the other
+
+    @property
+    def _free(self) -> bool:
+        """Whether nothing has to happen before the next request."""
+        return self._poll is None and self._writable and not self._transport.is_closing()
+
+    def _advance(self) -> None:
+        while self._frames and self._free:
+            frame = self._frames.popleft()
+            self._waiting_bytes -= len(frame)
+            self._process(frame)
+        self._pace()
+
+    def _pace(self) -> None:
+        """Read no more from a client that is far ahead; go on when it is not."""
+        if len(self._frames) > _MAX_WAITING or self._waiting_bytes > _MAX_WAITING_BYTES:
+            self._transport.pause_reading()
+            self._reading = False
+        elif not self._reading and not self._transport.is_closing():
+            self._transport.resume_reading()
+            self._reading = True
+
+    def _process(self, frame: Buffer) -> None:
+        try:
+            codec, body, context = self._reader.read(frame)
+            answer = self._broker.serve(codec.handler, body, context)
+        except (RequestError, DisconnectClientError) as wrong:
+            self.refuse(wrong)
+        except Exception:  # noqa: BLE001 a mistake of ours ends one connection, not the broker
+            _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
+            self._transport.abort()
+        else:
+            self._respond(codec, correlation_id_of(frame), answer)
+        self._broker.settle()
+
+    def _respond(self, codec: Codec, correlation_id: int, answer: Answer | DelayedOperation | None) -> None:
+        if isinstance(answer, DelayedOperation):
+            self._poll = LongPoll(self, codec, correlation_id, answer, self._broker)
+        elif answer is not None:
+            send(self._transport, codec.encode(correlation_id, answer))
+
+    def poll_answered(self, codec: Codec, correlation_id: int, answer: Answer) -> None:
+        """A put-off answer is here: send it, go on with the requests behind it."""
+        self._poll = None
+        self._active_at = self._loop.time()
+        self._respond(codec, correlation_id, answer)
+        self._advance()
+
+    def refuse(self, wrong: Exception) -> None:
+        """Close the connection, for this reason."""
+        if isinstance(wrong, UnsupportedRequestError):
+            self._unserved.tell(wrong, self._peer())
+        _LOG.info("connection of %s closed: %s", self._peer(), wrong)
+        self._frames.clear()
+        self._transport.abort()
+
+    def _peer(self) -> object:
+        return self._transport.get_extra_info("peername")
+
+
+class LongPoll:
+    """One answer that is put off: tried again after wakes, which any thread may give, and at its timeout."""
+
+    def __init__(
+        self, connection: Connection, codec: Codec, correlation_id: int, deferred: DelayedOperation, broker: Broker
+    ) -> None:
+        self._connection = connection
+        self._codec = codec
+        self._correlation_id = correlation_id
+        self._deferred = deferred
+        self._broker = broker
+        self._loop = asyncio.get_running_loop()
+        self._due = False
+        self._done = False
+        self._timer = self._loop.call_later(max(deferred.timeout_ms, 0) / 1000, self._expire)
+        broker.await_answer(deferred, self._wake)
+        # A caller inside the process may have changed something between the first attempt and now.
+        self._wake()
+
+    def cancel(self) -> None:
+        """Stop waiting."""
+        self._done = True
+        self._timer.cancel()
+        self._broker.give_up(self._deferred)
+
+    def _wake(self) -> None:
+        if self._due:
+            return
+        self._due = True
+        if _runs_here(self._loop):
+            self._loop.call_soon(self._try)
+        else:
+            self._loop.call_soon_threadsafe(self._try)
+
+    def _try(self) -> None:
+        self._due = False
+        self._attempt(expired=False)
+
+    def _expire(self) -> None:
+        self._attempt(expired=True)
+
+    def _attempt(self, *, expired: bool) -> None:
+        if self._done:
+            return
+        try:
+            answer = self._broker.attempt(self._deferred, expired=expired)
+        except DisconnectClientError as why:
+            self.cancel()
+            self._connection.refuse(why)
+            return
+        if answer is not None:
+            self.cancel()
+            self._connection.poll_answered(self._codec, self._correlation_id, answer)
+
+
+def _runs_here(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether the caller is on this loop's thread; waking the loop from outside costs a system call."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False

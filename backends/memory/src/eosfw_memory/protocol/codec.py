@@ -1,0 +1,142 @@
+"""Read requests from frames, write answers as frames."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from kio.index import load_request_schema, load_response_schema
+from kio.serial import entity_reader
+
+from eosfw_memory.broker import Handler
+from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.log.batch import Buffer
+from eosfw_memory.protocol.bounds_check import check_body, check_header
+from eosfw_memory.protocol.routes import API_VERSIONS, ROUTES
+from eosfw_memory.protocol.serializer import Writer, writer
+
+_START = struct.Struct(">hhi")
+_PREFIX = struct.Struct(">ii")
+_CORRELATION_BYTES = 4
+_CORRELATION = struct.Struct(">i")
+CORRELATION = slice(4, 8)
+"""Where a frame has the number by which its client knows the answer."""
+UNSUPPORTED_VERSION = 35
+_SHOWN_BYTES = 1 << 15
+"""No name of a client is longer."""
+
+
+class RequestError(Exception):
+    """A frame is not a request this broker can read; real brokers close the connection too."""
+
+
+class UnsupportedRequestError(RequestError):
+    """A request, or a version of one, that is left out here."""
+
+    def __init__(self, key: int, version: int, frame: Buffer, what: str) -> None:
+        super().__init__(what)
+        self.key = key
+        self.version = version
+        self.start = bytes(frame[:_SHOWN_BYTES])
+        """As much of it as may be needed to tell who asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How one version of one request is read, handled, answered."""
+
+    key: int
+    version: int
+    handler: Handler
+    schema: type
+    read_header: Any
+    read_body: Any
+    write_body: Writer
+    flexible_answer: bool
+
+    def body(self, frame: Buffer, at: int) -> Any:
+        """What a frame asks whose header ends there; raises RequestError."""
+        # Bytes behind the end are let pass, as Kafka does: librdkafka leaves three behind a request for all topics.
+        try:
+            check_body(frame, at, self.schema)
+            return self.read_body(frame, at)[0]
+        except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
+            raise self._unreadable(wrong) from wrong
+
+    def header(self, frame: Buffer) -> tuple[str, int]:
+        """The client's name, with where the header ends; raises RequestError."""
+        try:
+            check_header(frame, self.schema)
+            header, at = self.read_header(frame, 0)
+        except Exception as wrong:  # as above
+            raise self._unreadable(wrong) from wrong
+        return getattr(header, "client_id", None) or "", at
+
+    def _unreadable(self, wrong: Exception) -> RequestError:
+        return RequestError(f"request {self.key} version {self.version} cannot be read: {wrong}")
+
+    def encode(self, correlation_id: int, answer: Answer) -> Sequence[Buffer]:
+        """The whole frame of an answer, in pieces."""
+        pieces: list[Buffer] = [b"", b"\0" if self.flexible_answer else b""]
+        self.write_body(answer, pieces)
+        pieces[0] = _PREFIX.pack(sum(map(len, pieces)) + _CORRELATION_BYTES, correlation_id)
+        return pieces
+
+
+class Incoming(NamedTuple):
+    """A request that was read."""
+
+    codec: Codec
+    correlation_id: int
+    body: Any
+    client_id: str = ""
+    header_bytes: int = _START.size
+    """Where the header ends."""
+
+
+@cache
+def codec(key: int, version: int) -> Codec:
+    """The codec of one version of a request; its schemas are loaded when first needed."""
+    request, response = load_request_schema(key, version), load_response_schema(key, version)
+    return Codec(
+        key,
+        version,
+        ROUTES[key].handler(),
+        request,
+        entity_reader(request.__header_schema__),
+        entity_reader(request),
+        writer(response),
+        bool(response.__header_schema__.__flexible__),
+    )
+
+
+def correlation_id_of(frame: Buffer) -> int:
+    """The number by which the client knows the answer, of a frame that could be read."""
+    number: int = _CORRELATION.unpack_from(frame, CORRELATION.start)[0]
+    return number
+
+
+def decode(frame: Buffer) -> Incoming:
+    """Read a frame; raise RequestError when it is no request this broker serves."""
+    if len(frame) < _START.size:
+        raise RequestError(f"a request of {len(frame)} bytes has no header")
+    key, version, correlation_id = _START.unpack_from(frame)
+    route = ROUTES.get(key)
+    if route is None:
+        raise UnsupportedRequestError(key, version, frame, f"request {key} is not served")
+    if not route.min_version <= version <= route.max_version:
+        return _of_unknown_version(frame)
+    found = codec(key, version)
+    client_id, at = found.header(frame)
+    return Incoming(found, correlation_id, found.body(frame, at), client_id, at)
+
+
+def _of_unknown_version(frame: Buffer) -> Incoming:
+    """A client that asks for versions in a newer way is told in the oldest (KIP-511); no other request is guessed."""
+    key, version, correlation_id = _START.unpack_from(frame)
+    if key != API_VERSIONS:
+        raise UnsupportedRequestError(key, version, frame, f"version {version} of request {key} is not served")
+    return Incoming(codec(key, 0), correlation_id, None)

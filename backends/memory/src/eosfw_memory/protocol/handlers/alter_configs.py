@@ -1,0 +1,29 @@
+"""AlterConfigs (33): give topics all of their properties anew.
+
+Behaviour
+- What is not named goes back to its default. The new properties count at once, and are kept with the topic.
+- The broker's own properties are given at its start; here they are refused, as Kafka refuses those of its that are not
+  dynamic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.protocol.topic_config_changes import altered
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer for each resource."""
+    return altered(broker, request, _replaced)
+
+
+def _replaced(before: Mapping[str, str], wanted: Any) -> dict[str, str]:  # noqa: ARG001
+    for each in wanted:
+        if each.value is None:
+            raise KafkaError(Code.INVALID_REQUEST, f"Null value not supported for : {each.name}")
+    return {each.name: each.value for each in wanted}

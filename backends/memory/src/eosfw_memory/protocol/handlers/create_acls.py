@@ -1,0 +1,16 @@
+"""CreateAcls (30): there is no authorizer, as in a Kafka that was given none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code
+from eosfw_memory.delayed_operation import Answer
+
+_REFUSED = {"error_code": Code.SECURITY_DISABLED, "error_message": "No Authorizer is configured."}
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer SecurityDisabled for each."""
+    return {"results": [_REFUSED for _ in request.creations]}

@@ -1,0 +1,15 @@
+"""DescribeAcls (29): there is no authorizer, as in a Kafka that was given none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code
+from eosfw_memory.delayed_operation import Answer
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer SecurityDisabled."""
+    message = "No Authorizer is configured on the broker"
+    return {"error_code": Code.SECURITY_DISABLED, "error_message": message, "resources": ()}

@@ -1,0 +1,40 @@
+"""EndTxn (26): decide a transaction.
+
+Behaviour
+- Answered once the decision is in the transaction log; the markers follow (COR-08, 09).
+
+Version notes: before 2 a fenced producer is told InvalidProducerEpoch; from 5 on each end raises the epoch, and the
+answer says with which producer id and epoch to go on (version 2 of transactions, KIP-890).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.protocol.fencing_errors import in_words_of
+
+_BUMPING_VERSION = 5
+_FENCED_VERSION = 2
+_DONE: Answer = {"error_code": Code.NONE}
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
+    """Answer with the coordinator's code."""
+    producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+    outcome = Outcome.COMMIT if request.committed else Outcome.ABORT
+    name, now_ms = request.transactional_id, broker.now_ms()
+    try:
+        if context.version < _BUMPING_VERSION:
+            broker.coordinator.end(name, producer, outcome, now_ms)
+            return _DONE
+        after = broker.coordinator.end_bumping(name, producer, outcome, now_ms)
+    except KafkaError as refused:
+        code = in_words_of(context.version, _FENCED_VERSION, refused.code)
+        return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
+    return {"error_code": Code.NONE, "producer_id": after.producer_id, "producer_epoch": after.epoch}

@@ -1,0 +1,158 @@
+"""Fetch (1): read record batches as they lie in the log.
+
+Behaviour
+- read_committed stops at the last stable offset and names the aborted transactions of the range, for the client to
+  leave out (CON-01, BRK-07); read_uncommitted stops at the high watermark.
+- With fewer than min_bytes to give, and nothing wrong, the answer waits for the log to grow, or for max_wait.
+- The wait ends when a topic goes, also if another of its name comes at once.
+- One answer holds at most `fetch.max.bytes`, and of a partition that is named twice what was asked last.
+- No fetch sessions: every answer has session 0, so clients name all partitions each time (KIP-227 allows it).
+
+Version notes: 5 adds the log start offset, 7 sessions, 9 leader epochs, 13 topic ids instead of names, 15 moves the
+replica id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from eosfw.protocols import IsolationLevel
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.log.leader_epochs import NO_LEADER
+from eosfw_memory.protocol.leader_epoch_check import epoch_error
+from eosfw_memory.topics import Partition, Topic, Topics
+
+_BY_ID_VERSION = 13
+_NO_SESSION = 0
+_FIRST_EPOCH, _LAST_EPOCH = 0, -1
+"""Of a session, in which all partitions are named; those in between go on with a session that was begun before."""
+MAX_BYTES = 57_671_680
+"""Kafka's default of `fetch.max.bytes`, for one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """One partition of a fetch: where to look it up, or what to answer instead."""
+
+    name: str
+    topic_id: UUID | None
+    request: Any
+    topic: Topic | None
+    missing: Code
+
+    @property
+    def partition(self) -> Partition | None:
+        """None for one that does not exist, or does no more."""
+        return None if self.topic is None else self.topic.partitions[self.request.partition]
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
+    """Answer at once if there is enough to give, else when there is."""
+    if getattr(request, "session_epoch", _LAST_EPOCH) not in (_FIRST_EPOCH, _LAST_EPOCH):
+        return {"error_code": Code.FETCH_SESSION_ID_NOT_FOUND, "responses": ()}
+    wanted = _wanted(broker, request, context)
+    poll = _Poll(broker.topics, request, wanted)
+    now = poll.attempt(request.max_wait.total_seconds() <= 0)
+    if now is not None:
+        return now
+    sources = [each.partition for each in wanted if each.partition is not None]
+    return DelayedOperation(poll.again, int(request.max_wait.total_seconds() * 1000), sources)
+
+
+def _wanted(broker: Broker, request: Any, context: Context) -> list[_Wanted]:
+    by_id = context.version >= _BY_ID_VERSION
+    wanted: dict[tuple[object, int], _Wanted] = {}
+    for topic in request.topics:
+        found = broker.topics.by_id(topic.topic_id) if by_id else broker.topics.by_name(topic.topic)
+        missing = Code.UNKNOWN_TOPIC_ID if by_id and found is None else Code.UNKNOWN_TOPIC_OR_PARTITION
+        name, topic_id = ("", topic.topic_id) if by_id else (topic.topic, None)
+        for each in topic.partitions:
+            exists = found is not None and 0 <= each.partition < len(found.partitions)
+            wanted[topic_id or name, each.partition] = _Wanted(name, topic_id, each, found if exists else None, missing)
+    return list(wanted.values())
+
+
+class _Poll:
+    """One fetch, tried until it has enough."""
+
+    def __init__(self, topics: Topics, request: Any, wanted: list[_Wanted]) -> None:
+        self._topics = topics
+        self._wanted = wanted
+        self._max_bytes = min(getattr(request, "max_bytes", MAX_BYTES), MAX_BYTES)
+        self._min_bytes = min(request.min_bytes, self._max_bytes)
+        self._isolation = IsolationLevel.READ_COMMITTED if request.isolation_level else IsolationLevel.READ_UNCOMMITTED
+
+    def again(self, expired: bool) -> Answer | None:  # noqa: FBT001
+        """The same after a while, in which topics may have gone."""
+        for at, each in enumerate(self._wanted):
+            if each.topic is not None and self._topics.by_id(each.topic.topic_id) is None:
+                self._wanted[at] = replace(each, topic=None, missing=Code.UNKNOWN_TOPIC_OR_PARTITION)
+        return self.attempt(expired)
+
+    def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001
+        """The answer, or None while there is too little to give."""
+        responses: list[dict[str, Any]] = []
+        size, urgent = 0, expired or not self._wanted
+        for each in self._wanted:
+            answer = self._partition(each, size)
+            size += sum(map(len, answer["records"]))
+            urgent = urgent or answer["error_code"] is not Code.NONE
+            _add(responses, each, answer)
+        if size < self._min_bytes and not urgent:
+            return None
+        return {"error_code": Code.NONE, "session_id": _NO_SESSION, "responses": responses}
+
+    def _partition(self, wanted: _Wanted, taken: int) -> dict[str, Any]:
+        """What a partition gives when those before it gave so many bytes."""
+        index, partition = wanted.request.partition, wanted.partition
+        if partition is None:
+            return _refused(index, wanted.missing)
+        log = partition.log
+        code = epoch_error(log, getattr(wanted.request, "current_leader_epoch", NO_LEADER))
+        if code is not Code.NONE:
+            return _refused(index, code)
+        limit = max(0, min(self._max_bytes - taken, wanted.request.partition_max_bytes))
+        try:
+            found = log.fetch(wanted.request.fetch_offset, limit, self._isolation)
+        except KafkaError as refused:
+            return _refused(index, refused.code)
+        # Only who comes first gets a batch whatever its size (KIP-74).
+        fits = not taken or sum(map(len, found.pieces)) <= limit
+        return {
+            "partition_index": index,
+            "error_code": Code.NONE,
+            "high_watermark": found.high_watermark,
+            "last_stable_offset": found.last_stable_offset,
+            "log_start_offset": found.log_start_offset,
+            "aborted_transactions": self._aborted(found.aborted if fits else ()),
+            "records": found.pieces if fits else (),
+        }
+
+    def _aborted(self, aborted: Iterable[Any]) -> list[dict[str, int]] | None:
+        if self._isolation is IsolationLevel.READ_UNCOMMITTED:
+            return None
+        return [{"producer_id": each.producer_id, "first_offset": each.first_offset} for each in aborted]
+
+
+def _refused(index: int, code: Code) -> dict[str, Any]:
+    return {
+        "partition_index": index,
+        "error_code": code,
+        "high_watermark": -1,
+        "aborted_transactions": None,
+        "records": (),
+    }
+
+
+def _add(responses: list[dict[str, Any]], wanted: _Wanted, answer: dict[str, Any]) -> None:
+    """Put a partition under its topic; partitions of one topic follow each other in the request."""
+    last = responses[-1] if responses else None
+    if last is None or (last["topic"], last["topic_id"]) != (wanted.name, wanted.topic_id):
+        last = {"topic": wanted.name, "topic_id": wanted.topic_id, "partitions": []}
+        responses.append(last)
+    last["partitions"].append(answer)

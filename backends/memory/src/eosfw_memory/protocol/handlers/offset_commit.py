@@ -1,0 +1,51 @@
+"""OffsetCommit (8): note how far a group has read.
+
+Behaviour
+- While a group has members only they may commit, each for the generation it is in; without members anybody may.
+- Partitions that do not exist are UnknownTopicOrPartition, metadata that is too long is OffsetMetadataTooLarge; the
+  others are committed all the same. If every partition is unknown the group is not even asked; one that does not exist
+  comes with the first offset that is committed.
+
+Version notes: up to 4 a client may say how long an offset is to be kept, from 6 on it says the leader's epoch, from 7
+on static members say who they are; from 9 on an unknown group is GroupIdNotFound. 10 would name topics by id.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.committing import Committer
+from eosfw_memory.coordinators.groups.records import NO_EXPIRY
+from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.protocol.offset_commit_validation import answered, sorted_out
+
+_NOT_FOUND_VERSION = 9
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
+    """Answer for each partition."""
+    wanted = sorted_out(broker, request.topics, _expires_ms(broker, request))
+    if not wanted.any_exists:
+        return answered(request.topics, wanted, Code.NONE)
+    code = Code.NONE
+    try:
+        broker.groups.offsets.commit(request.group_id, _committer(request), wanted.good, broker.now_ms())
+    except KafkaError as refused:
+        code = refused.code
+        unknown = broker.groups.group(request.group_id) is None
+        if unknown and code is Code.ILLEGAL_GENERATION and context.version >= _NOT_FOUND_VERSION:
+            code = Code.GROUP_ID_NOT_FOUND
+    return answered(request.topics, wanted, code)
+
+
+def _committer(request: Any) -> Committer:
+    instance_id = getattr(request, "group_instance_id", None)
+    return Committer(request.member_id, instance_id, request.generation_id_or_member_epoch)
+
+
+def _expires_ms(broker: Broker, request: Any) -> int:
+    retention = getattr(request, "retention_time", None)
+    retention_ms = NO_EXPIRY if retention is None else int(retention.total_seconds() * 1000)
+    return NO_EXPIRY if retention_ms < 0 else broker.now_ms() + retention_ms

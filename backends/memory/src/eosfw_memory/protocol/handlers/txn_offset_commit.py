@@ -1,0 +1,47 @@
+"""TxnOffsetCommit (28): let a group's offsets depend on a transaction (KIP-98, KIP-447).
+
+Behaviour
+- The group's partition of `__consumer_offsets` has to be part of the producer's transaction (COR-19).
+- A member that says who it is must be one, of the current generation (GRP-02).
+- Nobody sees the offsets before the transaction is committed (GRP-01).
+- If every partition is unknown nobody is asked: neither coordinator nor group.
+
+Version notes: from 3 on a member says who it is; from 4 on TransactionAbortable is understood; from 5 on it
+adds the group's partition to the transaction by itself (version 2 of transactions, KIP-890).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.committing import Committer
+from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.protocol.offset_commit_validation import Sorted, answered, sorted_out
+from eosfw_memory.verification import verify_offsets
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
+    """Answer for each partition."""
+    wanted = sorted_out(broker, request.topics)
+    if not wanted.any_exists:
+        return answered(request.topics, wanted, Code.NONE)
+    try:
+        _commit(broker, request, context, wanted)
+    except KafkaError as refused:
+        return answered(request.topics, wanted, refused.code)
+    return answered(request.topics, wanted, Code.NONE)
+
+
+def _commit(broker: Broker, request: Any, context: Context, wanted: Sorted) -> None:
+    if not request.group_id:
+        raise KafkaError(Code.INVALID_GROUP_ID)
+    where = broker.offsets_partition(request.group_id)
+    producer = verify_offsets(broker.coordinator, request, where, context.version, broker.now_ms())
+    who = Committer(
+        getattr(request, "member_id", ""),
+        getattr(request, "group_instance_id", None),
+        getattr(request, "generation_id", -1),
+    )
+    broker.groups.offsets.commit_in_transaction(request.group_id, who, producer, wanted.good, broker.now_ms())

@@ -1,0 +1,55 @@
+"""WriteTxnMarkers (27): end a producer's transaction in partitions, as brokers do among each other.
+
+Behaviour
+- Here it is the way of an administrator to end a hanging transaction (KIP-664): the partition checks the producer's
+  epoch and the coordinator's, as with any marker (BRK-05); the coordinator is not asked.
+- The coordinators' own topics take them, too, as Kafka's do; there they end nothing but pending offsets of groups.
+- A marker of no producer cannot be written: Kafka fails over it with UnknownServerError, and so does this broker.
+
+Version notes: 1 is the only one of Kafka 4.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.metadata import NO_EPOCH
+from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.log.batch import NO_PRODUCER_ID
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer for each partition of each marker."""
+    return {"markers": [_written(broker, marker) for marker in request.markers]}
+
+
+def _written(broker: Broker, marker: Any) -> Answer:
+    return {
+        "producer_id": marker.producer_id,
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [
+                    {"partition_index": index, "error_code": _partition(broker, marker, topic.name, index)}
+                    for index in topic.partition_indexes
+                ],
+            }
+            for topic in marker.topics
+        ],
+    }
+
+
+def _partition(broker: Broker, marker: Any, topic: str, index: int) -> Code:
+    if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_EPOCH:
+        return Code.UNKNOWN_SERVER_ERROR
+    producer = ProducerIdAndEpoch(marker.producer_id, marker.producer_epoch)
+    outcome = Outcome.COMMIT if marker.transaction_result else Outcome.ABORT
+    try:
+        broker.write_marker(TopicPartition(topic, index), producer, outcome, marker.coordinator_epoch)
+    except KafkaError as refused:
+        return refused.code
+    return Code.NONE

@@ -1,0 +1,79 @@
+"""List the requests this broker serves, with their versions: exactly what it advertises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+from eosfw_memory.broker import Handler, ManyHandler
+
+API_VERSIONS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One kind of request: its key, the module that answers it, the versions it understands."""
+
+    key: int
+    module: str
+    min_version: int
+    max_version: int
+
+    def handler(self) -> Handler:
+        """The function that answers, imported when first needed."""
+        handle: Handler = import_module(f"eosfw_memory.protocol.handlers.{self.module}").handle
+        return handle
+
+    def handler_of_many(self) -> ManyHandler:
+        """The function that answers many of them in one go, for a kind that has one."""
+        handle: ManyHandler = import_module(f"eosfw_memory.protocol.handlers.{self.module}").handle_each
+        return handle
+
+
+ROUTES: Mapping[int, Route] = {
+    route.key: route
+    for route in (
+        Route(0, "produce", 3, 12),
+        Route(1, "fetch", 4, 17),
+        Route(2, "list_offsets", 1, 10),
+        Route(3, "metadata", 0, 12),
+        # OffsetCommit and OffsetFetch from 10 on name topics by id.
+        Route(8, "offset_commit", 2, 9),
+        Route(9, "offset_fetch", 1, 9),
+        Route(10, "find_coordinator", 0, 5),
+        Route(11, "join_group", 2, 9),
+        Route(12, "heartbeat", 0, 4),
+        Route(13, "leave_group", 0, 5),
+        Route(14, "sync_group", 0, 5),
+        Route(15, "describe_groups", 0, 6),
+        Route(16, "list_groups", 0, 5),
+        Route(API_VERSIONS, "api_versions", 0, 4),
+        Route(19, "create_topics", 2, 7),
+        Route(20, "delete_topics", 1, 6),
+        Route(21, "delete_records", 0, 2),
+        Route(22, "init_producer_id", 0, 5),
+        Route(23, "offset_for_leader_epoch", 2, 4),
+        Route(24, "add_partitions_to_txn", 0, 5),
+        Route(25, "add_offsets_to_txn", 0, 4),
+        Route(26, "end_txn", 0, 5),
+        Route(27, "write_txn_markers", 1, 1),
+        Route(28, "txn_offset_commit", 0, 5),
+        Route(29, "describe_acls", 1, 3),
+        Route(30, "create_acls", 1, 3),
+        Route(31, "delete_acls", 1, 3),
+        Route(32, "describe_configs", 1, 4),
+        Route(33, "alter_configs", 0, 2),
+        Route(35, "describe_log_dirs", 1, 4),
+        Route(37, "create_partitions", 0, 3),
+        Route(42, "delete_groups", 0, 2),
+        Route(44, "incremental_alter_configs", 0, 1),
+        Route(46, "list_partition_reassignments", 0, 0),
+        Route(47, "offset_delete", 0, 0),
+        Route(60, "describe_cluster", 0, 2),
+        Route(61, "describe_producers", 0, 0),
+        Route(65, "describe_transactions", 0, 0),
+        Route(66, "list_transactions", 0, 2),
+        Route(68, "consumer_group_heartbeat", 0, 1),
+    )
+}

@@ -1,3 +1,0 @@
-"""Serve Kafka's wire protocol."""
-
-from eosfw_memory import lean as lean  # before anything imports kio
