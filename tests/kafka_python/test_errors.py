@@ -34,8 +34,8 @@ from eosfw_kafka_python.errors import (
     SEND,
     SEND_OFFSETS,
     TRANSACTIONS,
-    ours,
-    translated,
+    eosfw_error,
+    translated_errors,
 )
 
 FATES: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
@@ -77,7 +77,7 @@ FATES: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
 @pytest.mark.parametrize(("table", "error", "expected"), FATES, ids=lambda one: str(one)[:40])
 def test_an_error_has_the_fate_of_its_call(table: ErrorTable, error: Exception, expected: type[EosfwError]) -> None:
     """The same code means something else to another call: after some, nobody knows what happened."""
-    told = ours(error, table, "a call at 127.0.0.1:1")
+    told = eosfw_error(error, table, "a call at 127.0.0.1:1")
 
     assert type(told) is expected
     assert "127.0.0.1:1" in str(told)
@@ -87,15 +87,15 @@ def test_what_finished_the_librarys_producer_is_fatal_whatever_its_code() -> Non
     """PRD-02: an abort would only raise."""
     error = kafka_errors.RebalanceInProgressError()
 
-    assert type(ours(error, SEND_OFFSETS, "send_offsets")) is AbortableError
-    assert type(ours(error, SEND_OFFSETS, "send_offsets", fatal=True)) is FatalError
+    assert type(eosfw_error(error, SEND_OFFSETS, "send_offsets")) is AbortableError
+    assert type(eosfw_error(error, SEND_OFFSETS, "send_offsets", fatal=True)) is FatalError
 
 
 def test_no_exception_of_the_library_leaves_a_call() -> None:
     """Common rules of the protocols; ours pass as they are."""
-    with pytest.raises(ClusterUnavailableError), translated(ADMIN, "list topics"):
+    with pytest.raises(ClusterUnavailableError), translated_errors(ADMIN, "list topics"):
         raise kafka_errors.NodeNotReadyError(0)
-    with pytest.raises(IllegalStateError, match="closed while"), translated(READ, "read"):
+    with pytest.raises(IllegalStateError, match="closed while"), translated_errors(READ, "read"):
         raise RuntimeError("NetworkSelector closed!")
-    with pytest.raises(TopicExistsError), translated(ADMIN, "create topics"):
+    with pytest.raises(TopicExistsError), translated_errors(ADMIN, "create topics"):
         raise TopicExistsError("t")

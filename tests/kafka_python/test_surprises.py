@@ -36,8 +36,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
 from eosfw_kafka_python.backend import KafkaPythonBackend
-from eosfw_kafka_python.connection import part
-from eosfw_kafka_python.errors import COMMIT, code_of, ours
+from eosfw_kafka_python.connection import close_client
+from eosfw_kafka_python.errors import COMMIT, code_of, eosfw_error
 from eosfw_kafka_python.producer import KafkaPythonProducer
 from eosfw_kafka_python.sockets import DIRECT
 
@@ -156,7 +156,7 @@ def test_it_keeps_the_code_of_an_error_in_its_text_alone() -> None:
     error = handler.result.exception
 
     assert (type(error), code_of(error)) == (kafka_errors.KafkaError, LOST_MAPPING)
-    assert isinstance(ours(error, COMMIT, "commit"), InvalidPidMappingError)
+    assert isinstance(eosfw_error(error, COMMIT, "commit"), InvalidPidMappingError)
 
 
 # --- records
@@ -355,7 +355,7 @@ def test_a_constructor_that_fails_leaves_its_thread_behind(backend: KafkaPythonB
             proxy_url=DIRECT,
         )
     assert threads() == {"kafka-io-lost-library"}
-    part(made[0])
+    close_client(made[0])
 
     nowhere = {"bootstrap.servers": "127.0.0.1:1", "client.id": "lost-ours"}
     reader = KafkaPythonBackend.connect(nowhere, ThreadRuntime()).reader(COMMITTED)
@@ -374,5 +374,5 @@ def test_it_leaves_the_socket_of_a_connection_that_failed_open() -> None:
             connecting.send(None)
         return sock
 
-    with failed(None) as library, failed(DIRECT) as ours:
-        assert (library.fileno() >= 0, ours.fileno() >= 0) == (True, False)
+    with failed(None) as library, failed(DIRECT) as eosfw_error:
+        assert (library.fileno() >= 0, eosfw_error.fileno() >= 0) == (True, False)

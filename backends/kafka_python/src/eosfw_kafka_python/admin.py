@@ -27,12 +27,12 @@ from eosfw.transactions import (
     TransactionFilters,
     TransactionListing,
 )
+from eosfw_kafka_python.broker_lookup import BrokerLookup, by_topic
 from eosfw_kafka_python.connection import ClosedError, Response
 from eosfw_kafka_python.deletion import Deletion
-from eosfw_kafka_python.errors import ADMIN, TRANSACTIONS, ours, translated
-from eosfw_kafka_python.fencing import Fencing
-from eosfw_kafka_python.introspection import Introspection
-from eosfw_kafka_python.routing import Routes, by_topic
+from eosfw_kafka_python.errors import ADMIN, TRANSACTIONS, eosfw_error, translated_errors
+from eosfw_kafka_python.fence_producers_handler import FenceProducersHandler
+from eosfw_kafka_python.transaction_queries import TransactionQueries
 
 _TOPIC, _BROKER = 2, 4
 _EARLIEST, _LATEST = -2, -1
@@ -45,34 +45,34 @@ _SETTLING = 0.3
 class KafkaPythonAdmin:
     """An `Admin` with deadlines, which the library's own admin client lacks."""
 
-    def __init__(self, timeout: float, make_routes: Callable[[], Routes]) -> None:
+    def __init__(self, timeout: float, make_broker_lookup: Callable[[], BrokerLookup]) -> None:
         self._timeout = timeout
-        self._make_routes = make_routes
-        self._routes = make_routes()
-        self._runtime = self._routes.runtime
+        self._make_broker_lookup = make_broker_lookup
+        self._brokers = make_broker_lookup()
+        self._runtime = self._brokers.runtime
         self._fencing = WeakCloseables(self._runtime)
         self._closed = False
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
-        with translated(ADMIN, self._what("list topics")):
-            answer = self._routes.metadata(topics, self._deadline())
+        with translated_errors(ADMIN, self._what("list topics")):
+            answer = self._brokers.metadata(topics, self._deadline())
         return {each.name: len(each.partitions) for each in answer.topics if each.error_code == Code.NONE}
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         if not topics:
             return
         deadline = self._deadline()
-        with translated(ADMIN, self._what("create topics")):
+        with translated_errors(ADMIN, self._what("create topics")):
             self._create(topics, deadline)
             ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
             # A broker may lead a partition by the metadata before it answers for it.
             self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, settled=deadline)
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
-        return Deletion(self._routes, self._deadline()).topics(topics) if topics else {}
+        return Deletion(self._brokers, self._deadline()).topics(topics) if topics else {}
 
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
-        return outcomes(group_ids, Deletion(self._routes, self._deadline()).group)
+        return outcomes(group_ids, Deletion(self._brokers, self._deadline()).group)
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")
@@ -89,36 +89,36 @@ class KafkaPythonAdmin:
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
         deadline = self._deadline(options.timeout)
-        routes = self._make_routes()  # of its own: it goes on while this client is used for something else
+        brokers = self._make_broker_lookup()  # of its own: it goes on while this client is used for something else
 
         def fence(result: FenceProducersResult) -> None:
-            connection = self._fencing.add(routes.connection)
+            connection = self._fencing.add(brokers.connection)
             try:
-                Fencing(routes).fence(result, deadline)
+                FenceProducersHandler(brokers).fence(result, deadline)
             finally:
                 connection.close()
 
         return FenceProducersResult.of(transactional_ids, self._runtime, fence)
 
     def list_transactions(self, filters: TransactionFilters = EVERY_TRANSACTION) -> Sequence[TransactionListing]:
-        with translated(TRANSACTIONS, self._what("list transactions")):
-            return list(self._introspection().listed(filters))
+        with translated_errors(TRANSACTIONS, self._what("list transactions")):
+            return list(self._transaction_queries().list_transactions(filters))
 
     def describe_transactions(
         self, transactional_ids: Collection[str]
     ) -> Mapping[str, TransactionDescription | EosfwError]:
-        with translated(TRANSACTIONS, self._what("describe transactions")):
-            return self._introspection().described(transactional_ids)
+        with translated_errors(TRANSACTIONS, self._what("describe transactions")):
+            return self._transaction_queries().describe_transactions(transactional_ids)
 
     def describe_producers(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
-        with translated(TRANSACTIONS, self._what("describe producers")):
-            return self._introspection().producers(partitions)
+        with translated_errors(TRANSACTIONS, self._what("describe producers")):
+            return self._transaction_queries().describe_producers(partitions)
 
     def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
-        with translated(TRANSACTIONS, self._what(f"abort a transaction in {partition}")):
-            return self._introspection().aborted(partition, start_offset)
+        with translated_errors(TRANSACTIONS, self._what(f"abort a transaction in {partition}")):
+            return self._transaction_queries().abort_transaction(partition, start_offset)
 
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
         return open_transactions(self, partitions, self._runtime.wall())
@@ -127,8 +127,8 @@ class KafkaPythonAdmin:
         if not partitions:
             return {}
         what = self._what(f"list the offsets of group {group_id!r}")
-        with translated(ADMIN, what):
-            answer, _ = self._routes.ask_coordinator(
+        with translated_errors(ADMIN, what):
+            answer, _ = self._brokers.send_to_coordinator(
                 lambda: _offset_fetch(group_id, partitions),
                 (group_id, CoordinatorType.GROUP),
                 self._deadline(),
@@ -142,8 +142,8 @@ class KafkaPythonAdmin:
         }
 
     def max_transaction_timeout(self) -> float | None:
-        with translated(ADMIN, self._what("list brokers")):
-            brokers = self._routes.metadata([], self._deadline()).brokers
+        with translated_errors(ADMIN, self._what("list brokers")):
+            brokers = self._brokers.metadata([], self._deadline()).brokers
         if not brokers:
             return None
         first = min(each.node_id for each in brokers)
@@ -158,7 +158,7 @@ class KafkaPythonAdmin:
 
     def close(self) -> None:
         self._closed = True
-        self._routes.connection.close()
+        self._brokers.connection.close()
         self._fencing.close()
 
     # --- one call each
@@ -171,7 +171,7 @@ class KafkaPythonAdmin:
             )
 
         while True:
-            answer = self._routes.connection.ask(request, deadline, once=True)
+            answer = self._brokers.connection.send_request(request, deadline, once=True)
             failed = next((each for each in answer.topics if each.error_code != Code.NONE), None)
             if failed is None:
                 return
@@ -186,9 +186,9 @@ class KafkaPythonAdmin:
             return DescribeConfigsRequest(resources=[wanted], include_synonyms=False, include_documentation=False)
 
         deadline = self._deadline()
-        with translated(ADMIN, self._what(what)):
+        with translated_errors(ADMIN, self._what(what)):
             while True:
-                found = self._routes.connection.ask(request, deadline, node).results[0]
+                found = self._brokers.connection.send_request(request, deadline, node).results[0]
                 if found.error_code == Code.NONE:
                     return {each.name: each.value for each in found.configs if each.value is not None}
                 if found.error_code not in RETRIABLE or not self._pause(deadline):
@@ -205,12 +205,12 @@ class KafkaPythonAdmin:
         deadline = self._deadline()
         settled = min(deadline, self._runtime.now() + _SETTLING) if settled is None else settled
         found: dict[TopicPartition, int] = {}
-        with translated(ADMIN, self._what("list offsets")):
+        with translated_errors(ADMIN, self._what("list offsets")):
             while left := [one for one in partitions if one not in found]:
-                grouped, failed = self._routes.by_leader(left, deadline)
+                grouped, failed = self._brokers.by_leader(left, deadline)
                 refused = dict(failed)
                 for node, ones in grouped.items():
-                    answer = self._routes.connection.ask(
+                    answer = self._brokers.connection.send_request(
                         partial(_list_offsets, ones, timestamp, isolation), deadline, node
                     )
                     _take(answer, found, refused)
@@ -224,10 +224,10 @@ class KafkaPythonAdmin:
             if code == Code.UNKNOWN_TOPIC_OR_PARTITION:
                 passing = self._runtime.now() < settled
             if not passing:
-                raise ours(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
+                raise eosfw_error(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
         if not self._pause(deadline):
             one, code = next(iter(refused.items()))
-            raise ours(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
+            raise eosfw_error(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
 
     # --- inside
 
@@ -240,10 +240,10 @@ class KafkaPythonAdmin:
     def _failure(self, answer: Response, what: str) -> EosfwError:
         said = getattr(answer, "error_message", None)
         error = kafka_errors.for_code(answer.error_code)(*([said] if said else []))
-        return ours(error, ADMIN, self._what(what))
+        return eosfw_error(error, ADMIN, self._what(what))
 
-    def _introspection(self) -> Introspection:
-        return Introspection(self._routes, self._deadline())
+    def _transaction_queries(self) -> TransactionQueries:
+        return TransactionQueries(self._brokers, self._deadline())
 
     def _deadline(self, timeout: float | None = None) -> float:
         if self._closed:
@@ -251,7 +251,7 @@ class KafkaPythonAdmin:
         return self._runtime.now() + (timeout or self._timeout)
 
     def _what(self, what: str) -> str:
-        return f"{what} at {self._routes.connection.servers}"
+        return f"{what} at {self._brokers.connection.servers}"
 
 
 def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:

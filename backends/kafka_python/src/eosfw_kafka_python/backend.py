@@ -78,7 +78,7 @@ class KafkaPythonBackend:
             number(given, "buffer.memory", _BUFFER),
         )
         connection = self._connection(config, given)
-        return self._made.add(KafkaPythonProducer(_fitting(config), settings, connection))
+        return self._made.add(KafkaPythonProducer(_reconciled(config), settings, connection))
 
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
@@ -94,11 +94,11 @@ class KafkaPythonBackend:
     def admin(self, properties: Mapping[str, str] | None = None) -> KafkaPythonAdmin:
         load_library()
         from eosfw_kafka_python.admin import KafkaPythonAdmin
-        from eosfw_kafka_python.routing import Routes
+        from eosfw_kafka_python.broker_lookup import BrokerLookup
 
         timeout = seconds(self._layered(properties), "default.api.timeout.ms", _API_TIMEOUT)
         config, given = KAFKA_PYTHON.translate(self._properties, Client.ADMIN, properties), self._layered(properties)
-        return self._made.add(KafkaPythonAdmin(timeout, lambda: Routes(self._connection(config, given))))
+        return self._made.add(KafkaPythonAdmin(timeout, lambda: BrokerLookup(self._connection(config, given))))
 
     def close(self) -> None:
         self._made.close()
@@ -131,7 +131,7 @@ def _transactional(transactional_id: str, timeout: float, given: Mapping[str, st
     }
 
 
-def _fitting(config: Mapping[str, Any]) -> dict[str, Any]:
+def _reconciled(config: Mapping[str, Any]) -> dict[str, Any]:
     """The same, without what the library refuses of it together."""
     linger = min(config["linger_ms"], config["delivery_timeout_ms"] // 2)
     # One attempt may not take longer than all of them.

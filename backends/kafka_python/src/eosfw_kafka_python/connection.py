@@ -29,7 +29,7 @@ if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
     # Whatever matters of its warnings is raised by a call, or retried: where they are shown, users would read both.
     LOG.setLevel(logging.CRITICAL + 1)
 
-_SLICE = 0.2
+_LONGEST_WAIT = 0.2
 """Seconds one wait may last, so that close() soon frees whoever waits."""
 _PAUSE, _LONGEST_PAUSE = 0.01, 0.1
 _STOPPING = 1.0
@@ -60,13 +60,13 @@ class Connection:
         except (ValueError, kafka_errors.KafkaError) as why:
             raise ConfigError(Problem("the kafka-python backend", str(why))) from why
         try:
-            self._meet(client, deadline)
+            self._bootstrap(client, deadline)
         except BaseException:
             client.close()
             raise
         return client
 
-    def ask(
+    def send_request(
         self, request: Callable[[], Request], deadline: float, node: int | str | None = None, *, once: bool = False
     ) -> Response:
         """Send a request until it is answered; ClusterUnavailableError at the deadline.
@@ -93,7 +93,7 @@ class Connection:
             self.runtime.sleep(pause)
             pause = min(_LONGEST_PAUSE, pause * 2)
 
-    def ask_each(self, requests: Mapping[str, Request], deadline: float, node: int | str) -> Mapping[str, Any]:
+    def send_each(self, requests: Mapping[str, Request], deadline: float, node: int | str) -> Mapping[str, Any]:
         """Send many requests side by side; each is answered by a response or by the library's error."""
         manager = self._manager(deadline)
         left = max(1.0, (deadline - self.runtime.now()) * 1000)
@@ -106,12 +106,12 @@ class Connection:
                 found[name] = why
         return found
 
-    def learn(self, metadata: Response) -> None:
+    def update_metadata(self, metadata: Response) -> None:
         """Take note of brokers, so that they can be asked by their numbers."""
         if self._client is not None:
             self._client.cluster.update_metadata(metadata)
 
-    def meet_coordinator(self, found: Response, kind: int, key: str) -> str:
+    def add_coordinator(self, found: Response, kind: int, key: str) -> str:
         """Take note of a coordinator; give the name to ask it by."""
         if self._client is None:
             raise IllegalStateError("nobody was asked for a coordinator yet")
@@ -122,7 +122,7 @@ class Connection:
         self._closed = True
         client, self._client = self._client, None
         if client is not None:
-            part(client)
+            close_client(client)
 
     # --- inside
 
@@ -133,10 +133,10 @@ class Connection:
             client = self.client(deadline, max_in_flight_requests_per_connection=_MANY)
             client._net.start()
             self._client = client
-            weakref.finalize(self, part, client).atexit = False
+            weakref.finalize(self, close_client, client).atexit = False
         return self._client._manager
 
-    def _meet(self, client: KafkaNetClient, deadline: float) -> None:
+    def _bootstrap(self, client: KafkaNetClient, deadline: float) -> None:
         left = max(1.0, (deadline - self.runtime.now()) * 1000)
         met = client._manager.bootstrap_async(left)
         while not met.is_done:
@@ -144,7 +144,7 @@ class Connection:
                 raise ClosedError(f"closed while it waited for {self.servers}")
             if self.runtime.now() >= deadline:
                 break
-            wait = min(_SLICE, max(0.001, deadline - self.runtime.now()))
+            wait = min(_LONGEST_WAIT, max(0.001, deadline - self.runtime.now()))
             client.poll(timeout_ms=wait * 1000, future=met)
         if not met.succeeded():
             refused = next(iter(client._manager._auth_failures.values()), None)
@@ -153,7 +153,7 @@ class Connection:
     def _await(self, future: Any, deadline: float) -> Response:
         done = self.runtime.event()
         future.add_both(lambda _: done.set())
-        while not done.wait(min(_SLICE, max(0.001, deadline - self.runtime.now()))):
+        while not done.wait(min(_LONGEST_WAIT, max(0.001, deadline - self.runtime.now()))):
             if self._closed:
                 raise ClosedError(f"closed while it waited for {self.servers}")
             if self.runtime.now() >= deadline:
@@ -169,7 +169,7 @@ class Connection:
         )
 
 
-def part(client: KafkaNetClient) -> None:
+def close_client(client: KafkaNetClient) -> None:
     """Close a client with its thread, for which we wait a moment, never for ever; harmless when done twice.
 
     Its thread holds it, so it would outlive whoever lets go of it without closing.

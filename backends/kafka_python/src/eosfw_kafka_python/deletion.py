@@ -13,8 +13,8 @@ from kafka.protocol.metadata import CoordinatorType
 from eosfw.error_table import RETRIABLE
 from eosfw.errors import EosfwError
 from eosfw.kafka_codes import Code
-from eosfw_kafka_python.errors import ADMIN, ours, translated
-from eosfw_kafka_python.routing import Routes
+from eosfw_kafka_python.broker_lookup import BrokerLookup
+from eosfw_kafka_python.errors import ADMIN, eosfw_error, translated_errors
 
 _BY_NAME: Final = 5
 """The last version of DeleteTopics in which topics go by name alone."""
@@ -24,16 +24,16 @@ _PAUSE: Final = 0.02
 class Deletion:
     """Deletes until a deadline."""
 
-    def __init__(self, routes: Routes, deadline: float) -> None:
-        self._routes, self._deadline = routes, deadline
+    def __init__(self, brokers: BrokerLookup, deadline: float) -> None:
+        self._brokers, self._deadline = brokers, deadline
 
     def topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
         """What became of each; where an answer was lost they are asked for again, and may be unknown by then."""
         found: dict[str, EosfwError | None] = {}
-        runtime = self._routes.runtime
+        runtime = self._brokers.runtime
         while left := [name for name in dict.fromkeys(topics) if name not in found]:
-            with translated(ADMIN, self._what(f"delete topics {', '.join(left)}")):
-                answer = self._routes.connection.ask(partial(self._request, left), self._deadline)
+            with translated_errors(ADMIN, self._what(f"delete topics {', '.join(left)}")):
+                answer = self._brokers.connection.send_request(partial(self._request, left), self._deadline)
             late = runtime.now() + _PAUSE >= self._deadline
             for each in answer.responses:
                 passing = each.error_code in RETRIABLE and each.error_code != Code.UNKNOWN_TOPIC_OR_PARTITION
@@ -46,8 +46,8 @@ class Deletion:
     def group(self, group_id: str) -> None:
         """Delete one group."""
         what = self._what(f"delete group {group_id!r}")
-        with translated(ADMIN, what):
-            self._routes.ask_coordinator(
+        with translated_errors(ADMIN, what):
+            self._brokers.send_to_coordinator(
                 lambda: DeleteGroupsRequest(groups_names=[group_id]),
                 (group_id, CoordinatorType.GROUP),
                 self._deadline,
@@ -55,13 +55,13 @@ class Deletion:
             )
 
     def _request(self, names: list[str]) -> DeleteTopicsRequest:
-        left = max(1, round((self._deadline - self._routes.runtime.now()) * 1000))
+        left = max(1, round((self._deadline - self._brokers.runtime.now()) * 1000))
         return DeleteTopicsRequest(topic_names=names, timeout_ms=left, max_version=_BY_NAME)
 
     def _outcome(self, code: int, name: str) -> EosfwError | None:
         if code == Code.NONE:
             return None
-        return ours(kafka_errors.for_code(code)(), ADMIN, self._what(f"delete topic {name!r}"))
+        return eosfw_error(kafka_errors.for_code(code)(), ADMIN, self._what(f"delete topic {name!r}"))
 
     def _what(self, what: str) -> str:
-        return f"{what} at {self._routes.connection.servers}"
+        return f"{what} at {self._brokers.connection.servers}"

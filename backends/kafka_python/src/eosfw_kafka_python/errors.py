@@ -73,12 +73,12 @@ def error_class(error: BaseException, table: ErrorTable) -> type[EosfwError]:
     return table.retriable if isinstance(error, _RETRIABLE) else table.default
 
 
-def ours(error: BaseException, table: ErrorTable, what: str, *, fatal: bool = False) -> EosfwError:
+def eosfw_error(error: BaseException, table: ErrorTable, what: str, *, fatal: bool = False) -> EosfwError:
     """One of our errors for one of kafka-python's; `what` says what was tried, on what.
 
     `fatal` tells that the library's producer can do nothing more, whatever the error says.
     """
-    found, said = error_class(error, table), _said(error)
+    found, said = error_class(error, table), _text_of(error)
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, said))
     if fatal and not issubclass(found, FatalError):
@@ -88,7 +88,7 @@ def ours(error: BaseException, table: ErrorTable, what: str, *, fatal: bool = Fa
     return found(f"{what}: {said}")
 
 
-def _said(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     text = str(error) or type(error).__name__
     code = code_of(error)
     if code is not None and code in MEANINGS and _BARE.fullmatch(text):
@@ -97,14 +97,14 @@ def _said(error: BaseException) -> str:
 
 
 @contextmanager
-def translated(table: ErrorTable, what: str) -> Iterator[None]:
+def translated_errors(table: ErrorTable, what: str) -> Iterator[None]:
     """Let no exception of the library out of a call."""
     try:
         yield
     except EosfwError:
         raise
     except kafka_errors.KafkaError as why:
-        raise ours(why, table, what) from why
+        raise eosfw_error(why, table, what) from why
     except RuntimeError as why:
         # Its event loop was closed by another thread.
         raise IllegalStateError(f"{what}: closed while it was under way ({why})") from why

@@ -28,18 +28,18 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 from eosfw.state.producer import Call, ProducerProgress, ProducerState
-from eosfw_kafka_python import inside
-from eosfw_kafka_python.appending import Appender
+from eosfw_kafka_python import private_api
 from eosfw_kafka_python.connection import Connection
-from eosfw_kafka_python.deliveries import Deliveries
-from eosfw_kafka_python.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, SEND_OFFSETS, ours
-from eosfw_kafka_python.meeting import HandOver, Meeting, Steps
+from eosfw_kafka_python.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, SEND_OFFSETS, eosfw_error
+from eosfw_kafka_python.in_flight_records import InFlightRecords
+from eosfw_kafka_python.metadata_buffer import MetadataBuffer, ProducerCalls, SendToPartitioner
+from eosfw_kafka_python.partitioner import Partitioner
 
 _LOG = logging.getLogger(__name__)
-_SLICE = 0.2
+_LONGEST_WAIT = 0.2
 """Seconds one call into the library may block, so that close() soon frees whoever waits."""
-_PROBE = 0.001
-_TOPIC_PATIENCE = 5.0
+_SHORTEST_WAIT = 0.001
+_TOPIC_WAIT = 5.0
 """Seconds in which a topic must appear before its records fail; create_topics waits for leaders."""
 
 
@@ -64,8 +64,8 @@ class KafkaPythonProducer:
         self._runtime = connection.runtime
         self._client: KafkaProducer | None = None
         self._lock = self._runtime.lock()
-        self._meeting = Meeting(self._runtime)
-        self._deliveries = Deliveries(self._runtime.lock())
+        self._buffer = MetadataBuffer(self._runtime)
+        self._in_flight = InFlightRecords(self._runtime.lock())
         self._progress = ProducerProgress(
             transactional=settings.transactional_id is not None, lock=self._runtime.lock()
         )
@@ -75,13 +75,13 @@ class KafkaPythonProducer:
         with self._progress.during(Call.INIT):
             deadline = self._runtime.now() + timeout
             client = self._client or self._make(Call.INIT, deadline)
-            self._meeting.appender = self._new_appender(client)
-            self._finish(lambda: inside.initialise(client), deadline, timeout, (Call.INIT, INIT))
+            self._buffer.partitioner = self._new_partitioner(client)
+            self._wait_for_result(lambda: private_api.initialise(client), deadline, timeout, (Call.INIT, INIT))
 
     def begin_transaction(self) -> None:
         with self._progress.during(Call.BEGIN):
-            self._told(lambda: inside.begin(self._held()), (Call.BEGIN, BEGIN))
-            self._deliveries.forget()
+            self._call_library(lambda: private_api.begin(self._open_client()), (Call.BEGIN, BEGIN))
+            self._in_flight.clear()
             self._bytes = 0
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
@@ -98,40 +98,42 @@ class KafkaPythonProducer:
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         with self._progress.during(Call.SEND_OFFSETS):
             if offsets:
-                deadline, client = self._runtime.now() + timeout, self._held()
-                begin = lambda: inside.send_offsets(client, offsets, group)  # noqa: E731 - one of three alike
-                self._finish(begin, deadline, timeout, (Call.SEND_OFFSETS, SEND_OFFSETS))
+                deadline, client = self._runtime.now() + timeout, self._open_client()
+                begin = lambda: private_api.send_offsets(client, offsets, group)  # noqa: E731 - one of three alike
+                self._wait_for_result(begin, deadline, timeout, (Call.SEND_OFFSETS, SEND_OFFSETS))
 
     def flush(self, timeout: float) -> None:
         with self._progress.during(Call.FLUSH):
-            self._settle(timeout, Call.FLUSH)
+            self._wait_until_written(timeout, Call.FLUSH)
 
     def commit_transaction(self, timeout: float) -> None:
         with self._progress.during(Call.COMMIT):
-            deadline, client = self._runtime.now() + timeout, self._held()
+            deadline, client = self._runtime.now() + timeout, self._open_client()
             # The library would commit although a batch was lost to a timeout.
             self._flush(client, timeout, Call.COMMIT)
-            self._finish(lambda: inside.end(client, commit=True), deadline, timeout, (Call.COMMIT, COMMIT))
+            self._wait_for_result(
+                lambda: private_api.end(client, commit=True), deadline, timeout, (Call.COMMIT, COMMIT)
+            )
 
     def abort_transaction(self, timeout: float) -> None:
         with self._progress.during(Call.ABORT):
-            deadline, client = self._runtime.now() + timeout, self._held()
-            lost = self._deliveries.failed is not None or inside.trouble(client)[0] is not None
-            self._finish(lambda: inside.end(client, commit=False), deadline, timeout, (Call.ABORT, ABORT))
+            deadline, client = self._runtime.now() + timeout, self._open_client()
+            lost = self._in_flight.failed is not None or private_api.transaction_error(client)[0] is not None
+            self._wait_for_result(lambda: private_api.end(client, commit=False), deadline, timeout, (Call.ABORT, ABORT))
             if lost:
                 self._renew_epoch(client, deadline, timeout)
-            self._deliveries.forget()
+            self._in_flight.clear()
 
     def close(self, timeout: float = 0.0) -> None:
         usable = self._progress.state not in (ProducerState.FATAL_ERROR, ProducerState.CLOSED)
         if timeout > 0 and usable:
             with suppress(EosfwError):
-                self._settle(timeout, Call.FLUSH)
+                self._wait_until_written(timeout, Call.FLUSH)
         self._progress.close()
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
-            inside.let_go(client)
+            private_api.force_close(client)
         self._connection.close()
 
     # --- the library's producer
@@ -140,55 +142,55 @@ class KafkaPythonProducer:
         """Make the library's producer, whose constructor talks to the cluster."""
         what = self._what(call)
         try:
-            client = inside.producer(self._config, partial(self._connection.client, deadline))
+            client = private_api.producer(self._config, partial(self._connection.client, deadline))
         except (RetriableError, FatalError) as why:
             raise type(why)(f"{what}: {why}") from why
         except kafka_errors.KafkaError as why:
-            raise ours(why, INIT, what) from why
-        weakref.finalize(self, inside.let_go, client)
+            raise eosfw_error(why, INIT, what) from why
+        weakref.finalize(self, private_api.force_close, client)
         with self._lock:
             self._client = client
         if self._progress.state is ProducerState.CLOSED:
-            inside.let_go(client)
+            private_api.force_close(client)
             raise FatalError(f"{what}: closed while it waited")
         return client
 
-    def _steps(self) -> Steps:
-        return Steps(self._meet, self._hand_over, lambda on_delivery, why: self._tell(on_delivery, None, why))
+    def _steps(self) -> ProducerCalls:
+        return ProducerCalls(self._meet, self._hand_over, lambda on_delivery, why: self._tell(on_delivery, None, why))
 
-    def _meet(self) -> Appender:
+    def _meet(self) -> Partitioner:
         deadline = self._runtime.now() + self._settings.max_block
-        return self._new_appender(self._client or self._make(Call.SEND, deadline))
+        return self._new_partitioner(self._client or self._make(Call.SEND, deadline))
 
-    def _new_appender(self, client: KafkaProducer) -> Appender:
-        return Appender(client, min(_TOPIC_PATIENCE, self._settings.max_block), self._settings.max_request)
+    def _new_partitioner(self, client: KafkaProducer) -> Partitioner:
+        return Partitioner(client, min(_TOPIC_WAIT, self._settings.max_block), self._settings.max_request)
 
-    def _held(self) -> KafkaProducer:
+    def _open_client(self) -> KafkaProducer:
         if self._client is None:
             raise IllegalStateError(f"{self._name} is closed")
         return self._client
 
     # --- sending
 
-    def _accept(self, hand_over: HandOver, size: int, on_delivery: DeliveryCallback | None = None) -> None:
+    def _accept(self, hand_over: SendToPartitioner, size: int, on_delivery: DeliveryCallback | None = None) -> None:
         """Hand records over; what fails here fails the transaction, unless nothing was accepted."""
         try:
             self._make_room(size)
-            if self._meeting.appender is None and self._meeting.keep(hand_over, on_delivery, self._steps()):
+            if self._buffer.partitioner is None and self._buffer.keep(hand_over, on_delivery, self._steps()):
                 return
-            self._hand_over(hand_over, self._meeting.appender)
+            self._hand_over(hand_over, self._buffer.partitioner)
         except EosfwError as why:
             if not isinstance(why, (RetriableError, IllegalStateError)):
                 self._progress.fail(why)
             raise
 
-    def _hand_over(self, hand_over: HandOver, appender: Appender | None) -> None:
-        if appender is None:
+    def _hand_over(self, hand_over: SendToPartitioner, partitioner: Partitioner | None) -> None:
+        if partitioner is None:
             raise IllegalStateError(f"{self._name} is closed")
-        self._told(lambda: hand_over(appender), (Call.SEND, SEND))
+        self._call_library(lambda: hand_over(partitioner), (Call.SEND, SEND))
 
     def _note(self, futures: list[Any], on_delivery: DeliveryCallback | None = None) -> None:
-        self._deliveries.add(futures)
+        self._in_flight.add(futures)
         if on_delivery is not None:
             for future in futures:
                 self._report(future, on_delivery)
@@ -197,17 +199,17 @@ class KafkaPythonProducer:
         # The library's buffer has no limit of its own.
         self._bytes += size
         if self._bytes > self._settings.most_waiting:
-            self._settle(self._settings.max_block, Call.SEND)
+            self._wait_until_written(self._settings.max_block, Call.SEND)
             self._bytes = size
 
-    def _settle(self, timeout: float, call: Call) -> None:
+    def _wait_until_written(self, timeout: float, call: Call) -> None:
         """Wait until all that was sent is written."""
         deadline = self._runtime.now() + timeout
-        while not self._meeting.over(min(_SLICE, max(_PROBE, deadline - self._runtime.now()))):
+        while not self._buffer.over(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))):
             self._refuse_if_closed(call)
             if self._runtime.now() >= deadline:
                 raise ClusterUnavailableError(f"{self._what(call)}: no broker answered; is the cluster running?")
-        self._meeting.raise_failure()
+        self._buffer.raise_failure()
         if self._client is not None:
             self._flush(self._client, max(0.0, deadline - self._runtime.now()), call)
 
@@ -215,7 +217,7 @@ class KafkaPythonProducer:
         future.add_callback(
             lambda found: self._tell(on_delivery, RecordMetadata(found.topic, found.partition, found.offset), None)
         )
-        future.add_errback(lambda why: self._tell(on_delivery, None, ours(why, DELIVERY, self._what(Call.SEND))))
+        future.add_errback(lambda why: self._tell(on_delivery, None, eosfw_error(why, DELIVERY, self._what(Call.SEND))))
 
     def _tell(self, on_delivery: DeliveryCallback, place: RecordMetadata | None, failed: EosfwError | None) -> None:
         try:
@@ -230,63 +232,63 @@ class KafkaPythonProducer:
         deadline = self._runtime.now() + timeout
         while True:
             try:
-                client.flush(min(_SLICE, max(_PROBE, deadline - self._runtime.now())))
+                client.flush(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now())))
             except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
                 # The latter is what it says of batches that were split meanwhile.
                 self._refuse_if_closed(call)
                 if self._runtime.now() >= deadline:
-                    raise self._late(call, timeout) from None
+                    raise self._timeout_error(call, timeout) from None
             else:
                 break
-        self._raise_what_came_up(client, call)
+        self._raise_background_error(client, call)
 
-    def _raise_what_came_up(self, client: KafkaProducer, call: Call) -> None:
-        failed, fatal = inside.trouble(client)
-        failed = failed or self._deliveries.failed
+    def _raise_background_error(self, client: KafkaProducer, call: Call) -> None:
+        failed, fatal = private_api.transaction_error(client)
+        failed = failed or self._in_flight.failed
         if failed is None:
             return
         if self.transactional_id is None:
-            self._deliveries.forget()
-        raise ours(failed, FLUSH, self._what(call), fatal=fatal)
+            self._in_flight.clear()
+        raise eosfw_error(failed, FLUSH, self._what(call), fatal=fatal)
 
-    def _finish(
+    def _wait_for_result(
         self, begin: Callable[[], Any], deadline: float, timeout: float, judged: tuple[Call, ErrorTable]
     ) -> None:
         """Begin something at the coordinator, then wait for it, which the library would do without limit."""
-        result = self._told(begin, judged)
+        result = self._call_library(begin, judged)
 
         def wait() -> bool:
-            return bool(result.wait(min(_SLICE, max(_PROBE, deadline - self._runtime.now())) * 1000))
+            return bool(result.wait(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now())) * 1000))
 
-        while not self._told(wait, judged):
+        while not self._call_library(wait, judged):
             self._refuse_if_closed(judged[0])
             if self._runtime.now() >= deadline:
-                raise self._late(judged[0], timeout)
+                raise self._timeout_error(judged[0], timeout)
 
     def _renew_epoch(self, client: KafkaProducer, deadline: float, timeout: float) -> None:
         """A batch that was refused took sequence numbers with it; Java renews its epoch then, too."""
-        self._told(lambda: inside.renew_epoch(client), (Call.ABORT, INIT))
-        while inside.renewing(client):
+        self._call_library(lambda: private_api.renew_epoch(client), (Call.ABORT, INIT))
+        while private_api.is_renewing_epoch(client):
             self._refuse_if_closed(Call.ABORT)
             if self._runtime.now() >= deadline:
-                raise self._late(Call.ABORT, timeout)
-            self._runtime.sleep(_PROBE)
-        failed, fatal = inside.trouble(client)
+                raise self._timeout_error(Call.ABORT, timeout)
+            self._runtime.sleep(_SHORTEST_WAIT)
+        failed, fatal = private_api.transaction_error(client)
         if failed is not None:
-            raise ours(failed, INIT, self._what(Call.ABORT), fatal=fatal)
+            raise eosfw_error(failed, INIT, self._what(Call.ABORT), fatal=fatal)
 
     # --- errors
 
-    def _told(self, call: Callable[[], Any], judged: tuple[Call, ErrorTable]) -> Any:
+    def _call_library(self, call: Callable[[], Any], judged: tuple[Call, ErrorTable]) -> Any:
         """Call into the library; of its errors the one that came first says most."""
         what = self._what(judged[0])
         try:
             return call()
         except kafka_errors.KafkaError as why:
-            first, fatal = inside.trouble(self._client) if self._client is not None else (None, False)
+            first, fatal = private_api.transaction_error(self._client) if self._client is not None else (None, False)
             if judged[0] is Call.SEND and isinstance(why, kafka_errors.KafkaTimeoutError) and first is None:
                 raise UnknownTopicOrPartitionError(f"{what}: the topic did not appear: {why}") from why
-            raise ours(first or why, judged[1], what, fatal=fatal) from why
+            raise eosfw_error(first or why, judged[1], what, fatal=fatal) from why
         except UnknownTopicOrPartitionError as why:
             raise UnknownTopicOrPartitionError(f"{what}: {why}") from why
         except (TypeError, ValueError) as why:
@@ -296,7 +298,7 @@ class KafkaPythonProducer:
         if self._progress.state is ProducerState.CLOSED:
             raise FatalError(f"{self._what(call)}: closed while it waited")
 
-    def _late(self, call: Call, timeout: float) -> EosfwError:
+    def _timeout_error(self, call: Call, timeout: float) -> EosfwError:
         what = f"{self._what(call)}: not done within {timeout:g} s"
         return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
 

@@ -16,10 +16,10 @@ from eosfw.errors import IllegalStateError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.state.reading import ReadProgress
-from eosfw_kafka_python.connection import Connection, part
-from eosfw_kafka_python.errors import READ, translated
+from eosfw_kafka_python.connection import Connection, close_client
+from eosfw_kafka_python.errors import READ, translated_errors
 
-_SLICE_MS = 20
+_POLL_TIME_MS = 20
 """How long one poll may last: it does not end for a position that moved without records."""
 _KNOWN = frozenset(KafkaConsumer.DEFAULT_CONFIG)
 
@@ -40,7 +40,7 @@ class KafkaPythonReader:
         self._refuse_closed()
         if not progress.positions:
             return
-        with self._judged("read"):
+        with self._translated_errors("read"):
             consumer = self._made(self._runtime.now() + stall_timeout)
             consumer.assign([KafkaPartition(*one) for one in progress.positions])
             for one, at in progress.positions.items():
@@ -55,7 +55,7 @@ class KafkaPythonReader:
         self._closed = True
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
-            _part(consumer)
+            _close_consumer(consumer)
         self._connection.close()
 
     def _made(self, deadline: float) -> KafkaConsumer:
@@ -63,26 +63,26 @@ class KafkaPythonReader:
             config = {name: each for name, each in self._config.items() if name in _KNOWN}
             connect = partial(self._connection.client, deadline)
             self._consumer = KafkaConsumer(**config, kafka_client=connect)
-            weakref.finalize(self, _part, self._consumer).atexit = False
+            weakref.finalize(self, _close_consumer, self._consumer).atexit = False
             if self._closed:
-                _part(self._consumer)
+                _close_consumer(self._consumer)
         return self._consumer
 
     def _read_all(self, consumer: KafkaConsumer, progress: ReadProgress, stall_timeout: float) -> Iterator[LogBatch]:
         deadline = self._runtime.now() + stall_timeout
         self._refuse_missing(consumer, progress, deadline)
         while progress.positions:
-            with self._judged(f"read {_places(progress)}"):
-                found = consumer.poll(timeout_ms=_SLICE_MS)
+            with self._translated_errors(f"read {_places(progress)}"):
+                found = consumer.poll(timeout_ms=_POLL_TIME_MS)
             moved = False
             for where, records in found.items():
                 one = TopicPartition(*where)
                 if one in progress.positions and (batch := self._batch(one, records, progress.end(one))) is not None:
                     yield batch
-            with self._judged("read"):
+            with self._translated_errors("read"):
                 for one in list(progress.positions):
                     # Only the library's position passes control records, with those of aborted transactions.
-                    moved |= progress.advance(one, consumer.position(KafkaPartition(*one), timeout_ms=_SLICE_MS))
+                    moved |= progress.advance(one, consumer.position(KafkaPartition(*one), timeout_ms=_POLL_TIME_MS))
                 if finished := progress.finished():
                     consumer.pause(*(KafkaPartition(*one) for one in finished))
             if moved:
@@ -110,9 +110,9 @@ class KafkaPythonReader:
 
     # --- errors
 
-    def _judged(self, what: str) -> Any:
+    def _translated_errors(self, what: str) -> Any:
         self._refuse_closed()
-        return translated(READ, self._what(what))
+        return translated_errors(READ, self._what(what))
 
     def _refuse_closed(self) -> None:
         if self._closed:
@@ -124,7 +124,7 @@ class KafkaPythonReader:
         settled = min(deadline, self._runtime.now() + 1.0)
         while True:
             for topic in {one.topic for one in missing}:
-                with self._judged(f"read {topic!r}"):
+                with self._translated_errors(f"read {topic!r}"):
                     known = consumer.partitions_for_topic(topic) or ()
                 missing -= {one for one in missing if one.topic == topic and one.partition in known}
             if not missing:
@@ -132,7 +132,7 @@ class KafkaPythonReader:
             if self._runtime.now() >= settled:
                 lost = min(missing)
                 raise UnknownTopicOrPartitionError(f"{self._what(f'read {lost}')}: there is no such partition")
-            self._runtime.sleep(_SLICE_MS / 1000)
+            self._runtime.sleep(_POLL_TIME_MS / 1000)
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._connection.servers}"
@@ -142,6 +142,6 @@ def _places(progress: ReadProgress) -> str:
     return ", ".join(str(one) for one in progress.positions)
 
 
-def _part(consumer: KafkaConsumer) -> None:
+def _close_consumer(consumer: KafkaConsumer) -> None:
     consumer._closed = True  # noqa: SLF001 - its own close() would wait for a group that does not exist
-    part(consumer._client)  # noqa: SLF001
+    close_client(consumer._client)  # noqa: SLF001

@@ -12,7 +12,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import ProducerRecord
-from eosfw_kafka_python import inside
+from eosfw_kafka_python import private_api
 from eosfw_kafka_python.backend import KafkaPythonBackend
 
 WAIT = 20.0
@@ -27,7 +27,7 @@ def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
     backend.admin().create_topics([NewTopic(here.topic, 1)])
     producer = backend.producer(uuid.uuid4().hex)
     producer.init_transactions(WAIT)
-    asked, ask = [], inside.partitions
+    asked, ask = [], private_api.partitions
 
     def partitions(client: KafkaProducer, topic: str, wait: float) -> frozenset[int]:
         asked.append(wait)
@@ -35,7 +35,7 @@ def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
             raise kafka_errors.KafkaTimeoutError("Failed to update metadata")
         return ask(client, topic, wait)
 
-    monkeypatch.setattr(inside, "partitions", partitions)
+    monkeypatch.setattr(private_api, "partitions", partitions)
 
     producer.begin_transaction()
     producer.send(ProducerRecord(here.topic, b"v", partition=0))

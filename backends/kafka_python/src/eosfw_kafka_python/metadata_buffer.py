@@ -9,44 +9,44 @@ from typing import NamedTuple
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError
 from eosfw.protocols import DeliveryCallback
-from eosfw_kafka_python.appending import Appender
+from eosfw_kafka_python.partitioner import Partitioner
 
-HandOver = Callable[[Appender], None]
+SendToPartitioner = Callable[[Partitioner], None]
 """Hands some records over to the library."""
 
 
-class Steps(NamedTuple):
+class ProducerCalls(NamedTuple):
     """What a producer does: meet the cluster, hand records over, tell who sent one why it was not written."""
 
-    meet: Callable[[], Appender]
-    hand_over: Callable[[HandOver, Appender], None]
+    meet: Callable[[], Partitioner]
+    hand_over: Callable[[SendToPartitioner, Partitioner], None]
     failed: Callable[[DeliveryCallback, EosfwError], None]
 
 
-class Meeting:
+class MetadataBuffer:
     """One thread that meets the cluster, then hands over what was kept, in the order it came.
 
     It holds on to a producer no longer than that takes: one that was dropped is to end at once.
     """
 
     def __init__(self, runtime: Runtime) -> None:
-        self.appender: Appender | None = None
+        self.partitioner: Partitioner | None = None
         """Takes records directly, once everything that was kept is handed over."""
         self._runtime = runtime
         self._lock = runtime.lock()
-        self._kept: list[tuple[HandOver, DeliveryCallback | None]] = []
+        self._kept: list[tuple[SendToPartitioner, DeliveryCallback | None]] = []
         self._met: Event | None = None
         self._failure: EosfwError | None = None
 
-    def keep(self, hand_over: HandOver, on_delivery: DeliveryCallback | None, steps: Steps) -> bool:
+    def keep(self, hand_over: SendToPartitioner, on_delivery: DeliveryCallback | None, steps: ProducerCalls) -> bool:
         """Keep records for later and see to it that the cluster is met; False if that was done meanwhile."""
         with self._lock:
-            if self.appender is not None:
+            if self.partitioner is not None:
                 return False
             self._kept.append((hand_over, on_delivery))
             if self._met is None:
                 self._met = self._runtime.event()
-                self._runtime.spawn("eosfw-meeting", partial(self._meet, steps))
+                self._runtime.spawn("eosfw-metadata", partial(self._meet, steps))
             return True
 
     def over(self, wait: float) -> bool:
@@ -60,8 +60,8 @@ class Meeting:
         if failure is not None:
             raise failure
 
-    def _meet(self, steps: Steps) -> None:
-        found: Appender | EosfwError
+    def _meet(self, steps: ProducerCalls) -> None:
+        found: Partitioner | EosfwError
         try:
             found = steps.meet()
         except EosfwError as why:
@@ -70,7 +70,7 @@ class Meeting:
             with self._lock:
                 kept, self._kept = self._kept, []
                 if not kept:
-                    self.appender = found if isinstance(found, Appender) else None
+                    self.partitioner = found if isinstance(found, Partitioner) else None
                     met, self._met = self._met, None
                     break
             for hand_over, on_delivery in kept:
@@ -79,7 +79,11 @@ class Meeting:
             met.set()
 
     def _hand_over_late(
-        self, hand_over: HandOver, on_delivery: DeliveryCallback | None, found: Appender | EosfwError, steps: Steps
+        self,
+        hand_over: SendToPartitioner,
+        on_delivery: DeliveryCallback | None,
+        found: Partitioner | EosfwError,
+        steps: ProducerCalls,
     ) -> None:
         try:
             if isinstance(found, EosfwError):

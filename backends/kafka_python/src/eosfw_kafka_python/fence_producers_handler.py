@@ -13,8 +13,8 @@ from eosfw.error_table import RETRIABLE
 from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_kafka_python.errors import FENCE, code_of, ours
-from eosfw_kafka_python.routing import Routes
+from eosfw_kafka_python.broker_lookup import BrokerLookup
+from eosfw_kafka_python.errors import FENCE, code_of, eosfw_error
 
 _TRANSACTION_TIMEOUT_MS: Final = 10_000
 """Stored with the id until its next owner initialises; no transaction is opened meanwhile, so any legal value does."""
@@ -22,65 +22,67 @@ _NOBODY: Final = -1
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1
 _NEWEST: Final = 4
 """Versions from 5 on belong to KIP-890, which this client does not drive."""
-_Told: TypeAlias = ProducerIdAndEpoch | Exception
+_HolderOrError: TypeAlias = ProducerIdAndEpoch | Exception
 """What came back for one id: the holder now, or why not, by the library or by us."""
 
 
-class Fencing:
+class FenceProducersHandler:
     """Fences without a producer: all ids go out in rounds, side by side over one connection for each coordinator."""
 
-    def __init__(self, routes: Routes) -> None:
-        self._routes = routes
-        self._runtime = routes.runtime
+    def __init__(self, brokers: BrokerLookup) -> None:
+        self._brokers = brokers
+        self._runtime = brokers.runtime
 
     def fence(self, result: FenceProducersResult, deadline: float) -> None:
         """Decide every id by the deadline."""
-        told: dict[str, _Told] = {}
+        outcomes: dict[str, _HolderOrError] = {}
         waiting: Collection[str] = result.transactional_ids
         pause = _PAUSE
         while waiting:
-            asked, waiting = waiting, self._round(waiting, told, deadline)
+            asked, waiting = waiting, self._round(waiting, outcomes, deadline)
             if self._runtime.now() + pause >= deadline:
                 waiting = ()
             for victim in asked:
                 if victim not in waiting:
-                    result.settle(victim, self._outcome(victim, told[victim]))
+                    result.settle(victim, self._outcome(victim, outcomes[victim]))
             if waiting:
                 self._runtime.sleep(pause)
                 pause = min(_LONGEST_PAUSE, pause * 2)
 
-    def _round(self, waiting: Collection[str], told: dict[str, _Told], deadline: float) -> Collection[str]:
-        """One attempt to shut holders out, noted in `told`; gives those for whom there is reason for another."""
-        for node, victims in self._by_coordinator(waiting, told, deadline).items():
+    def _round(self, waiting: Collection[str], outcomes: dict[str, _HolderOrError], deadline: float) -> Collection[str]:
+        """One attempt to shut holders out, noted in `outcomes`; gives those for whom there is reason for another."""
+        for node, victims in self._by_coordinator(waiting, outcomes, deadline).items():
             requests = {victim: _initialise(victim) for victim in victims}
-            for victim, answer in self._routes.connection.ask_each(requests, deadline, node).items():
-                told[victim] = _last(told.get(victim), answer if isinstance(answer, Exception) else _told(answer))
+            for victim, answer in self._brokers.connection.send_each(requests, deadline, node).items():
+                outcomes[victim] = _last(
+                    outcomes.get(victim), answer if isinstance(answer, Exception) else _holder_or_error(answer)
+                )
         # Shutting out twice does no harm, so a lost answer is no reason to give up.
-        return {victim: None for victim in waiting if _may_change(told[victim])}.keys()
+        return {victim: None for victim in waiting if _may_change(outcomes[victim])}.keys()
 
     def _by_coordinator(
-        self, waiting: Collection[str], told: dict[str, _Told], deadline: float
+        self, waiting: Collection[str], outcomes: dict[str, _HolderOrError], deadline: float
     ) -> Mapping[str, list[str]]:
-        """Who is to be asked about whom; `told` gets why where nobody is found."""
+        """Who is to be asked about whom; `outcomes` gets why where nobody is found."""
         grouped: dict[str, list[str]] = {}
         try:
-            found = self._routes.coordinators(waiting, CoordinatorType.TRANSACTION, deadline)
+            found = self._brokers.coordinators(waiting, CoordinatorType.TRANSACTION, deadline)
         except (ClusterUnavailableError, kafka_errors.KafkaError) as why:
-            told |= {victim: _last(told.get(victim), why) for victim in waiting}
+            outcomes |= {victim: _last(outcomes.get(victim), why) for victim in waiting}
             return grouped
         for victim, coordinator in found.items():
             if isinstance(coordinator, kafka_errors.KafkaError):
-                told[victim] = _last(told.get(victim), coordinator)
+                outcomes[victim] = _last(outcomes.get(victim), coordinator)
             else:
                 grouped.setdefault(coordinator, []).append(victim)
         return grouped
 
-    def _outcome(self, victim: str, told: _Told) -> ProducerIdAndEpoch | EosfwError:
-        if isinstance(told, ClusterUnavailableError):
-            return ClusterUnavailableError(f"fence {victim!r}: {told}")
-        if isinstance(told, (ProducerIdAndEpoch, EosfwError)):
-            return told
-        return ours(told, FENCE, f"fence {victim!r} at {self._routes.connection.servers}")
+    def _outcome(self, victim: str, outcome: _HolderOrError) -> ProducerIdAndEpoch | EosfwError:
+        if isinstance(outcome, ClusterUnavailableError):
+            return ClusterUnavailableError(f"fence {victim!r}: {outcome}")
+        if isinstance(outcome, (ProducerIdAndEpoch, EosfwError)):
+            return outcome
+        return eosfw_error(outcome, FENCE, f"fence {victim!r} at {self._brokers.connection.servers}")
 
 
 def _initialise(victim: str) -> InitProducerIdRequest:
@@ -93,14 +95,14 @@ def _initialise(victim: str) -> InitProducerIdRequest:
     )
 
 
-def _told(answer: Any) -> _Told:
+def _holder_or_error(answer: Any) -> _HolderOrError:
     if answer.error_code:
         refused: Exception = kafka_errors.for_code(answer.error_code)()
         return refused
     return ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
 
 
-def _last(before: _Told | None, now: _Told) -> _Told:
+def _last(before: _HolderOrError | None, now: _HolderOrError) -> _HolderOrError:
     """What there is to tell: that the time ran out says less than the code that was waited with until then."""
     unanswered = isinstance(now, (ClusterUnavailableError, kafka_errors.RetriableError)) and code_of(now) is None
     if unanswered and isinstance(before, Exception) and code_of(before) is not None:
@@ -108,7 +110,7 @@ def _last(before: _Told | None, now: _Told) -> _Told:
     return now
 
 
-def _may_change(told: _Told) -> bool:
-    if isinstance(told, ProducerIdAndEpoch):
+def _may_change(outcome: _HolderOrError) -> bool:
+    if isinstance(outcome, ProducerIdAndEpoch):
         return False
-    return isinstance(told, (ClusterUnavailableError, kafka_errors.RetriableError)) or code_of(told) in RETRIABLE
+    return isinstance(outcome, (ClusterUnavailableError, kafka_errors.RetriableError)) or code_of(outcome) in RETRIABLE

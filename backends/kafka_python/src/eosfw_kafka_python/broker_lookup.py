@@ -12,14 +12,14 @@ from eosfw.error_table import RETRIABLE, ErrorTable
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw_kafka_python.connection import Connection, Request, Response
-from eosfw_kafka_python.errors import code_of, ours
+from eosfw_kafka_python.errors import code_of, eosfw_error
 
 _PAUSE = 0.02
 _BATCHED = 4
 """From this version on one FindCoordinator names many (KIP-699)."""
 
 
-class Routes:
+class BrokerLookup:
     """Looks leaders and coordinators up anew for each call: what was true a moment ago is often what changed."""
 
     def __init__(self, connection: Connection) -> None:
@@ -31,8 +31,10 @@ class Routes:
         wanted = MetadataRequest.ALL_TOPICS
         if topics is not None:
             wanted = [MetadataRequest.MetadataRequestTopic(name=each) for each in topics] or MetadataRequest.NO_TOPICS
-        answer = self.connection.ask(lambda: MetadataRequest(topics=wanted, allow_auto_topic_creation=False), deadline)
-        self.connection.learn(answer)
+        answer = self.connection.send_request(
+            lambda: MetadataRequest(topics=wanted, allow_auto_topic_creation=False), deadline
+        )
+        self.connection.update_metadata(answer)
         return answer
 
     def by_leader(
@@ -58,17 +60,17 @@ class Routes:
         request = FindCoordinatorRequest(
             key=wanted[0], key_type=kind.value, coordinator_keys=wanted, min_version=_BATCHED if wanted[1:] else 0
         )
-        answer = self.connection.ask(lambda: request, deadline)
+        answer = self.connection.send_request(lambda: request, deadline)
         rows = {row.key: row for row in answer.coordinators or ()} or {wanted[0]: answer}
         found: dict[str, str | kafka_errors.KafkaError] = {}
         for key in wanted:
             try:
-                found[key] = self.connection.meet_coordinator(rows[key], kind, key)
+                found[key] = self.connection.add_coordinator(rows[key], kind, key)
             except kafka_errors.KafkaError as why:
                 found[key] = why
         return found
 
-    def ask_coordinator(
+    def send_to_coordinator(
         self,
         request: Callable[[], Request],
         whom: tuple[str, CoordinatorType],
@@ -83,13 +85,13 @@ class Routes:
             if isinstance(found, kafka_errors.KafkaError):
                 why = found
             else:
-                answer = self.connection.ask(request, deadline, found)
+                answer = self.connection.send_request(request, deadline, found)
                 code = judge(answer)
                 if code == Code.NONE:
                     return answer, number_of(found)
                 why = kafka_errors.for_code(code)()
             if code_of(why) not in RETRIABLE or self.runtime.now() + _PAUSE >= deadline:
-                raise ours(why, table, what)
+                raise eosfw_error(why, table, what)
             self.runtime.sleep(_PAUSE)
 
 

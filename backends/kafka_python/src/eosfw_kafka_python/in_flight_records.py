@@ -10,7 +10,7 @@ from kafka.errors import TransactionAbortedError
 _TIDY_EVERY = 8_192
 
 
-class Deliveries:
+class InFlightRecords:
     """The open futures of one producer, the first failure among them; used by many threads.
 
     The library commits a transaction of which a batch was lost to a timeout: only the futures tell.
@@ -44,7 +44,7 @@ class Deliveries:
             self._tidy()
             return self._failed
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Start a new transaction."""
         with self._lock:
             self._open = []

@@ -22,24 +22,24 @@ from eosfw.transactions import (
     TransactionListing,
     TransactionState,
 )
-from eosfw_kafka_python.errors import ABORT_MARKER, TRANSACTIONS, ours
-from eosfw_kafka_python.routing import Routes, by_topic
+from eosfw_kafka_python.broker_lookup import BrokerLookup, by_topic
+from eosfw_kafka_python.errors import ABORT_MARKER, TRANSACTIONS, eosfw_error
 
 _NOTHING = -1
 _PAUSE = 0.02
 
 
-class Introspection:
+class TransactionQueries:
     """The questions an admin client asks coordinators and leaders about transactions, by a deadline.
 
     The library's own search for hanging transactions asks coordinators alone, which know of none that really hang.
     """
 
-    def __init__(self, routes: Routes, deadline: float) -> None:
-        self._routes = routes
+    def __init__(self, brokers: BrokerLookup, deadline: float) -> None:
+        self._brokers = brokers
         self._deadline = deadline
 
-    def listed(self, filters: TransactionFilters) -> Iterator[TransactionListing]:
+    def list_transactions(self, filters: TransactionFilters) -> Iterator[TransactionListing]:
         """The ids of every coordinator; each knows only its own."""
 
         def request() -> ListTransactionsRequest:
@@ -53,34 +53,38 @@ class Introspection:
             age = int(filters.older_than * 1000)
             return ListTransactionsRequest(**said, duration_filter=age, min_version=1, max_version=1)
 
-        for broker in self._routes.metadata([], self._deadline).brokers:
+        for broker in self._brokers.metadata([], self._deadline).brokers:
             answer = self._asked(request, broker.node_id, lambda said: said.error_code, "list transactions")
             for each in answer.transaction_states:
                 state = TransactionState(each.transaction_state)
                 if state.is_open or filters.older_than is None:  # Kafka takes idle ids for old
                     yield TransactionListing(each.transactional_id, each.producer_id, state)
 
-    def described(self, transactional_ids: Collection[str]) -> Mapping[str, TransactionDescription | EosfwError]:
+    def describe_transactions(
+        self, transactional_ids: Collection[str]
+    ) -> Mapping[str, TransactionDescription | EosfwError]:
         """What its coordinator says of each id."""
         return {name: self._described(name) for name in dict.fromkeys(transactional_ids)}
 
-    def producers(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+    def describe_producers(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
         """Who writes to each partition."""
         told: dict[TopicPartition, Sequence[ProducerState]] = {}
         while left := [one for one in partitions if one not in told]:
-            grouped, lacking = self._routes.by_leader(left, self._deadline)
+            grouped, lacking = self._brokers.by_leader(left, self._deadline)
             refused = dict(lacking)
             for node, ones in grouped.items():
-                answer = self._routes.connection.ask(partial(_describe, ones), self._deadline, node)
+                answer = self._brokers.connection.send_request(partial(_describe, ones), self._deadline, node)
                 _take(answer, told, refused)
             for one, code in refused.items():
                 if code not in RETRIABLE or code == Code.UNKNOWN_TOPIC_OR_PARTITION or not self._again():
                     raise self._failure(code, TRANSACTIONS, f"describe the producers of {one}")
         return told
 
-    def aborted(self, where: TopicPartition, start_offset: int) -> ProducerState:
+    def abort_transaction(self, where: TopicPartition, start_offset: int) -> ProducerState:
         """Write the marker that ends, in this partition, what is open since an offset."""
-        (states,) = self.producers([where]).values()
+        (states,) = self.describe_producers([where]).values()
         found = next((each for each in states if each.open_since == start_offset), None)
         if found is None:
             open_now = ", ".join(str(each.open_since) for each in states if each.open_since is not None) or "none"
@@ -89,11 +93,11 @@ class Introspection:
             )
         what = f"abort the transaction open in {where} since {start_offset}"
         while True:
-            grouped, lacking = self._routes.by_leader([where], self._deadline)
+            grouped, lacking = self._brokers.by_leader([where], self._deadline)
             code = lacking.get(where)
             for node in grouped:
                 # Writing it twice does no harm: the second finds nothing open.
-                answer = self._routes.connection.ask(lambda: _marker(where, found), self._deadline, node)
+                answer = self._brokers.connection.send_request(lambda: _marker(where, found), self._deadline, node)
                 code = answer.markers[0].topics[0].partitions[0].error_code
             if not code:
                 return found
@@ -106,7 +110,7 @@ class Introspection:
         if not name:
             return self._failure(Code.TRANSACTIONAL_ID_NOT_FOUND, TRANSACTIONS, f"describe {name!r}")
         try:
-            answer, coordinator = self._routes.ask_coordinator(
+            answer, coordinator = self._brokers.send_to_coordinator(
                 lambda: DescribeTransactionsRequest(transactional_ids=[name]),
                 (name, CoordinatorType.TRANSACTION),
                 self._deadline,
@@ -125,7 +129,7 @@ class Introspection:
         table: ErrorTable = TRANSACTIONS,
     ) -> Any:
         while True:
-            answer = self._routes.connection.ask(request, self._deadline, node)
+            answer = self._brokers.connection.send_request(request, self._deadline, node)
             code = code_of(answer)
             if code == Code.NONE:
                 return answer
@@ -133,17 +137,17 @@ class Introspection:
                 raise self._failure(code, TRANSACTIONS, what)
 
     def _again(self) -> bool:
-        runtime = self._routes.runtime
+        runtime = self._brokers.runtime
         if runtime.now() + _PAUSE >= self._deadline:
             return False
         runtime.sleep(_PAUSE)
         return True
 
     def _failure(self, code: int, table: ErrorTable, what: str) -> EosfwError:
-        return ours(kafka_errors.for_code(code)(), table, self._what(what))
+        return eosfw_error(kafka_errors.for_code(code)(), table, self._what(what))
 
     def _what(self, what: str) -> str:
-        return f"{what} at {self._routes.connection.servers}"
+        return f"{what} at {self._brokers.connection.servers}"
 
 
 def _describe(ones: Collection[TopicPartition]) -> DescribeProducersRequest:

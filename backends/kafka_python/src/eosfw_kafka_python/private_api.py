@@ -81,12 +81,12 @@ def renew_epoch(client: KafkaProducer) -> None:
     client._sender.wakeup()
 
 
-def renewing(client: KafkaProducer) -> bool:
+def is_renewing_epoch(client: KafkaProducer) -> bool:
     """Whether the higher epoch is still to come."""
     return bool(client._transaction_manager.is_bumping_epoch())
 
 
-def trouble(client: KafkaProducer) -> tuple[Exception | None, bool]:
+def transaction_error(client: KafkaProducer) -> tuple[Exception | None, bool]:
     """What put the transaction, or the producer, into its error state; whether for good."""
     manager = client._transaction_manager
     if manager is None or not manager.has_error():
@@ -100,7 +100,7 @@ def partitions(client: KafkaProducer, topic: str, wait: float) -> frozenset[int]
     return frozenset(known if known is not None else client._wait_on_metadata(topic, wait * 1000))
 
 
-def look_again(client: KafkaProducer) -> None:
+def request_metadata_update(client: KafkaProducer) -> None:
     """Have the topics asked for anew, as partitions may have been added."""
     client._metadata.request_update()
     client._sender.wakeup()
@@ -116,14 +116,14 @@ def sender(client: KafkaProducer) -> Any:
     return client._sender
 
 
-def enlist(client: KafkaProducer, where: KafkaPartition) -> None:
+def add_partition_to_transaction(client: KafkaProducer, where: KafkaPartition) -> None:
     """Make a partition part of the transaction; raises if none is open, or it failed."""
     manager = client._transaction_manager
     if manager is not None and manager.is_transactional():
         manager.maybe_add_partition_to_transaction(where)
 
 
-def let_go(client: KafkaProducer) -> None:
+def force_close(client: KafkaProducer) -> None:
     """Stop its thread without sending what is left; its own close() would leave it running for ever."""
     client._closed = True
     client._sender.force_close()

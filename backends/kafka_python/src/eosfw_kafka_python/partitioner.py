@@ -13,7 +13,7 @@ from kafka.partitioner.default import murmur2
 
 from eosfw.errors import RecordTooLargeError, UnknownTopicOrPartitionError
 from eosfw.records import Headers, ProducerBatch, ProducerRecord
-from eosfw_kafka_python import inside
+from eosfw_kafka_python import private_api
 
 _OVERHEAD = 82
 """Bytes that a record may take beside its key, value and headers, with those of its batch."""
@@ -26,15 +26,15 @@ class _Pairs(list[tuple[str, bytes | None]]):
         return False
 
 
-class Appender:
+class Partitioner:
     """Hands records of one producer over, in the order they come."""
 
     def __init__(self, client: KafkaProducer, patience: float, largest: int) -> None:
         self._client = client
         self._patience = patience
         self._largest = largest
-        self._append = inside.accumulator(client).append
-        self._wake = inside.sender(client).wakeup
+        self._append = private_api.accumulator(client).append
+        self._wake = private_api.sender(client).wakeup
         self._turns: dict[str, int] = {}
 
     def record(self, record: ProducerRecord) -> list[Any]:
@@ -61,12 +61,12 @@ class Appender:
     def _partitions(self, topic: str) -> frozenset[int]:
         """Those of a topic, asked for twice: who was stopped meanwhile wakes with the time up, no answer read."""
         try:
-            return inside.partitions(self._client, topic, self._patience / 2)
+            return private_api.partitions(self._client, topic, self._patience / 2)
         except kafka_errors.KafkaTimeoutError:
-            return inside.partitions(self._client, topic, self._patience / 2)
+            return private_api.partitions(self._client, topic, self._patience / 2)
 
     def _same_place(self, batch: ProducerBatch, where: KafkaPartition) -> list[Any]:
-        inside.enlist(self._client, where)
+        private_api.add_partition_to_transaction(self._client, where)
         append, futures = self._append, []
         for value, key, stamp, headers in _columns(batch):
             future, full, fresh, _ = append(where, stamp, key, value, headers)
@@ -86,7 +86,7 @@ class Appender:
             if where is None:
                 where = KafkaPartition(batch.topic, known[(murmur2(key) & 0x7FFFFFFF) % len(known)])
                 places[key] = where
-                inside.enlist(self._client, where)
+                private_api.add_partition_to_transaction(self._client, where)
             future, full, fresh, _ = self._append(where, stamp, key, value, headers)
             futures.append(future)
             if full or fresh:
@@ -97,12 +97,12 @@ class Appender:
         """A record without a key goes where the last one went, until that batch is full (KIP-480)."""
         turn = self._turns.get(topic, 0)
         where = KafkaPartition(topic, known[turn % len(known)])
-        inside.enlist(self._client, where)
+        private_api.add_partition_to_transaction(self._client, where)
         future, full, fresh, refused = self._append(where, *said, abort_on_new_batch=True)
         if refused:
             self._turns[topic] = turn + 1
             where = KafkaPartition(topic, known[(turn + 1) % len(known)])
-            inside.enlist(self._client, where)
+            private_api.add_partition_to_transaction(self._client, where)
             future, full, fresh, _ = self._append(where, *said)
         if full or fresh:
             self._wake()
@@ -110,7 +110,7 @@ class Appender:
 
     def _refuse_missing(self, batch: ProducerBatch, known: list[int]) -> None:
         if batch.partition not in known:
-            inside.look_again(self._client)
+            private_api.request_metadata_update(self._client)
             raise UnknownTopicOrPartitionError(
                 f"there is no partition {batch.partition} of topic {batch.topic!r}, which has {len(known)}"
             )
