@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 
 from eosfw.identity import IdentityHeaders, identity_of
-from eosfw.pipeline.identity_count import Spool, count
+from eosfw.pipeline.identity_count import Spool, count_identities
 
 CHUNK = 1_000
 
@@ -54,7 +54,7 @@ def measure(records: int) -> dict[str, float]:
                     return
                 yield chunk
 
-        verdict = count(found, expected)
+        verdict = count_identities(found, expected)
         seconds = time.process_time() - begun - built[0]
     if (verdict.duplicates, verdict.missing) != (0, 0):
         raise SystemExit(f"wrong verdict: {verdict}")

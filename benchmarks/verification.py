@@ -22,7 +22,7 @@ from pathlib import Path
 from conditions import show
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.pipeline import Control, Options, Silent, Summary, Verification, load, run
+from eosfw.pipeline import Options, RunControl, SilentReporter, Summary, Verification, load, run
 from eosfw.registry import load_plugins
 
 PIPELINE = """
@@ -51,7 +51,7 @@ def forget() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-class Phases(Silent):
+class Phases(SilentReporter):
     """Measures each phase of a run that begins with one of two words."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ def measure(
     (folder / "pipeline.toml").write_text(text)
     phases = Phases()
     options = Options(verify=Verification.REQUIRED)
-    summary = run(load(folder / "pipeline.toml"), load_plugins(), Control(ThreadRuntime()), phases, options)
+    summary = run(load(folder / "pipeline.toml"), load_plugins(), RunControl(ThreadRuntime()), phases, options)
     phases.close()
     return summary, phases.found
 

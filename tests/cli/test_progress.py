@@ -65,10 +65,10 @@ def test_the_progress_line_fits_the_width_and_starts_with_remaining_time(clock, 
     with Progress(clock, quiet=False, stream=terminal) as progress:
         progress.phase("running c")
         progress.started(run)
-        progress.working(0, 0)
+        progress.committed(0, 0)
         clock.sleep(0.3)
         run.worker = a_run(500_000_000, 1_000_000_000).worker
-        progress.working(3_000_000, 1500)
+        progress.committed(3_000_000, 1500)
         clock.sleep(4)
 
     states = [state for state in terminal.states() if "left" in state]
@@ -110,7 +110,7 @@ def test_a_phase_that_can_tell_shows_how_far_it_is(clock) -> None:
 def test_the_next_phase_begins_without_the_numbers_of_the_last(clock) -> None:
     stream = io.StringIO()
     with Progress(clock, quiet=False, stream=stream) as progress:
-        progress.working(5, 1)
+        progress.committed(5, 1)
         progress.advanced(5, 10, "records")
         progress.phase("running step a")
         clock.sleep(11)

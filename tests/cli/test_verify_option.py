@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eosfw.cli.verify_option import completed
+from eosfw.cli.verify_option import with_values
 from eosfw.errors import ExitCode
 
 FLOW = "flow.toml"
@@ -25,7 +25,7 @@ FLOW = "flow.toml"
     ],
 )
 def test_the_option_alone_means_required(given, meant) -> None:
-    assert list(completed(given)) == meant
+    assert list(with_values(given)) == meant
 
 
 def test_a_required_verification_that_fails_ends_with_one_yet_with_a_summary(start, pipeline, embedded) -> None:

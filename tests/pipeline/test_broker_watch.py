@@ -13,7 +13,7 @@ from contextlib import closing
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.pipeline import Control, Options, Silent, Verification, broker_watch, run
+from eosfw.pipeline import Options, RunControl, SilentReporter, Verification, broker_watch, run
 from eosfw.pipeline.broker_watch import BrokerWatch
 
 WAIT = 60.0
@@ -80,14 +80,14 @@ def test_a_run_reports_a_frozen_broker_before_its_calls_time_out(broker, pipelin
     process, address = broker
     warnings: list[str] = []
 
-    class Waking(Silent):
+    class Waking(SilentReporter):
         def warning(self, text: str) -> None:
             warnings.append(text)
             os.kill(process.pid, signal.SIGCONT)
 
     flow = pipeline(backend=backend, address=address)
     os.kill(process.pid, signal.SIGSTOP)
-    summary = run(flow, plugins, Control(ThreadRuntime()), Waking(), Options(verify=Verification.OFF))
+    summary = run(flow, plugins, RunControl(ThreadRuntime()), Waking(), Options(verify=Verification.OFF))
     assert summary.records == 10
     assert warnings[0].startswith(f"{address} lets clients in and answers none; nothing was heard from it for ")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
 from eosfw.identity import UnidentifiedRecords
-from eosfw.pipeline.comparison import Comparison, Lane
+from eosfw.pipeline.comparison import Comparison, ExpectedRecords
 from eosfw.pipeline.identity_count import SpoolError
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch
@@ -21,10 +21,10 @@ from eosfw.records import LogBatch
 Records = Sequence[bytes]
 
 
-def lane(*chunks: Records | None) -> Lane:
+def lane(*chunks: Records | None) -> ExpectedRecords:
     """A replay that gives these chunks, then ends."""
     rest = iter(chunks)
-    return Lane(lambda: next(rest, None))
+    return ExpectedRecords(lambda: next(rest, None))
 
 
 def batch(records: Records, start: int = 0) -> LogBatch:
@@ -32,7 +32,7 @@ def batch(records: Records, start: int = 0) -> LogBatch:
     return LogBatch("t", 0, range(start, start + count), [None] * count, records, [0] * count)
 
 
-def compared(lanes: Sequence[Lane], found: Sequence[Records], limit: int = 1000) -> Verdict:
+def compared(lanes: Sequence[ExpectedRecords], found: Sequence[Records], limit: int = 1000) -> Verdict:
     with Comparison(lanes, bytes, UnidentifiedRecords("value"), limit) as comparison:
         for records in found:
             comparison.take(batch(records), list(records), pause=lambda: None)

@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.errors import ConfigError
 from eosfw.pipeline import Pipeline, load
-from eosfw.pipeline.parsing import read
+from eosfw.pipeline.parsing import load_with_problems
 from eosfw.protocols import StepInput
 
 Load = Callable[[str], Pipeline]
@@ -181,7 +181,7 @@ def test_what_is_badly_written_is_kept_beside_what_could_be_read(tmp_path: Path)
     """Whoever checks the file tells both; steps are judged further once all of them can be read."""
     path = tmp_path / "flow.toml"
     path.write_text(f"[clster]\n[connectors.a]\ntopic = 't'\n{STEP}")
-    pipeline = read(path)
+    pipeline = load_with_problems(path)
 
     assert "did you mean 'cluster'?" in str(pipeline.problems[0])
     assert "step 's'" in str(pipeline.problems[1])

@@ -10,7 +10,7 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError
-from eosfw.pipeline import Control, Options, Pipeline, Silent, run
+from eosfw.pipeline import Options, Pipeline, RunControl, SilentReporter, run
 from eosfw.registry import Plugins
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
@@ -37,7 +37,7 @@ def test_a_producer_with_a_cluster_of_its_own_writes_nowhere(
         key = "producer.bootstrap.servers" if layer == "worker" else "producer.override.bootstrap.servers"
         flow = replace(flow, **elsewhere(flow, layer, {key: other.bootstrap_servers}))
         with pytest.raises(ConfigError, match=f"{key}' would take this client to a cluster of its own"):
-            run(flow, plugins, Control(RUNTIME), Silent(), Options())
+            run(flow, plugins, RunControl(RUNTIME), SilentReporter(), Options())
 
         assert topics(other.bootstrap_servers) == set()
     assert topics(embedded) == before

@@ -13,9 +13,19 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceTask
 from eosfw.errors import ClusterUnavailableError, ConfigError, InterruptedRunError, ReadStalledError, TaskFailedError
 from eosfw.ids import TopicPartition
-from eosfw.pipeline import ClusterChoice, Control, LocalRun, Options, Pipeline, Silent, Summary, Verification, run
+from eosfw.pipeline import (
+    ClusterChoice,
+    LocalRun,
+    Options,
+    Pipeline,
+    RunControl,
+    SilentReporter,
+    Summary,
+    Verification,
+    run,
+)
 from eosfw.pipeline.comparison import Comparison
-from eosfw.pipeline.identity_count import Spool, SpoolError, count
+from eosfw.pipeline.identity_count import Spool, SpoolError, count_identities
 from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.protocols import NewTopic, Verdict
 from eosfw.records import ProducerRecord
@@ -25,7 +35,7 @@ Make = Callable[..., Pipeline]
 
 
 def done(pipeline: Pipeline, plugins: Plugins, verify: Verification | None = Verification.TRY) -> Summary:
-    return run(pipeline, plugins, Control(ThreadRuntime()), Silent(), Options(verify=verify))
+    return run(pipeline, plugins, RunControl(ThreadRuntime()), SilentReporter(), Options(verify=verify))
 
 
 def write(pipeline: Pipeline, plugins: Plugins, value: bytes) -> None:
@@ -173,7 +183,7 @@ def test_a_required_verification_that_no_run_could_make_starts_nothing(
 
 def test_records_are_counted_both_ways() -> None:
     with spooled([b"a", b"b"], [b"c"]) as expected:
-        verdict = count(lambda: [[b"a", b"a", b"b"]], expected)
+        verdict = count_identities(lambda: [[b"a", b"a", b"b"]], expected)
 
     assert verdict == Verdict(1, 1, ["1 too many: a", "missing: c"])
 
@@ -183,9 +193,9 @@ def test_the_count_is_the_same_however_many_are_compared_at_once(at_once: int) -
     """Memory is bounded: more records only need more passes."""
     identities = [b"%d" % number for number in range(300)]
     with spooled(identities[:200], identities[200:], [b"even twice"] * 2) as expected:
-        right = count(lambda: [[b"even twice", *identities], [b"even twice"]], expected, at_once)
-        wrong = count(lambda: [identities[10:], identities[:100], [b"even twice"] * 2], expected, at_once)
-        short = count(lambda: [identities], expected, at_once)
+        right = count_identities(lambda: [[b"even twice", *identities], [b"even twice"]], expected, at_once)
+        wrong = count_identities(lambda: [identities[10:], identities[:100], [b"even twice"] * 2], expected, at_once)
+        short = count_identities(lambda: [identities], expected, at_once)
 
     assert right == Verdict(0, 0, [])
     assert (wrong.duplicates, wrong.missing, len(wrong.examples)) == (90, 0, 5)
@@ -213,7 +223,7 @@ def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugin
         writer.flush(10)
 
         with pytest.raises(ReadStalledError) as told:
-            committed_ranges(local, ["held"], Control(runtime), patience=0.5)
+            committed_ranges(local, ["held"], RunControl(runtime), patience=0.5)
         writer.close()
         admin.close()
 
@@ -233,7 +243,7 @@ def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plug
         writer.begin_transaction()
         writer.send(ProducerRecord(topic, b"open"))
         writer.flush(10)
-        control = Control(runtime)
+        control = RunControl(runtime)
 
         def end() -> None:
             runtime.sleep(0.5)
@@ -248,7 +258,7 @@ def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plug
     assert ranges[TopicPartition(topic, 0)].end == 2
 
 
-class Watching(Silent):
+class Watching(SilentReporter):
     """Notes how far the verification was."""
 
     def __init__(self) -> None:
@@ -261,7 +271,7 @@ class Watching(Silent):
 def test_a_verification_tells_how_far_it_is(pipeline: Make, plugins: Plugins) -> None:
     watching = Watching()
     flow = pipeline(backend="memory", records="10")
-    run(flow, plugins, Control(ThreadRuntime()), watching, Options(verify=Verification.REQUIRED))
+    run(flow, plugins, RunControl(ThreadRuntime()), watching, Options(verify=Verification.REQUIRED))
 
     assert watching.seen
     assert all(0 < done <= total for done, total in watching.seen)
@@ -269,9 +279,9 @@ def test_a_verification_tells_how_far_it_is(pipeline: Make, plugins: Plugins) ->
 
 
 def test_a_verification_can_be_interrupted(pipeline: Make, plugins: Plugins) -> None:
-    control = Control(ThreadRuntime())
+    control = RunControl(ThreadRuntime())
 
-    class Interrupting(Silent):
+    class Interrupting(SilentReporter):
         def phase(self, text: str) -> None:
             if text.startswith("verifying"):
                 control.stop(InterruptedRunError("enough"))

@@ -11,7 +11,7 @@ from eosfw import ConfigDef, SourceConnector, SourceTask, String
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, Problem, RetriableError, SourceUnavailableError
 from eosfw.pipeline import Pipeline, check
-from eosfw.pipeline.source_check import require_sources, source_answers
+from eosfw.pipeline.source_check import check_sources, require_sources
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import Found, Source
 
@@ -59,7 +59,7 @@ def test_what_a_source_answers_is_told_with_the_connector(asked, source, error, 
 
 
 def test_a_source_that_answers_well_has_no_problem(asked) -> None:
-    (answer,) = source_answers(*asked("yes"), ThreadRuntime())
+    (answer,) = check_sources(*asked("yes"), ThreadRuntime())
 
     assert (answer.connector, answer.problems, answer.unavailable) == ("c", (), False)
     require_sources(*asked("yes"), ThreadRuntime())
@@ -68,12 +68,12 @@ def test_a_source_that_answers_well_has_no_problem(asked) -> None:
 def test_a_connector_that_offers_no_check_is_not_asked(pipeline, plugins) -> None:
     """So nobody claims that its source was reached."""
     assert SourceConnector().check(None) == ()  # type: ignore[arg-type]
-    assert source_answers(pipeline(), plugins, ThreadRuntime()) == []
+    assert check_sources(pipeline(), plugins, ThreadRuntime()) == []
 
 
 def test_a_source_that_does_not_answer_in_time_is_left(asked) -> None:
     try:
-        (answer,) = source_answers(*asked("hangs"), ThreadRuntime(), patience=0.2)
+        (answer,) = check_sources(*asked("hangs"), ThreadRuntime(), patience=0.2)
     finally:
         Asked.release.set()
 

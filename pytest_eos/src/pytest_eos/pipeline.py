@@ -14,11 +14,11 @@ import pytest
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
-from eosfw.pipeline.control import Control
+from eosfw.pipeline.control import RunControl
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.parsing import parse, read
+from eosfw.pipeline.parsing import load_with_problems, parse
 from eosfw.protocols import IsolationLevel, Step
 from pytest_eos.clocks import needs_real
 from pytest_eos.columns import is_frame
@@ -104,7 +104,7 @@ def load(lab: Eos, source: str | Path | Mapping[str, Any], *, steps: bool = True
     if isinstance(source, Mapping):
         pipeline = parse(_plain(lab, source), lab.place.folder / "the pipeline")
     else:
-        pipeline = read(source)
+        pipeline = load_with_problems(source)
     if pipeline.problems:
         raise ConfigError(*pipeline.problems)
     worker = {name: value for name, value in pipeline.worker.items() if name not in _SHARED}
@@ -133,7 +133,7 @@ def run_steps(lab: Eos, pipeline: Pipeline, local: LocalRun) -> dict[str, Output
     if not pipeline.steps:
         return {}
     topics = sorted({one.topic for step in pipeline.steps for one in step.inputs})
-    ranges = committed_ranges(local, topics, Control(lab.runtime), lab.place.patience)
+    ranges = committed_ranges(local, topics, RunControl(lab.runtime), lab.place.patience)
     engine = lab.plugins.step_engine(pipeline.engine).start(
         local.backend_name, local.client_properties, str(pipeline.folder), local.reader_choice
     )

@@ -13,7 +13,7 @@ from eosfw.cli.stdout import say
 from eosfw.errors import ConfigError, InterruptedRunError, Problem
 
 if TYPE_CHECKING:
-    from eosfw.pipeline import Control
+    from eosfw.pipeline import RunControl
 
 
 _OPTIONS = {
@@ -107,7 +107,7 @@ def command(
         return  # how a server ends
 
 
-def _serve(control: Control, cluster: str | None, settings: dict[str, str]) -> None:
+def _serve(control: RunControl, cluster: str | None, settings: dict[str, str]) -> None:
     from contextlib import closing
 
     from eosfw.registry import load_plugins

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Self, TextIO
 
-from eosfw.cli.status_line import Estimate, amount, committed, fitted, lasting
+from eosfw.cli.status_line import Estimate, amount, committed_parts, fitted, lasting
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.pipeline.local_run import LocalRun
@@ -76,7 +76,7 @@ class Progress:
     def warning(self, text: str) -> None:
         self.say(f"eosfw: warning: {text}")
 
-    def working(self, records: int, transactions: int) -> None:
+    def committed(self, records: int, transactions: int) -> None:
         self._counts = (records, transactions)
 
     def advanced(self, done: int, total: int, unit: str) -> None:
@@ -122,7 +122,7 @@ class Progress:
         if advance is not None:
             yield from self._estimate.parts(advance, now)
         if self._counts is not None:
-            yield from committed(*self._counts, now - self._phase_begun)
+            yield from committed_parts(*self._counts, now - self._phase_begun)
         else:
             yield self.current
         if advance is not None:

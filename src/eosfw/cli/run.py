@@ -11,11 +11,11 @@ import typer
 
 from eosfw.cli.json_errors import FinishedRun, failure_as_json, problems_as_json
 from eosfw.cli.timeline_file import Drawing
-from eosfw.cli.verify_option import HELP, METAVAR, OPTIONS, chosen
+from eosfw.cli.verify_option import HELP, METAVAR, OPTIONS, parse_verify_option
 
 if TYPE_CHECKING:
     from eosfw.cli.progress import Progress
-    from eosfw.pipeline import Control, Options, Pipeline, Summary
+    from eosfw.pipeline import Options, Pipeline, RunControl, Summary
 
 
 def command(  # noqa: PLR0913 (an argument for each option)
@@ -43,7 +43,7 @@ def command(  # noqa: PLR0913 (an argument for each option)
     from eosfw.cli.stdout import reserved
     from eosfw.pipeline import Options, Verification
 
-    wanted = chosen(verify)
+    wanted = parse_verify_option(verify)
     if steps_only and wanted not in (None, Verification.OFF):
         raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
     showing = Showing(timeout, quiet, Drawing.of(timeline))
@@ -99,7 +99,7 @@ def _run(file: Path, options: Options, showing: Showing, finished: FinishedRun) 
                     showing.drawing.draw(progress.run.history, f"Transactions of {pipeline.path.name}", progress.say)
 
 
-def _work(pipeline: Pipeline, options: Options, control: Control, progress: Progress) -> Summary:
+def _work(pipeline: Pipeline, options: Options, control: RunControl, progress: Progress) -> Summary:
     from eosfw.pipeline import run
     from eosfw.registry import load_plugins
 
@@ -107,10 +107,10 @@ def _work(pipeline: Pipeline, options: Options, control: Control, progress: Prog
 
 
 def _stuck(progress: Progress) -> str:
-    from eosfw.pipeline.stuck_report import described
+    from eosfw.pipeline import stuck_report
 
     run = progress.run
-    state = "no task was started" if run is None else described(run.history, run.worker.status())
+    state = "no task was started" if run is None else stuck_report.report(run.history, run.worker.status())
     return f"it was {progress.current}\n{state}"
 
 
@@ -123,9 +123,9 @@ def _clean_end(progress: Progress) -> float:
 def _opened(file: Path) -> Pipeline:
     import os
 
-    from eosfw.pipeline.parsing import read
+    from eosfw.pipeline.parsing import load_with_problems
 
-    pipeline = read(file)
+    pipeline = load_with_problems(file)
     # Connectors know nothing of the file that names them, so their relative paths start where the process stands.
     os.chdir(pipeline.folder)
     return pipeline

@@ -13,7 +13,7 @@ from typing import Generic, NoReturn, TypeVar
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError, ExitCode, InterruptedRunError
-from eosfw.pipeline.control import Control
+from eosfw.pipeline.control import RunControl
 
 T = TypeVar("T")
 _LOOK = 0.1
@@ -58,12 +58,12 @@ class _Signals:
         self.seen.append(number)
 
 
-def supervised(work: Callable[[Control], T], runtime: Runtime, limits: Limits | None = None) -> T:
+def supervised(work: Callable[[RunControl], T], runtime: Runtime, limits: Limits | None = None) -> T:
     """Do `work` on a thread of its own, so that no blocking call keeps a signal waiting.
 
     The first signal asks for a clean end, the second closes everything; a timeout acts like both in turn.
     """
-    control = Control(runtime)
+    control = RunControl(runtime)
     outcome: _Outcome[T] = _Outcome(runtime.event())
     with _listening() as signals:
         runtime.spawn("eosfw-run", lambda: _do(work, control, outcome))
@@ -75,7 +75,7 @@ def supervised(work: Callable[[Control], T], runtime: Runtime, limits: Limits | 
     return outcome.value  # type: ignore[return-value]  # set, since there was no error
 
 
-def _do(work: Callable[[Control], T], control: Control, outcome: _Outcome[T]) -> None:
+def _do(work: Callable[[RunControl], T], control: RunControl, outcome: _Outcome[T]) -> None:
     try:
         outcome.value = work(control)
     except BaseException as error:  # noqa: BLE001 (raised again by the main thread)
@@ -84,7 +84,7 @@ def _do(work: Callable[[Control], T], control: Control, outcome: _Outcome[T]) ->
         outcome.done.set()
 
 
-def _watch(outcome: _Outcome[T], control: Control, signals: _Signals, limits: Limits) -> None:
+def _watch(outcome: _Outcome[T], control: RunControl, signals: _Signals, limits: Limits) -> None:
     now = control.runtime.now
     begun, asked, heard = now(), None, 0
     while not outcome.done.wait(_LOOK):
@@ -105,14 +105,14 @@ def _watch(outcome: _Outcome[T], control: Control, signals: _Signals, limits: Li
     return None
 
 
-def _close(outcome: _Outcome[T], control: Control, limits: Limits, reason: EosfwError | None = None) -> None:
+def _close(outcome: _Outcome[T], control: RunControl, limits: Limits, reason: EosfwError | None = None) -> None:
     limits.say("eosfw: closing everything")
     control.runtime.spawn("eosfw-close", lambda: control.kill(reason))
     if not outcome.done.wait(_CLOSE):
         _leave(control)
 
 
-def _leave(control: Control) -> NoReturn:
+def _leave(control: RunControl) -> NoReturn:
     # Somebody blocks in a call that closing does not end. Its thread cannot be ended, so the process is.
     code = ExitCode.INTERRUPTED
     try:

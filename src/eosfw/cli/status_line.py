@@ -24,7 +24,7 @@ def fitted(parts: Sequence[str], width: int | None) -> str:
     return line if len(line) <= width else line[: max(0, width - 3)] + "..."
 
 
-def committed(records: int, transactions: int, seconds: float) -> Iterator[str]:
+def committed_parts(records: int, transactions: int, seconds: float) -> Iterator[str]:
     """How much was committed in so many seconds."""
     yield quantity(records, "record")
     yield f"{records / max(seconds, 0.001):,.0f}/s"

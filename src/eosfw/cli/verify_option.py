@@ -28,10 +28,10 @@ class VerifyCommand(typer.core.TyperCommand):
     """A command whose `--verify` needs no value, and whose `--no-verify` is one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        return super().parse_args(ctx, list(completed(args)))
+        return super().parse_args(ctx, list(with_values(args)))
 
 
-def completed(arguments: Iterable[str]) -> Iterable[str]:
+def with_values(arguments: Iterable[str]) -> Iterable[str]:
     """The same command line with a value for each `--verify`: its own, or the one that stands for none."""
     waiting = False
     for argument in arguments:
@@ -46,11 +46,11 @@ def completed(arguments: Iterable[str]) -> Iterable[str]:
         yield f"{_VERIFY}={_ALONE}"
 
 
-def chosen(text: str | None) -> Verification | None:
+def parse_verify_option(text: str | None) -> Verification | None:
     """What the command line says of verification, if anything; BadParameter for what is none."""
-    from eosfw.pipeline.verification import named
+    from eosfw.pipeline.verification import parse_verification
 
     try:
-        return None if text is None else named(text)
+        return None if text is None else parse_verification(text)
     except ValueError as why:
         raise typer.BadParameter(f"{_VERIFY}: {why}") from None

@@ -1,22 +1,22 @@
 """Run a pipeline file: connectors until drained, then steps over what they committed."""
 
-from eosfw.pipeline.control import Control
+from eosfw.pipeline.control import RunControl
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.pipeline.parsing import load
-from eosfw.pipeline.reporter import Reporter, Silent
+from eosfw.pipeline.reporter import Reporter, SilentReporter
 from eosfw.pipeline.runner import Options, check, run
 from eosfw.pipeline.summary import StepResult, Summary
 from eosfw.pipeline.verification import Verification
 
 __all__ = [
     "ClusterChoice",
-    "Control",
     "LocalRun",
     "Options",
     "Pipeline",
     "Reporter",
-    "Silent",
+    "RunControl",
+    "SilentReporter",
     "StepResult",
     "Summary",
     "Verification",

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Final, Self
 
 from eosfw.concurrency import Runtime, Spawned
-from eosfw.pipeline.connectivity import Address, addresses
-from eosfw.pipeline.protocol_probe import API_VERSIONS, speaks_plainly
+from eosfw.pipeline.connectivity import Address, parse_addresses
+from eosfw.pipeline.protocol_probe import API_VERSIONS_REQUEST, is_plaintext
 
 _EVERY: Final = 3.0
 """Seconds from one answer to the next question."""
@@ -28,8 +28,8 @@ class BrokerWatch:
     """Says through `warn` which broker does not answer, since when, and when it does again; a context manager."""
 
     def __init__(self, properties: Mapping[str, str], runtime: Runtime, warn: Callable[[str], None]) -> None:
-        servers = properties.get("bootstrap.servers", "") if speaks_plainly(properties) else ""
-        self._addresses = addresses(servers)
+        servers = properties.get("bootstrap.servers", "") if is_plaintext(properties) else ""
+        self._addresses = parse_addresses(servers)
         self._runtime = runtime
         self._warn = warn
         self._ended = runtime.event()
@@ -66,7 +66,7 @@ class BrokerWatch:
         try:
             with socket.create_connection(address, timeout=_PATIENCE) as connection:
                 connection.settimeout(_LOOK)
-                connection.sendall(API_VERSIONS)
+                connection.sendall(API_VERSIONS_REQUEST)
                 while self._runtime.now() < deadline and not self._ended.is_set():
                     try:
                         connection.recv(1)

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from eosfw.errors import DamagedDataError
 from eosfw.identity import UnidentifiedRecords
-from eosfw.pipeline.identity_count import EXAMPLES, Spool, count, shown
+from eosfw.pipeline.identity_count import EXAMPLES, Spool, count_identities, identity_text
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch
 
@@ -30,7 +30,7 @@ _WAITING = 300_000
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class ExpectedRecords:
     """What one task replays, in its own order; `poll` gives more, nothing for now, or None at the end."""
 
     poll: Callable[[], Sequence[Raw] | None]
@@ -68,7 +68,11 @@ class Comparison:
     """
 
     def __init__(
-        self, lanes: Sequence[Lane], identify: Identify, strangers: UnidentifiedRecords, limit: int = _WAITING
+        self,
+        lanes: Sequence[ExpectedRecords],
+        identify: Identify,
+        strangers: UnidentifiedRecords,
+        limit: int = _WAITING,
     ) -> None:
         self._lanes = list(lanes)
         self._identify, self._strangers = identify, strangers
@@ -146,7 +150,7 @@ class Comparison:
             self._expect_some(min(ready, key=lambda lane: lane.waiting))
         return True
 
-    def _expect_some(self, lane: Lane) -> bool:
+    def _expect_some(self, lane: ExpectedRecords) -> bool:
         if not lane.ready():
             return False
         taken = lane.records[lane.at : lane.at + _OUT_OF_ORDER]
@@ -181,7 +185,7 @@ class _Apart:
 
     limit: int
     _found: dict[bytes, int] = field(default_factory=dict)
-    _expected: dict[bytes, list[Lane]] = field(default_factory=dict)
+    _expected: dict[bytes, list[ExpectedRecords]] = field(default_factory=dict)
     _files: ExitStack = field(default_factory=ExitStack)
     _spools: tuple[Spool, Spool] | None = None
 
@@ -223,7 +227,7 @@ class _Apart:
             self._found[identity] = self._found.get(identity, 0) + 1
             self._keep_limit()
 
-    def expect(self, identity: bytes, lane: Lane) -> None:
+    def expect(self, identity: bytes, lane: ExpectedRecords) -> None:
         """Take a record that is expected."""
         if not self.settle_expected(identity):
             self._expected.setdefault(identity, []).append(lane)
@@ -234,10 +238,12 @@ class _Apart:
         """What was never met, on either side."""
         if self._spools is not None:
             found, expected = self._spill()
-            return count(lambda: found, expected)
+            return count_identities(lambda: found, expected)
         extra, short = self._found, {identity: len(lanes) for identity, lanes in self._expected.items()}
-        examples = [f"{number} too many: {shown(identity)}" for identity, number in list(extra.items())[:EXAMPLES]]
-        examples += [f"missing: {shown(identity)}" for identity in list(short)[:EXAMPLES]]
+        examples = [
+            f"{number} too many: {identity_text(identity)}" for identity, number in list(extra.items())[:EXAMPLES]
+        ]
+        examples += [f"missing: {identity_text(identity)}" for identity in list(short)[:EXAMPLES]]
         return Verdict(sum(extra.values()), sum(short.values()), examples)
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from eosfw.concurrency import Queue, Runtime
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
-from eosfw.pipeline.protocol_probe import speaks_plainly, stranger
+from eosfw.pipeline.protocol_probe import foreign_protocol, is_plaintext
 
 SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
 """Kafka's name for how long one connection may take to open."""
@@ -57,13 +57,13 @@ def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
     the client, within `default.api.timeout.ms`, as is an address that cannot be read; but an answer in another protocol
     is named, where the client would speak without TLS.
     """
-    each_address = addresses(properties.get("bootstrap.servers", ""))
+    each_address = parse_addresses(properties.get("bootstrap.servers", ""))
     if not each_address:
         return
     patience = _setup_timeout(properties)
     answers: Queue[_Tried] = runtime.queue()
     for address in each_address:
-        attempt = partial(_refusal, address, patience, plain=speaks_plainly(properties))
+        attempt = partial(_refusal, address, patience, plain=is_plaintext(properties))
         runtime.spawn(f"eosfw-reach-{address}", partial(_try, address, attempt, patience, answers, runtime))
     refusals = dict.fromkeys(each_address, f"nothing within {patience:g} s")
     deadline = runtime.now() + patience + _STARTING
@@ -91,14 +91,14 @@ def _try(
 def _refusal(address: Address, patience: float, *, plain: bool) -> str | None:
     try:
         with socket.create_connection(address, timeout=patience) as connection:
-            return stranger(connection) if plain else None
+            return foreign_protocol(connection) if plain else None
     except TimeoutError:
         return f"nothing within {patience:g} s"
     except (OSError, ValueError, OverflowError) as error:  # a name may be no name, a port none of the 65,535
         return getattr(error, "strerror", None) or str(error)
 
 
-def addresses(servers: str) -> list[Address]:
+def parse_addresses(servers: str) -> list[Address]:
     """Every address, or none if one of them is not written HOST:PORT: the client knows how to complain."""
     found = [_address(text.strip()) for text in servers.split(",") if text.strip()]
     return [] if None in found else list(dict.fromkeys(one for one in found if one))

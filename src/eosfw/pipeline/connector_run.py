@@ -13,7 +13,7 @@ from eosfw.errors import (
     TaskFailedError,
     described,
 )
-from eosfw.pipeline.control import Control
+from eosfw.pipeline.control import RunControl
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.reporter import Reporter
 from eosfw.runtime import TaskState, TaskStatus, Worker
@@ -27,7 +27,7 @@ _CONFIRM = 2.0
 """Seconds between two looks at the config log, where a newer run of the group would show."""
 
 
-def drain(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> None:
+def drain(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -> None:
     """Start the worker, run every connector until drained, stop it; raises what made it end otherwise.
 
     Asked to end, it stops cleanly: what was polled commits.
@@ -43,7 +43,7 @@ def drain(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> N
     _fail_if_failed(run.worker)
 
 
-def _run_connectors(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> None:
+def _run_connectors(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -> None:
     try:
         run.worker.start()
         run.put_connectors()
@@ -52,12 +52,12 @@ def _run_connectors(run: LocalRun, control: Control, reporter: Reporter, idle: f
         run.worker.stop()
 
 
-def _until_drained(run: LocalRun, control: Control, reporter: Reporter, idle: float) -> None:
+def _until_drained(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -> None:
     worker, now = run.worker, control.runtime.now
     confirmed = now()
     while not control.stopping:
         _fail_if_failed(worker)
-        reporter.working(run.history.records, run.history.transactions)
+        reporter.committed(run.history.records, run.history.transactions)
         drained = worker.drained(idle)
         if drained or now() >= confirmed + _CONFIRM:
             _confirm(worker)

@@ -14,7 +14,7 @@ class _Hook:
     action: Callable[[], None]
 
 
-class Control:
+class RunControl:
     """Shared by a run and whoever watches it; thread-safe.
 
     `stop` asks for a clean end: the run sees it at its next check. `kill` makes blocked calls fail at once.

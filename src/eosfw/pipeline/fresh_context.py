@@ -12,11 +12,11 @@ from eosfw.records import SourceOffset, SourcePartition
 
 @dataclass(slots=True)
 class FreshTaskContext:
-    """The `SourceTaskContext` of a task that is polled for its records alone; `told` hears what it notices."""
+    """The `SourceTaskContext` of a task that is polled for its records alone; `on_notice` hears what it notices."""
 
     task_id: ConnectorTaskId
     transaction: TransactionContext | None
-    told: Callable[[str], None]
+    on_notice: Callable[[str], None]
     record_offsets: bool = True
 
     def offset(self, partition: SourcePartition) -> SourceOffset | None:
@@ -24,4 +24,4 @@ class FreshTaskContext:
 
     def notice(self, kind: str, text: str, count: int = 1) -> None:
         """Pass it on."""
-        self.told(text)
+        self.on_notice(text)

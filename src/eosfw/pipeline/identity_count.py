@@ -62,7 +62,9 @@ class Spool:
             yield marshal.loads(self._file.read(size))  # noqa: S302 (nobody but `add` wrote it)
 
 
-def count(found: Callable[[], Iterable[Sequence[bytes]]], expected: Spool, at_once: int = _AT_ONCE) -> Verdict:
+def count_identities(
+    found: Callable[[], Iterable[Sequence[bytes]]], expected: Spool, at_once: int = _AT_ONCE
+) -> Verdict:
     """Compare identities that were found with those expected, in this process.
 
     `found` reads them anew at each call; only a verdict that needs examples calls it twice. More than `at_once` are
@@ -124,11 +126,11 @@ def _spelt(wanted: dict[int, int], chunks: Callable[[], Iterable[Sequence[bytes]
     for chunk in chunks() if left else ():
         for identity in chunk:
             if (number := left.pop(hash(identity), None)) is not None:
-                yield shown(identity), number
+                yield identity_text(identity), number
         if not left:
             return
 
 
-def shown(identity: bytes) -> str:
+def identity_text(identity: bytes) -> str:
     """An identity as text."""
     return identity.replace(b"\0", b" ").decode(errors="backslashreplace")

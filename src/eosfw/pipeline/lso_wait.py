@@ -7,7 +7,7 @@ from contextlib import closing
 
 from eosfw.errors import ConfigError, Problem, ReadStalledError
 from eosfw.ids import TopicPartition
-from eosfw.pipeline.control import Control
+from eosfw.pipeline.control import RunControl
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.protocols import Admin, IsolationLevel
 from eosfw.records import OffsetRange
@@ -16,7 +16,7 @@ _LOOK = 0.2
 
 
 def committed_ranges(
-    run: LocalRun, topics: Collection[str], control: Control, patience: float
+    run: LocalRun, topics: Collection[str], control: RunControl, patience: float
 ) -> Mapping[TopicPartition, OffsetRange]:
     """From the log start to the last stable offset of every partition, once nothing written before now is open.
 
@@ -40,7 +40,7 @@ def _partitions(admin: Admin, topics: Collection[str]) -> list[TopicPartition]:
 
 
 def _wait(
-    run: LocalRun, admin: Admin, written: Mapping[TopicPartition, int], control: Control, patience: float
+    run: LocalRun, admin: Admin, written: Mapping[TopicPartition, int], control: RunControl, patience: float
 ) -> None:
     deadline = run.runtime.now() + patience
     while held := _held_back(admin, written):

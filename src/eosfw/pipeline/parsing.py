@@ -12,8 +12,8 @@ from eosfw.config.definition import nearest
 from eosfw.config.worker import ALIAS, SUPPORT
 from eosfw.errors import ConfigError, Problem
 from eosfw.pipeline.model import ClusterChoice, Pipeline
-from eosfw.pipeline.toml_file import read_toml, texts
-from eosfw.pipeline.verification import Verification, named
+from eosfw.pipeline.toml_file import flat_properties, read_toml
+from eosfw.pipeline.verification import Verification, parse_verification
 from eosfw.protocols import Step, StepInput
 
 SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps", "verify")
@@ -25,13 +25,13 @@ _OUTPUT = ("path", "format")
 
 def load(path: str | Path) -> Pipeline:
     """Read a pipeline file; ConfigError with everything that is wrong with how it is written."""
-    pipeline = read(path)
+    pipeline = load_with_problems(path)
     if pipeline.problems:
         raise ConfigError(*pipeline.problems)
     return pipeline
 
 
-def read(path: str | Path) -> Pipeline:
+def load_with_problems(path: str | Path) -> Pipeline:
     """The same, for whoever goes on to check what could be read: the pipeline holds what is wrong."""
     path = Path(path).resolve()
     return parse(read_toml(path), path)
@@ -94,7 +94,7 @@ class _Section:
         return {}
 
     def properties(self, document: Mapping[str, Any], name: str) -> dict[str, str]:
-        return texts(self.table(document, name), f"{self.where} [{name}]", self.problems)
+        return flat_properties(self.table(document, name), f"{self.where} [{name}]", self.problems)
 
     def text(self, table: Mapping[str, Any], name: str) -> str | None:
         value = table.get(name)
@@ -107,7 +107,7 @@ class _Section:
 def _verification(file: _Section, document: Mapping[str, Any]) -> Verification | None:
     text = file.text(document, "verify")
     try:
-        return None if text is None else named(text)
+        return None if text is None else parse_verification(text)
     except ValueError as why:
         file.at("verify").problem(str(why))
         return None
@@ -118,7 +118,7 @@ def _connectors(file: _Section, document: Mapping[str, Any]) -> dict[str, dict[s
     for name, table in file.table(document, "connectors").items():
         place = file.at(f"[connectors.{name}]")
         if isinstance(table, Mapping):
-            found[name] = texts(table, place.where, file.problems)
+            found[name] = flat_properties(table, place.where, file.problems)
         else:
             file.at("[connectors]").problem(f"{name!r} is not a table; name each connector: [connectors.NAME]")
     return found

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Mapping
 from typing import Final
 
-API_VERSIONS: Final = bytes.fromhex("0000000a 0012 0000 0d0a0d0a ffff")
+API_VERSIONS_REQUEST: Final = bytes.fromhex("0000000a 0012 0000 0d0a0d0a ffff")
 """The request that any Kafka broker answers, authenticated or not. Its correlation id is two ends of lines, so that who
 reads lines answers as well."""
 _ENOUGH: Final = 9
@@ -21,13 +21,13 @@ _SIGNS: Final = (
 _PLAIN: Final = ("", "PLAINTEXT", "SASL_PLAINTEXT")
 
 
-def speaks_plainly(properties: Mapping[str, str]) -> bool:
+def is_plaintext(properties: Mapping[str, str]) -> bool:
     """Whether a client with these properties would speak to a broker without TLS."""
     with_tls = "SSL://" in properties.get("bootstrap.servers", "")
     return not with_tls and properties.get("security.protocol", "").strip().upper() in _PLAIN
 
 
-def stranger(connection: socket.socket) -> str | None:
+def foreign_protocol(connection: socket.socket) -> str | None:
     """What answers here that is no Kafka, in words that follow its address; None for Kafka, and for who says nothing.
 
     A broker may be slow: whether it answers in time is the client's to judge.
@@ -35,7 +35,7 @@ def stranger(connection: socket.socket) -> str | None:
     connection.settimeout(_PATIENCE)
     answer = b""
     try:
-        connection.sendall(API_VERSIONS)
+        connection.sendall(API_VERSIONS_REQUEST)
         while len(answer) < _ENOUGH and (more := connection.recv(_ENOUGH)):
             answer += more
     except OSError:  # silence, or whatever the client will meet as well

@@ -17,7 +17,7 @@ class Reporter(Protocol):
     def phase(self, text: str) -> None:
         """Something new begins."""
 
-    def working(self, records: int, transactions: int) -> None:
+    def committed(self, records: int, transactions: int) -> None:
         """What was committed so far; called often."""
 
     def advanced(self, done: int, total: int, unit: str) -> None:
@@ -27,7 +27,7 @@ class Reporter(Protocol):
         """Something the user should know that is no error; any thread may call."""
 
 
-class Silent:
+class SilentReporter:
     """A reporter that tells nobody."""
 
     def started(self, run: LocalRun) -> None:
@@ -36,7 +36,7 @@ class Silent:
     def phase(self, text: str) -> None:
         """Say nothing."""
 
-    def working(self, records: int, transactions: int) -> None:
+    def committed(self, records: int, transactions: int) -> None:
         """Say nothing."""
 
     def advanced(self, done: int, total: int, unit: str) -> None:

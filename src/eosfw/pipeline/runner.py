@@ -12,7 +12,7 @@ from eosfw.errors import ConfigError, EosfwError
 from eosfw.pipeline.broker_watch import BrokerWatch
 from eosfw.pipeline.connectivity import require_reachable
 from eosfw.pipeline.connector_run import drain
-from eosfw.pipeline.control import Control
+from eosfw.pipeline.control import RunControl
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import Pipeline
@@ -20,7 +20,7 @@ from eosfw.pipeline.reporter import Reporter
 from eosfw.pipeline.summary import StepResult, Summary
 from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems
 from eosfw.pipeline.verdict import UNVERIFIED, Ranges, judge, unverifiable
-from eosfw.pipeline.verification import ASK, Verification, chosen
+from eosfw.pipeline.verification import VERIFY_HINT, Verification, effective_verification
 from eosfw.protocols import StepEngine, Verdict
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_config
@@ -42,15 +42,15 @@ class Options:
         """Whether a run of this pipeline is to be verified; steps alone write nothing that could be."""
         if self.steps_only:
             return Verification.OFF
-        return chosen(option=self.verify, file=pipeline.verify, external=pipeline.cluster.external)
+        return effective_verification(option=self.verify, file=pipeline.verify, external=pipeline.cluster.external)
 
-    def unwanted(self, pipeline: Pipeline) -> str | None:
+    def why_not_verified(self, pipeline: Pipeline) -> str | None:
         """Why nobody wants a verdict, in words for whoever started the run; None if somebody does."""
         if self.steps_only:
             return "--steps-only"
         if self.verification(pipeline) is not Verification.OFF:
             return None
-        return 'verify = "off"' if self.verify or pipeline.verify else ASK
+        return 'verify = "off"' if self.verify or pipeline.verify else VERIFY_HINT
 
 
 def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Options | None = None) -> None:
@@ -70,7 +70,7 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
         raise ConfigError(*problems)
 
 
-def run(pipeline: Pipeline, plugins: Plugins, control: Control, reporter: Reporter, options: Options) -> Summary:
+def run(pipeline: Pipeline, plugins: Plugins, control: RunControl, reporter: Reporter, options: Options) -> Summary:
     """Check a pipeline, run its connectors until drained, its steps over what is committed; sum up."""
     runtime = control.runtime
     begun = runtime.now()
@@ -84,7 +84,7 @@ def run(pipeline: Pipeline, plugins: Plugins, control: Control, reporter: Report
                 reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")
                 drain(local, control, reporter, options.idle)
             after = _After(local, control, reporter)
-            done = after.work(options.unwanted(pipeline))
+            done = after.work(options.why_not_verified(pipeline))
             return _summary(local, done, options.verification(pipeline), runtime.now() - begun)
 
 
@@ -100,19 +100,19 @@ class _Done:
 class _After:
     """What follows once sources are drained: steps, then the verdict."""
 
-    def __init__(self, local: LocalRun, control: Control, reporter: Reporter) -> None:
+    def __init__(self, local: LocalRun, control: RunControl, reporter: Reporter) -> None:
         self._local, self._control, self._reporter = local, control, reporter
         self._patience = _patience(local)
 
-    def work(self, unwanted: str | None) -> _Done:
+    def work(self, why_not_verified: str | None) -> _Done:
         steps = self._local.pipeline.steps
         if not steps:
-            return _Done({}, *self._verdict(unwanted))
+            return _Done({}, *self._verdict(why_not_verified))
         topics = sorted({one.topic for step in steps for one in step.inputs})
         ranges = self._ranges(topics)
         with self._engine() as engine:
             done = {step.name: self._step(engine, number, ranges) for number, step in enumerate(steps)}
-        return _Done(done, *self._verdict(unwanted))
+        return _Done(done, *self._verdict(why_not_verified))
 
     @contextmanager
     def _engine(self) -> Iterator[StepEngine]:
@@ -142,9 +142,9 @@ class _After:
         own = {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
         return StepResult(engine.run(step, own), str(self._local.pipeline.folder / step.output))
 
-    def _verdict(self, unwanted: str | None) -> tuple[Verdict, Sequence[str]]:
-        if unwanted is not None:
-            return UNVERIFIED, [unwanted]
+    def _verdict(self, why_not_verified: str | None) -> tuple[Verdict, Sequence[str]]:
+        if why_not_verified is not None:
+            return UNVERIFIED, [why_not_verified]
         self._control.check()
         self._reporter.phase("verifying: reading sources and topics once more")
         try:

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class SourceAnswer:
+class SourceCheckResult:
     """What a connector said of its source; without problems it can be read."""
 
     connector: str
@@ -28,9 +28,9 @@ class SourceAnswer:
     """Whether it may be another time."""
 
 
-def source_answers(
+def check_sources(
     pipeline: Pipeline, plugins: Plugins, runtime: Runtime, patience: float = PATIENCE
-) -> list[SourceAnswer]:
+) -> list[SourceCheckResult]:
     """What each connector that offers a `check` says of its source; the pipeline's properties are sound."""
     answers = []
     for name, properties in pipeline.connectors.items():
@@ -42,7 +42,7 @@ def source_answers(
 
 def require_sources(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
     """Raise ConfigError if a source cannot be read, SourceUnavailableError if it just cannot be now."""
-    answers = [answer for answer in source_answers(pipeline, plugins, runtime) if answer.problems]
+    answers = [answer for answer in check_sources(pipeline, plugins, runtime) if answer.problems]
     problems = [
         Problem(f"{pipeline.path.name} [connectors.{answer.connector}]", what)
         for answer in answers
@@ -54,14 +54,16 @@ def require_sources(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> N
         raise SourceUnavailableError(*problems)
 
 
-def _asked(name: str, connector: SourceConnector, config: Config, runtime: Runtime, patience: float) -> SourceAnswer:
+def _asked(
+    name: str, connector: SourceConnector, config: Config, runtime: Runtime, patience: float
+) -> SourceCheckResult:
     try:
         found = called_within(patience, lambda: list(connector.check(config)), runtime)
     except RetriableError as error:
-        return SourceAnswer(name, (described(error),), unavailable=True)
+        return SourceCheckResult(name, (described(error),), unavailable=True)
     except PluginError as error:  # it did not answer in time
-        return SourceAnswer(name, (f"the source could not be looked at: {error}",), unavailable=True)
+        return SourceCheckResult(name, (f"the source could not be looked at: {error}",), unavailable=True)
     except Exception as error:
         logger.debug("connector %s failed when it looked at its source", name, exc_info=True)
-        return SourceAnswer(name, (f"the connector failed when it looked at its source: {described(error)}",))
-    return SourceAnswer(name, tuple(map(str, found)))
+        return SourceCheckResult(name, (f"the connector failed when it looked at its source: {described(error)}",))
+    return SourceCheckResult(name, tuple(map(str, found)))

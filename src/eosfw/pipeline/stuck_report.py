@@ -7,7 +7,7 @@ from eosfw.runtime import WorkerStatus
 from eosfw.text import quantity
 
 
-def described(history: History, status: WorkerStatus) -> str:
+def report(history: History, status: WorkerStatus) -> str:
     """Each task's step, why its polls fail, and the transaction that has been open longest."""
     lines = [
         f"task {lane.connector}-{lane.task} of generation {lane.generation}: step {event.step.value}"

@@ -30,7 +30,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(Problem(str(path), "is nested too deeply")) from None
 
 
-def texts(table: Mapping[str, Any], where: str, problems: list[Problem]) -> dict[str, str]:
+def flat_properties(table: Mapping[str, Any], where: str, problems: list[Problem]) -> dict[str, str]:
     """Flatten a table into properties with dotted names and texts as values."""
     found: dict[str, str] = {}
     for name, value in _leaves(table, ""):

@@ -13,7 +13,7 @@ from eosfw.config.connector import IDENTITY
 from eosfw.errors import DamagedDataError, Problem
 from eosfw.identity import NONE, IdentityHeaders, UnidentifiedRecords, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
-from eosfw.pipeline.comparison import Comparison, Lane
+from eosfw.pipeline.comparison import Comparison, ExpectedRecords
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.replay import PAUSE, Replay, replaying
@@ -126,7 +126,7 @@ class _Count:
                     done[where] = batch.offsets[-1] + 1 - ranges[where].start
                     self._advanced(sum(done.values()), total)
 
-    def _lane(self, name: str, replay: Replay, task: TaskReplay) -> Lane:
+    def _lane(self, name: str, replay: Replay, task: TaskReplay) -> ExpectedRecords:
         headers = IdentityHeaders(name)
 
         def poll() -> Sequence[Any] | None:
@@ -135,7 +135,7 @@ class _Count:
                 None if polled is None else ()
             )
 
-        return Lane(poll)
+        return ExpectedRecords(poll)
 
     def _raw_expected(self, polled: Batches | Records, headers: IdentityHeaders, task: TaskReplay) -> Sequence[Any]:
         """What is compared of a poll: the values, or the headers that identify each record."""

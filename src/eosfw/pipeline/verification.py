@@ -7,7 +7,7 @@ from typing import Final
 
 from eosfw.config.definition import nearest
 
-ASK: Final = "--verify asks for it"
+VERIFY_HINT: Final = "--verify asks for it"
 
 
 class Verification(Enum):
@@ -21,12 +21,12 @@ class Verification(Enum):
     """Do not verify."""
 
 
-def chosen(*, option: Verification | None, file: Verification | None, external: bool) -> Verification:
+def effective_verification(*, option: Verification | None, file: Verification | None, external: bool) -> Verification:
     """The command line's word, else the file's; else only what an embedded cluster holds is verified: it is small."""
     return option or file or (Verification.OFF if external else Verification.TRY)
 
 
-def named(text: str) -> Verification:
+def parse_verification(text: str) -> Verification:
     """The verification of this name; ValueError tells the names there are."""
     names = [each.value for each in Verification]
     if text not in names:

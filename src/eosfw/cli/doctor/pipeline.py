@@ -12,8 +12,8 @@ from eosfw.errors import ConfigError, EosfwError, ExitCode
 from eosfw.health import Finding, Health
 from eosfw.pipeline import Pipeline
 from eosfw.pipeline.connectivity import require_reachable
-from eosfw.pipeline.parsing import read
-from eosfw.pipeline.source_check import SourceAnswer, source_answers
+from eosfw.pipeline.parsing import load_with_problems
+from eosfw.pipeline.source_check import SourceCheckResult, check_sources
 from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems, worker_config
 from eosfw.registry import Plugins
 from eosfw.runtime.internal_topics import internal_topic_problems
@@ -26,7 +26,7 @@ _PATIENCE_MS = 5000
 def examine(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
     """Everything that keeps a file from being run, or how it would be; starts nothing."""
     try:
-        pipeline = read(file)
+        pipeline = load_with_problems(file)
     except EosfwError as error:
         return [_broken(file.name, str(error))]
     os.chdir(pipeline.folder)  # where relative paths of its connectors start, as in a run
@@ -34,11 +34,11 @@ def examine(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
     if problems:
         return [_broken(problem.where or file.name, problem.what) for problem in problems]
     found = [Finding(file.name, Health.FINE, _parts(pipeline, plugins))]
-    found += [finding for one in source_answers(pipeline, plugins, runtime) for finding in _source(one)]
+    found += [finding for one in check_sources(pipeline, plugins, runtime) for finding in _source(one)]
     return [*found, *_cluster(pipeline, plugins, runtime)]
 
 
-def _source(answer: SourceAnswer) -> Iterator[Finding]:
+def _source(answer: SourceCheckResult) -> Iterator[Finding]:
     subject = f"source of {answer.connector}"
     if not answer.problems:
         yield Finding(subject, Health.FINE, "its connector reached it")

@@ -66,9 +66,9 @@ def _cluster(target: Target) -> tuple[str | None, Mapping[str, str]]:
         if _SERVERS not in given:
             raise ConfigError(Problem("", "say which cluster: --bootstrap-servers HOST:PORT, or --pipeline FILE"))
         return None, given
-    from eosfw.pipeline.parsing import read
+    from eosfw.pipeline.parsing import load_with_problems
 
-    cluster = read(target.pipeline).cluster
+    cluster = load_with_problems(target.pipeline).cluster
     properties = {**cluster.properties, **given}
     if _SERVERS not in properties:
         why = "its embedded cluster lives only while it runs; name one with --bootstrap-servers"
