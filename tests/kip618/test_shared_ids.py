@@ -12,7 +12,7 @@ from eosfw.errors import ConfigError, ExitCode
 from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.runtime.shared_ids import taken_over
+from eosfw.runtime.id_collision_check import taken_over
 from eosfw.runtime.topics import COMPACTED, ensure_topic
 from eosfw.state.steps import TaskStep
 

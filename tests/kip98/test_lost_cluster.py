@@ -27,8 +27,8 @@ from kip98.lab import COMMITTED, WAIT, Lab
 from kip98.ways import EMBEDDED, Way
 
 BOUND, ROOM, SLACK, HOUR = 1.0, 3.0, 20.0, 3600.0
-Call = Callable[[TransactionalProducer, float], None]
-CALLS: dict[str, Call] = {
+ProducerCall = Callable[[TransactionalProducer, float], None]
+CALLS: dict[str, ProducerCall] = {
     "commit": lambda producer, timeout: producer.commit_transaction(timeout),
     "abort": lambda producer, timeout: producer.abort_transaction(timeout),
     "send_offsets": lambda producer, timeout: producer.send_offsets(

@@ -10,7 +10,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import FatalError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
-from eosfw.state.producer import MOVES, Call, ProducerProgress, ProducerState
+from eosfw.state.producer_state import TRANSITIONS, ProducerCall, ProducerStateMachine, TransactionManagerState
 from kip98.lab import WAIT, Lab, record
 
 CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
@@ -61,13 +61,17 @@ def test_a_producer_without_transactional_id_knows_no_transactions(lab: Lab) -> 
     assert lab.values(topic) == [b"plain"]
 
 
-ILLEGAL = [(state, call) for state in ProducerState for call in Call if call not in MOVES[state]]
+ILLEGAL = [
+    (state, call) for state in TransactionManagerState for call in ProducerCall if call not in TRANSITIONS[state]
+]
 
 
 @pytest.mark.parametrize(("state", "call"), ILLEGAL)
-def test_no_state_accepts_a_call_that_its_table_does_not_name(state: ProducerState, call: Call) -> None:
+def test_no_state_accepts_a_call_that_its_table_does_not_name(
+    state: TransactionManagerState, call: ProducerCall
+) -> None:
     """PRD-02: raises and changes nothing."""
-    progress = ProducerProgress(transactional=True, lock=ThreadRuntime().lock())
+    progress = ProducerStateMachine(transactional=True, lock=ThreadRuntime().lock())
     progress.state = state
 
     with pytest.raises(IllegalStateError), progress.during(call):
@@ -76,13 +80,13 @@ def test_no_state_accepts_a_call_that_its_table_does_not_name(state: ProducerSta
     assert progress.state is state
 
 
-@pytest.mark.parametrize("call", list(Call))
-def test_every_call_after_a_fatal_error_raises_that_error(call: Call) -> None:
+@pytest.mark.parametrize("call", list(ProducerCall))
+def test_every_call_after_a_fatal_error_raises_that_error(call: ProducerCall) -> None:
     """PRD-02: fatal has no exit."""
-    progress = ProducerProgress(transactional=True, lock=ThreadRuntime().lock())
+    progress = ProducerStateMachine(transactional=True, lock=ThreadRuntime().lock())
     progress.fail(FatalError("gone"))
 
     with pytest.raises(FatalError, match="gone"), progress.during(call):
         pytest.fail("the call ran")
 
-    assert progress.state is ProducerState.FATAL_ERROR
+    assert progress.state is TransactionManagerState.FATAL_ERROR

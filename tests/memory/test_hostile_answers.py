@@ -236,8 +236,8 @@ def fenced(backend: MemoryBackend) -> None:
     backend.admin().fence_producers(["x", "y"]).all().result(PATIENT)
 
 
-Call = Callable[[MemoryBackend], object]
-SILENT: dict[str, tuple[Api, Call]] = {
+ProducerCall = Callable[[MemoryBackend], object]
+SILENT: dict[str, tuple[Api, ProducerCall]] = {
     "FindCoordinator": (apis.FIND_COORDINATOR, initialised),
     "FindCoordinator, of many": (apis.FIND_COORDINATOR, fenced),
     "Metadata": (apis.METADATA, written),

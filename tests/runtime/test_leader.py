@@ -105,10 +105,10 @@ def test_a_failed_fencing_fails_all_tasks_of_the_generation():
 
 def test_a_task_whose_count_record_is_missing_does_not_start():
     """FEN-09 step 2, FEN-11: it fails with an explanation, it never runs."""
-    from eosfw.state.fencing import Round
+    from eosfw.state.fencing_plan import FencingPlan
 
     with Stage() as stage:
-        stage.worker._leader._plan = lambda *_: Round.NOTHING
+        stage.worker._leader._plan = lambda *_: FencingPlan.NOTHING
         stage.put("c", until="3")
         (task,) = stage.until_ended()
 

@@ -13,6 +13,6 @@ def test_messages_become_rarer_until_all_is_well() -> None:
     assert logged == [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1111, 1411, 1711]
     assert logged[-1] - logged[-2] == LONGEST
 
-    backoff.well()
+    backoff.reset()
     assert backoff.due(2000.0)
     assert not backoff.due(2000.5)

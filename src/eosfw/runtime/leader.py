@@ -19,7 +19,7 @@ from eosfw.state.config_records import (
     task_count_record,
     task_records,
 )
-from eosfw.state.fencing import Round, plan_round, victims
+from eosfw.state.fencing_plan import FencingPlan, ids_to_fence, plan_fencing
 from eosfw.state.steps import StepEvent, TaskStep
 
 MOST_CLAIMS = 3
@@ -97,15 +97,15 @@ class Leader:
     def _round(self, connector: str, generation: int, cancelled: Callable[[], None]) -> None:
         self._read_to_end()
         plan = self._plan(connector, generation)
-        if plan is Round.FENCE:
-            ids = victims(self._ties.group_id, connector, self._topic.entry(connector))
+        if plan is FencingPlan.FENCE:
+            ids = ids_to_fence(self._ties.group_id, connector, self._topic.entry(connector))
             self._step(TaskStep.FENCE_ZOMBIES, connector, generation, ids=ids, count=len(ids))
             cancelled()  # whoever slept here must not fence a successor's producers
             self._ties.fence(connector, ids)
             self._step(TaskStep.CHECK_GENERATION, connector, generation)
             self._read_to_end()
             self._plan(connector, generation)
-        if plan is not Round.NOTHING:
+        if plan is not FencingPlan.NOTHING:
             self._write_task_count(connector, generation, cancelled)
 
     def _write_task_count(self, connector: str, generation: int, cancelled: Callable[[], None]) -> None:
@@ -118,7 +118,7 @@ class Leader:
 
         self._write([task_count_record(connector, count)], check)
 
-    def _plan(self, connector: str, generation: int) -> Round:
+    def _plan(self, connector: str, generation: int) -> FencingPlan:
         """What the log calls for, provided it still speaks of the generation that asked (FEN-05)."""
         seen = self._topic.entry(connector)
         if seen.properties is None:
@@ -127,7 +127,7 @@ class Leader:
             raise FencingRefusedError(
                 f"connector {connector} moved from generation {generation} to {seen.generation} while it was fenced"
             )
-        return plan_round(seen)
+        return plan_fencing(seen)
 
     def _write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
         for _ in range(MOST_CLAIMS):

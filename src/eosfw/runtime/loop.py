@@ -18,7 +18,7 @@ from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_r
 from eosfw.runtime.transaction import Transaction
 from eosfw.state.backoff import LogBackoff
 from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
-from eosfw.state.standstill import POLLS, Standstill
+from eosfw.state.stalled_offsets import POLLS, StalledOffsets
 from eosfw.state.steps import TaskStep
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class Loop:
         self._plan, self._source, self._transaction = plan, source, transaction
         self._board, self._runtime = board, runtime
         self._boundary: Boundary = plan.boundary()
-        self._standstill = Standstill()
+        self._stalled_offsets = StalledOffsets()
         self._passed: list[dict[str, Primitive]] = []
         """The source offsets of the last poll without records."""
         self._next_progress = 0.0
@@ -128,7 +128,7 @@ class Loop:
         self._passed = passed
 
     def _watch(self, last: SourceRecord | SourceBatch) -> None:
-        if self._standstill.saw(last):
+        if self._stalled_offsets.is_stalled_after(last):
             where = f"source partition {dict(last.source_partition)}, source offset {dict(last.source_offset)}"
             self._board.notice(
                 "source offsets stand still",
@@ -140,7 +140,7 @@ class Loop:
         self._board.step(TaskStep.POLL)
         polled = read_poll_result(self._source.poll(), self._plan.id)
         if self._board.poll_succeeded():
-            self._log_backoff.well()
+            self._log_backoff.reset()
         return polled
 
     def _wait_to_poll_again(self, error: RetriableError, stop: Event) -> None:

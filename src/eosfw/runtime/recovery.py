@@ -7,13 +7,13 @@ from contextlib import closing
 
 from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
 from eosfw.runtime.board import TaskBoard
+from eosfw.runtime.id_collision_check import collision_text, find_colliding_users, initialized_by_other
 from eosfw.runtime.plan import Surroundings, TaskPlan
-from eosfw.runtime.shared_ids import shared, taken_over, users_found
 from eosfw.runtime.startup import superseded
-from eosfw.state.loss import AfterLoss, after_loss
-from eosfw.state.shared_ids import other_users
-from eosfw.state.startup import standing
+from eosfw.state.id_collisions import colliding_users
+from eosfw.state.producer_loss import ProducerLossDecision, decide_after_producer_loss
 from eosfw.state.steps import TaskStep
+from eosfw.state.task_ownership import task_ownership
 
 logger = logging.getLogger(__name__)
 
@@ -43,12 +43,12 @@ class Recovery:
         seen = around.config_topic.entry(plan.id.connector)
         self._losses += 1
         assigned = around.membership.is_assigned(plan.id, plan.generation)
-        verdict = after_loss(standing(seen, plan.generation, assigned=assigned), self._losses)
-        if verdict is AfterLoss.STOP_SUPERSEDED:
+        verdict = decide_after_producer_loss(task_ownership(seen, plan.generation, assigned=assigned), self._losses)
+        if verdict is ProducerLossDecision.STOP_SUPERSEDED:
             raise superseded(plan, seen) from error
         if not indefinite and plan.exactly_once:
             self._look_for_other_users(error)
-        if verdict is AfterLoss.FAIL:
+        if verdict is ProducerLossDecision.FAIL:
             raise type(error)(
                 f"task {plan.id} lost its producer {self._losses} times within generation {plan.generation}: {error}. "
                 f"{self._advice()}"
@@ -60,19 +60,19 @@ class Recovery:
         """ConfigError if another group on the cluster has a task, or a leader, of the same transactional id."""
         plan, around, own = self._plan, self._around, str(self._plan.transactional_id)
         try:
-            found = users_found(around.backend, self._group_id, around.config_topic.partition.topic, [own])
+            found = find_colliding_users(around.backend, self._group_id, around.config_topic.partition.topic, [own])
             if around.backend.capabilities.describe_transactions:
                 with closing(around.backend.admin(plan.clients.admin)) as admin:
-                    self._taken += taken_over(admin, own)
+                    self._taken += initialized_by_other(admin, own)
         except EosfwError as why:  # what befell the producer counts, not the search for a reason
             logger.warning("task %s could not look who else uses its transactional id: %s", plan.id, why)
             return
         if found:
-            raise ConfigError(Problem(f"task {plan.id} was fenced", shared(own, found[own]))) from error
+            raise ConfigError(Problem(f"task {plan.id} was fenced", collision_text(own, found[own]))) from error
 
     def _advice(self) -> str:
         own = str(self._plan.transactional_id)
-        others = " or ".join(map(str, other_users(own, self._group_id)))
+        others = " or ".join(map(str, colliding_users(own, self._group_id)))
         if self._taken:
             named = f", such as {others}," if others else ""
             return (

@@ -16,8 +16,8 @@ from eosfw.runtime.offsets import read_offsets
 from eosfw.runtime.plan import Surroundings, TaskPlan
 from eosfw.runtime.topics import ensure_offsets_topic
 from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.startup import Standing, standing, standing_before_init
 from eosfw.state.steps import TaskStep
+from eosfw.state.task_ownership import TaskOwnership, ownership_before_init, task_ownership
 
 
 class StopAskedError(Exception):
@@ -53,12 +53,12 @@ class Startup:
         try:
             self._around.request_fencing(self._plan.id.connector, self._plan.generation)
         except Exception as error:
-            self._refuse_unless(self._standing(), Standing.OWNER)
+            self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
             raise TaskFailedError(
                 f"task {self._plan.id} cannot start: earlier producers could not be fenced: {error}"
             ) from error
         self._board.step(TaskStep.CHECK_TASK_COUNT)
-        self._refuse_unless(self._standing(before_init=True), Standing.OWNER)
+        self._refuse_unless(self._ownership(before_init=True), TaskOwnership.OWNER)
 
     def _check_offsets_topic(self, admin: Admin) -> None:
         self._board.step(TaskStep.CHECK_OFFSETS_TOPIC)
@@ -74,7 +74,7 @@ class Startup:
         self._board.step(TaskStep.READ_CONFIG)
         self._read_config(belongings)
         self._board.step(TaskStep.CHECK_OWNERSHIP)
-        self._refuse_unless(self._standing(), Standing.OWNER)
+        self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
         return producer
 
     def _read_config(self, belongings: Belongings) -> None:
@@ -112,16 +112,16 @@ class Startup:
         finally:
             reader.close()
 
-    def _standing(self, *, before_init: bool = False) -> Standing:
-        ask = standing_before_init if before_init else standing
+    def _ownership(self, *, before_init: bool = False) -> TaskOwnership:
+        ask = ownership_before_init if before_init else task_ownership
         plan, around = self._plan, self._around
         assigned = around.membership.is_assigned(plan.id, plan.generation)
         return ask(around.config_topic.entry(plan.id.connector), plan.generation, assigned=assigned)
 
-    def _refuse_unless(self, found: Standing, wanted: Standing) -> None:
+    def _refuse_unless(self, found: TaskOwnership, wanted: TaskOwnership) -> None:
         if found is wanted:
             return
-        if found is Standing.UNFENCED:
+        if found is TaskOwnership.UNFENCED:
             raise TaskFailedError(
                 f"task {self._plan.id} cannot start: no task count record follows its task configurations, so "
                 f"earlier producers may still be at work; start the connector again"

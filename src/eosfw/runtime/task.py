@@ -25,7 +25,7 @@ from eosfw.runtime.startup import Started, Startup, StopAskedError
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.topics import RecordTopics
 from eosfw.runtime.transaction import TaskOutput, Transaction
-from eosfw.state.offsets import OffsetLedger
+from eosfw.state.offsets import PendingOffsets
 from eosfw.state.steps import TaskStep
 
 logger = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class Task:
             delivery,
             RecordTopics(started.admin, *plan.record_topics),
             plan.store,
-            OffsetLedger(plan.store.partition_key, started.offsets),
+            PendingOffsets(plan.store.partition_key, started.offsets),
             around.runtime,
             around.backend.capabilities.batch_headers,
         )

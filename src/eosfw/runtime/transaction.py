@@ -18,7 +18,7 @@ from eosfw.runtime.delivery import RETRY_PAUSE, Delivery
 from eosfw.runtime.plan import TaskPlan
 from eosfw.runtime.poll_result import Records, columns, columns_of, offsets_of, records_of, runs, tells_apart
 from eosfw.runtime.topics import RecordTopics
-from eosfw.state.offsets import OffsetLedger
+from eosfw.state.offsets import PendingOffsets
 from eosfw.state.steps import TaskStep
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class TaskOutput:
     delivery: Delivery
     topics: RecordTopics
     store: OffsetStore
-    ledger: OffsetLedger
+    pending_offsets: PendingOffsets
     runtime: Runtime
     batch_headers: bool = False
     """Whether batches carry headers at their own speed; where not, records that have any go one by one."""
@@ -84,7 +84,7 @@ class Transaction:
             headers = self._batch_headers(batch)
             self._before_send(batch.topic, len(batch))
             self._retried(lambda: self._output.producer.send_batch(columns(batch, headers)))
-        self._output.ledger.note(batch.source_partition, batch.source_offset)
+        self._output.pending_offsets.note(batch.source_partition, batch.source_offset)
 
     def send_records(self, records: Records, behind: SourceBatch | None = None) -> None:
         """Send records in order, noting each offset once its record was accepted (TXN-04)."""
@@ -98,7 +98,7 @@ class Transaction:
                 else:
                     self._send_run(run)
         if behind is not None:
-            self._output.ledger.note(behind.source_partition, behind.source_offset)
+            self._output.pending_offsets.note(behind.source_partition, behind.source_offset)
 
     def _before_send(self, topic: str, count: int) -> None:
         self._refuse_if_abandoned()
@@ -126,13 +126,13 @@ class Transaction:
         headers = self._headers(run)
         self._retried(lambda: self._output.producer.send_batch(columns_of(run, headers)))
         for record in run:
-            self._output.ledger.note(record.source_partition, record.source_offset)
+            self._output.pending_offsets.note(record.source_partition, record.source_offset)
 
     def _send_alone(self, run: list[SourceRecord]) -> None:
         headers = self._headers(run)
         for index, record in enumerate(run):
             self._send_one(record, headers[index] if headers else ())
-            self._output.ledger.note(record.source_partition, record.source_offset)
+            self._output.pending_offsets.note(record.source_partition, record.source_offset)
 
     def _batch_headers(self, batch: SourceBatch) -> list[Headers] | None:
         if self._identity is None or not (self._plan.identity_named or tells_apart(batch)):
@@ -167,7 +167,7 @@ class Transaction:
 
     def commit(self) -> None:
         """Commit what was sent with the offsets behind it, then call back; with nothing to commit, only call back."""
-        offsets = self._output.ledger.pending()
+        offsets = self._output.pending_offsets.items()
         if self.open or offsets:
             # An offset that cannot be stated raises here: nothing of it is written, nothing becomes visible (TXN-05).
             self._finish(self._output.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, offsets))
@@ -186,7 +186,7 @@ class Transaction:
         board.step(TaskStep.COMMIT, number, records=records)
         output.delivery.end()
         self.open = False
-        output.ledger.committed()
+        output.pending_offsets.committed()
         board.committed(records)
         board.step(TaskStep.COMMITTED, number, records=records)
 

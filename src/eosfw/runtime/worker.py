@@ -20,13 +20,13 @@ from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
 from eosfw.runtime.crew import Crew
 from eosfw.runtime.fencing import ROUND_TIMEOUT
+from eosfw.runtime.id_collision_check import collision_text, find_colliding_users
 from eosfw.runtime.internal_topics import ensure_internal_topics
 from eosfw.runtime.leader import Leader, LeaderTies
 from eosfw.runtime.membership import SoleMember
 from eosfw.runtime.plan import Announce, Surroundings
 from eosfw.runtime.planning import ClusterFacts, Planned, Planner, warn
 from eosfw.runtime.preflight import worker_problems
-from eosfw.runtime.shared_ids import shared, users_found
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
 
 
@@ -164,9 +164,9 @@ class Worker:
 
     def _refuse_shared(self, where: str, transactional_ids: Sequence[str]) -> None:
         group, topic = self._config["group.id"], self._config["config.storage.topic"]
-        found = users_found(self._backend, group, topic, transactional_ids)
+        found = find_colliding_users(self._backend, group, topic, transactional_ids)
         if found:
-            raise ConfigError(*(Problem(where, shared(one, user)) for one, user in found.items()))
+            raise ConfigError(*(Problem(where, collision_text(one, user)) for one, user in found.items()))
 
     def _fence(self, connector: str, transactional_ids: Sequence[str]) -> None:
         planned = self._planned.get(connector)

@@ -21,6 +21,6 @@ class LogBackoff:
         self._pause = min(2 * self._pause, LONGEST)
         return True
 
-    def well(self) -> None:
+    def reset(self) -> None:
         """Start anew: the next message is the first of its kind."""
         self._pause, self._next = FIRST, float("-inf")

@@ -130,10 +130,10 @@ def _commit(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change | N
     if value is None:
         return name, None
     count = _count(keys.COMMIT + name, value, "tasks")
-    return name, lambda old: _take_force(old, count)
+    return name, lambda old: _apply_commit(old, count)
 
 
-def _take_force(old: ConnectorEntry, count: int) -> ConnectorEntry:
+def _apply_commit(old: ConnectorEntry, count: int) -> ConnectorEntry:
     if old.properties is None:  # what compaction left of a deleted connector (LOG-09)
         return replace(old, deferred=_NOTHING)
     # Compaction may leave tasks of earlier, larger generations: more than `count` is complete, less is not.

@@ -10,7 +10,7 @@ from eosfw.records import Primitive, SourceOffset, SourcePartition
 Offset = tuple[SourcePartition, SourceOffset | None]
 
 
-class OffsetLedger:
+class PendingOffsets:
     """The last offset of each source partition since the last commit; the last note wins.
 
     What was read from the topic is handed back as the offset store read it (`StoredPartition`), whatever order a task
@@ -46,7 +46,7 @@ class OffsetLedger:
         self._spelling.setdefault(key, kept)
         return key
 
-    def pending(self) -> Sequence[Offset]:
+    def items(self) -> Sequence[Offset]:
         """What a commit now must state."""
         return [(self._spelling[key], offset) for key, offset in self._noted.items()]
 

@@ -23,7 +23,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
-from eosfw.state.producer import Call, ProducerProgress, ProducerState
+from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import (
     ANY_PARTITION,
@@ -83,18 +83,18 @@ class ConfluentProducer:
         self._events = ClientEvents()
         reports = {} if settings.transactional_id is not None else {"on_delivery": self._events.on_delivery}
         self._client: Producer | None = Producer({**config, **self._events.client_config(), **reports})
-        self._progress = ProducerProgress(transactional=settings.transactional_id is not None, lock=runtime.lock())
+        self._progress = ProducerStateMachine(transactional=settings.transactional_id is not None, lock=runtime.lock())
         self._accepted = 0
         self._reporting_partitions: set[tuple[str, int | None]] = set()
 
     def init_transactions(self, timeout: float) -> None:
         client = self._open()
-        with self._progress.during(Call.INIT):
-            self._call_with_deadline(client.init_transactions, timeout, INIT, Call.INIT)
+        with self._progress.during(ProducerCall.INIT):
+            self._call_with_deadline(client.init_transactions, timeout, INIT, ProducerCall.INIT)
 
     def begin_transaction(self) -> None:
         client = self._open()
-        with self._progress.during(Call.BEGIN), translated_errors(BEGIN, self._what(Call.BEGIN)):
+        with self._progress.during(ProducerCall.BEGIN), translated_errors(BEGIN, self._what(ProducerCall.BEGIN)):
             client.begin_transaction()
             self._events.clear_undelivered()
             self._accepted = 0
@@ -102,8 +102,8 @@ class ConfluentProducer:
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         client = self._open()
-        if self._progress.state is not ProducerState.IN_TRANSACTION:
-            self._progress.check(Call.SEND)
+        if self._progress.state is not TransactionManagerState.IN_TRANSACTION:
+            self._progress.check(ProducerCall.SEND)
         self._accepted += 1
         told = (
             self._delivery_callback(on_delivery) if on_delivery is not None else self._callback_of_new_partition(record)
@@ -124,7 +124,7 @@ class ConfluentProducer:
                 self.send(record)
             return
         client = self._open()
-        self._progress.check(Call.SEND)
+        self._progress.check(ProducerCall.SEND)
         left = batch_messages(batch, self._events.on_delivery)
         self._accepted += len(left)
         partition = ANY_PARTITION if batch.partition is None else batch.partition
@@ -140,36 +140,40 @@ class ConfluentProducer:
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         client = self._open()
-        with self._progress.during(Call.SEND_OFFSETS):
+        with self._progress.during(ProducerCall.SEND_OFFSETS):
             if offsets:
                 send = partial(
                     client.send_offsets_to_transaction, kafka_offsets(offsets), serialize_group_metadata(group)
                 )
                 self._call_on_own_thread(
-                    client, partial(self._call_with_deadline, send, timeout, SEND_OFFSETS, Call.SEND_OFFSETS), timeout
+                    client,
+                    partial(self._call_with_deadline, send, timeout, SEND_OFFSETS, ProducerCall.SEND_OFFSETS),
+                    timeout,
                 )
 
     def flush(self, timeout: float) -> None:
         client = self._open()
-        with self._progress.during(Call.FLUSH):
+        with self._progress.during(ProducerCall.FLUSH):
             deadline = self._runtime.now() + timeout
-            while self._serve(client.flush, self._slice(deadline), Call.FLUSH):
-                self._refuse_if_closed(Call.FLUSH)
+            while self._serve(client.flush, self._slice(deadline), ProducerCall.FLUSH):
+                self._refuse_if_closed(ProducerCall.FLUSH)
                 if self._runtime.now() >= deadline:
-                    raise self._timeout_error(client, Call.FLUSH, timeout)
+                    raise self._timeout_error(client, ProducerCall.FLUSH, timeout)
             self._raise_background_error(client)
 
     def commit_transaction(self, timeout: float) -> None:
         client = self._open()
-        with self._progress.during(Call.COMMIT):
-            self._call_with_deadline(client.commit_transaction, timeout, COMMIT, Call.COMMIT)
+        with self._progress.during(ProducerCall.COMMIT):
+            self._call_with_deadline(client.commit_transaction, timeout, COMMIT, ProducerCall.COMMIT)
 
     def abort_transaction(self, timeout: float) -> None:
         client = self._open()
-        with self._progress.during(Call.ABORT):
+        with self._progress.during(ProducerCall.ABORT):
             deadline = self._runtime.now() + timeout
             self._await_first_delivery(client, deadline)
-            self._call_with_deadline(client.abort_transaction, deadline - self._runtime.now(), ABORT, Call.ABORT)
+            self._call_with_deadline(
+                client.abort_transaction, deadline - self._runtime.now(), ABORT, ProducerCall.ABORT
+            )
             self._events.clear_undelivered()
 
     def close(self, timeout: float = 0.0) -> None:
@@ -185,7 +189,7 @@ class ConfluentProducer:
     # --- waiting
 
     def _call_with_deadline(
-        self, call: Callable[[float], object], timeout: float, table: ErrorTable, what: Call
+        self, call: Callable[[float], object], timeout: float, table: ErrorTable, what: ProducerCall
     ) -> None:
         deadline = self._runtime.now() + timeout
         resumed = False
@@ -199,7 +203,7 @@ class ConfluentProducer:
                         self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
                     raise self._failure(why, table, what) from why
             else:
-                if resumed and what in (Call.COMMIT, Call.ABORT):
+                if resumed and what in (ProducerCall.COMMIT, ProducerCall.ABORT):
                     self._acknowledge(call)
                 return
             resumed = True
@@ -221,11 +225,11 @@ class ConfluentProducer:
         deadline = self._runtime.now() + timeout + _SHORTEST_WAIT
 
         def left() -> float | None:
-            self._refuse_if_closed(Call.SEND_OFFSETS)
+            self._refuse_if_closed(ProducerCall.SEND_OFFSETS)
             return None if self._runtime.now() >= deadline else self._slice(deadline)
 
         if not DeadlineCall(self._runtime, f"eosfw-offsets-{self.transactional_id}").run(call, left):
-            raise self._timeout_error(client, Call.SEND_OFFSETS, timeout)
+            raise self._timeout_error(client, ProducerCall.SEND_OFFSETS, timeout)
 
     def _slice(self, deadline: float) -> float:
         return min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))
@@ -233,18 +237,18 @@ class ConfluentProducer:
     def _await_first_delivery(self, client: Producer, deadline: float) -> None:
         # librdkafka#4849: an abort that overtakes the first AddPartitionsToTxn ends in a fatal INVALID_TXN_STATE.
         while self._accepted and len(client) >= self._accepted and self._runtime.now() < deadline:
-            self._refuse_if_closed(Call.ABORT)
+            self._refuse_if_closed(ProducerCall.ABORT)
             with suppress(KafkaException, SystemError):  # the abort itself tells
                 client.flush(min(0.02, self._slice(deadline)))
 
     def _poll(self, client: Producer, wait: float) -> None:
         try:
-            self._serve(client.poll, wait, Call.SEND)
+            self._serve(client.poll, wait, ProducerCall.SEND)
         except EosfwError as failure:
             self._progress.fail(failure)
             raise
 
-    def _serve(self, call: Callable[[float], int], wait: float, what: Call) -> int:
+    def _serve(self, call: Callable[[float], int], wait: float, what: ProducerCall) -> int:
         """Let the library run its callbacks; it raises what is fatal, in a SystemError when a callback was to run."""
         try:
             return call(wait)
@@ -259,15 +263,17 @@ class ConfluentProducer:
             except BufferError:
                 deadline = self._wait_for_room(client, deadline)
             except (KafkaException, SystemError) as why:
-                failure = self._failure(why, SEND, Call.SEND)
+                failure = self._failure(why, SEND, ProducerCall.SEND)
                 self._progress.fail(failure)
                 raise failure from why
 
     def _wait_for_room(self, client: Producer, deadline: float | None) -> float:
-        self._progress.check(Call.SEND)
+        self._progress.check(ProducerCall.SEND)
         deadline = self._runtime.now() + self._settings.max_block if deadline is None else deadline
         if self._runtime.now() >= deadline:
-            late = AbortableError(f"{self._what(Call.SEND)}: no room in the buffer for {self._settings.max_block:g} s")
+            late = AbortableError(
+                f"{self._what(ProducerCall.SEND)}: no room in the buffer for {self._settings.max_block:g} s"
+            )
             self._progress.fail(late)
             raise late
         self._poll(client, 0.05)
@@ -277,7 +283,7 @@ class ConfluentProducer:
         for message in left:
             error = message.pop("_error", None)
             if isinstance(error, KafkaError) and error.code() != codes.QUEUE_FULL:
-                failure = self._failure(KafkaException(error), SEND, Call.SEND)
+                failure = self._failure(KafkaException(error), SEND, ProducerCall.SEND)
                 self._progress.fail(failure)
                 raise failure
 
@@ -288,11 +294,11 @@ class ConfluentProducer:
             raise IllegalStateError(f"{self._name} is closed")
         return self._client
 
-    def _refuse_if_closed(self, call: Call) -> None:
-        if self._progress.state is ProducerState.CLOSED:
+    def _refuse_if_closed(self, call: ProducerCall) -> None:
+        if self._progress.state is TransactionManagerState.CLOSED:
             raise FatalError(f"{self._what(call)}: closed while it waited")
 
-    def _failure(self, why: BaseException, table: ErrorTable, call: Call) -> EosfwError:
+    def _failure(self, why: BaseException, table: ErrorTable, call: ProducerCall) -> EosfwError:
         error = kafka_error_of(why)
         if error is None or error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
             # These only point at an earlier error, which says more.
@@ -316,17 +322,17 @@ class ConfluentProducer:
 
     def _raise_background_error(self, client: Producer) -> None:
         error = self._events.undelivered
-        if self._progress.state is ProducerState.IN_TRANSACTION:
+        if self._progress.state is TransactionManagerState.IN_TRANSACTION:
             found = self._background_error(client)
             error = found if found is not None and (found.fatal() or error is None) else error
         if error is not None:
             if self.transactional_id is None:
                 self._events.clear_undelivered()
-            raise eosfw_error(error, FLUSH, self._what(Call.FLUSH))
+            raise eosfw_error(error, FLUSH, self._what(ProducerCall.FLUSH))
 
-    def _timeout_error(self, client: Producer | None, call: Call, timeout: float) -> EosfwError:
+    def _timeout_error(self, client: Producer | None, call: ProducerCall, timeout: float) -> EosfwError:
         what = f"{self._what(call)}: not done within {timeout:g} s{self._events.hint}"
-        harmless = call is Call.INIT or (call is Call.FLUSH and self.transactional_id is None)
+        harmless = call is ProducerCall.INIT or (call is ProducerCall.FLUSH and self.transactional_id is None)
         if harmless and client is not None and not broker_answered(client):
             return ClusterUnavailableError(f"{what}; no broker answered: is the cluster running?")
         return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
@@ -341,7 +347,7 @@ class ConfluentProducer:
     def _delivery_callback(self, on_delivery: DeliveryCallback) -> KafkaDeliveryCallback:
         def tell(error: KafkaError | None, message: Message) -> None:
             self._events.on_delivery(error, message)
-            failed = None if error is None else eosfw_error(error, DELIVERY, self._what(Call.SEND))
+            failed = None if error is None else eosfw_error(error, DELIVERY, self._what(ProducerCall.SEND))
             try:
                 on_delivery(None if failed else record_metadata(message), failed)
             except Exception:  # noqa: BLE001 - a caller's code must not break the library's poll
@@ -353,7 +359,7 @@ class ConfluentProducer:
     def _name(self) -> str:
         return f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
 
-    def _what(self, call: Call) -> str:
+    def _what(self, call: ProducerCall) -> str:
         return f"{call.value} of {self._name} at {self._settings.servers}"
 
 

@@ -21,7 +21,7 @@ from eosfw.errors import (
 )
 from eosfw.ids import TopicPartition
 from eosfw.records import Headers, LogBatch, OffsetRange
-from eosfw.state.reading import ReadProgress
+from eosfw.state.read_progress import ReadProgress
 from eosfw_confluent import codes
 from eosfw_confluent.errors import READ, eosfw_error, translated_errors
 from eosfw_confluent.events import ClientEvents

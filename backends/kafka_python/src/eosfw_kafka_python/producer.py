@@ -27,7 +27,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
-from eosfw.state.producer import Call, ProducerProgress, ProducerState
+from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_kafka_python import private_api
 from eosfw_kafka_python.connection import Connection
 from eosfw_kafka_python.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, SEND_OFFSETS, eosfw_error
@@ -66,69 +66,71 @@ class KafkaPythonProducer:
         self._lock = self._runtime.lock()
         self._buffer = MetadataBuffer(self._runtime)
         self._in_flight = InFlightRecords(self._runtime.lock())
-        self._progress = ProducerProgress(
+        self._progress = ProducerStateMachine(
             transactional=settings.transactional_id is not None, lock=self._runtime.lock()
         )
         self._bytes = 0
 
     def init_transactions(self, timeout: float) -> None:
-        with self._progress.during(Call.INIT):
+        with self._progress.during(ProducerCall.INIT):
             deadline = self._runtime.now() + timeout
-            client = self._client or self._make(Call.INIT, deadline)
+            client = self._client or self._make(ProducerCall.INIT, deadline)
             self._buffer.partitioner = self._new_partitioner(client)
-            self._wait_for_result(lambda: private_api.initialise(client), deadline, timeout, (Call.INIT, INIT))
+            self._wait_for_result(lambda: private_api.initialise(client), deadline, timeout, (ProducerCall.INIT, INIT))
 
     def begin_transaction(self) -> None:
-        with self._progress.during(Call.BEGIN):
-            self._call_library(lambda: private_api.begin(self._open_client()), (Call.BEGIN, BEGIN))
+        with self._progress.during(ProducerCall.BEGIN):
+            self._call_library(lambda: private_api.begin(self._open_client()), (ProducerCall.BEGIN, BEGIN))
             self._in_flight.clear()
             self._bytes = 0
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
-        self._progress.check(Call.SEND)
+        self._progress.check(ProducerCall.SEND)
         size = len(record.value or b"") + len(record.key or b"")
         self._accept(lambda to: self._note(to.record(record), on_delivery), size, on_delivery)
 
     def send_batch(self, batch: ProducerBatch) -> None:
-        self._progress.check(Call.SEND)
+        self._progress.check(ProducerCall.SEND)
         if len(batch):
             size = sum(map(len, filter(None, batch.values)))
             self._accept(lambda to: self._note(to.batch(batch)), size)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
-        with self._progress.during(Call.SEND_OFFSETS):
+        with self._progress.during(ProducerCall.SEND_OFFSETS):
             if offsets:
                 deadline, client = self._runtime.now() + timeout, self._open_client()
                 begin = lambda: private_api.send_offsets(client, offsets, group)  # noqa: E731 - one of three alike
-                self._wait_for_result(begin, deadline, timeout, (Call.SEND_OFFSETS, SEND_OFFSETS))
+                self._wait_for_result(begin, deadline, timeout, (ProducerCall.SEND_OFFSETS, SEND_OFFSETS))
 
     def flush(self, timeout: float) -> None:
-        with self._progress.during(Call.FLUSH):
-            self._wait_until_written(timeout, Call.FLUSH)
+        with self._progress.during(ProducerCall.FLUSH):
+            self._wait_until_written(timeout, ProducerCall.FLUSH)
 
     def commit_transaction(self, timeout: float) -> None:
-        with self._progress.during(Call.COMMIT):
+        with self._progress.during(ProducerCall.COMMIT):
             deadline, client = self._runtime.now() + timeout, self._open_client()
             # The library would commit although a batch was lost to a timeout.
-            self._flush(client, timeout, Call.COMMIT)
+            self._flush(client, timeout, ProducerCall.COMMIT)
             self._wait_for_result(
-                lambda: private_api.end(client, commit=True), deadline, timeout, (Call.COMMIT, COMMIT)
+                lambda: private_api.end(client, commit=True), deadline, timeout, (ProducerCall.COMMIT, COMMIT)
             )
 
     def abort_transaction(self, timeout: float) -> None:
-        with self._progress.during(Call.ABORT):
+        with self._progress.during(ProducerCall.ABORT):
             deadline, client = self._runtime.now() + timeout, self._open_client()
             lost = self._in_flight.failed is not None or private_api.transaction_error(client)[0] is not None
-            self._wait_for_result(lambda: private_api.end(client, commit=False), deadline, timeout, (Call.ABORT, ABORT))
+            self._wait_for_result(
+                lambda: private_api.end(client, commit=False), deadline, timeout, (ProducerCall.ABORT, ABORT)
+            )
             if lost:
                 self._renew_epoch(client, deadline, timeout)
             self._in_flight.clear()
 
     def close(self, timeout: float = 0.0) -> None:
-        usable = self._progress.state not in (ProducerState.FATAL_ERROR, ProducerState.CLOSED)
+        usable = self._progress.state not in (TransactionManagerState.FATAL_ERROR, TransactionManagerState.CLOSED)
         if timeout > 0 and usable:
             with suppress(EosfwError):
-                self._wait_until_written(timeout, Call.FLUSH)
+                self._wait_until_written(timeout, ProducerCall.FLUSH)
         self._progress.close()
         with self._lock:
             client, self._client = self._client, None
@@ -138,7 +140,7 @@ class KafkaPythonProducer:
 
     # --- the library's producer
 
-    def _make(self, call: Call, deadline: float) -> KafkaProducer:
+    def _make(self, call: ProducerCall, deadline: float) -> KafkaProducer:
         """Make the library's producer, whose constructor talks to the cluster."""
         what = self._what(call)
         try:
@@ -150,7 +152,7 @@ class KafkaPythonProducer:
         weakref.finalize(self, private_api.force_close, client)
         with self._lock:
             self._client = client
-        if self._progress.state is ProducerState.CLOSED:
+        if self._progress.state is TransactionManagerState.CLOSED:
             private_api.force_close(client)
             raise FatalError(f"{what}: closed while it waited")
         return client
@@ -160,7 +162,7 @@ class KafkaPythonProducer:
 
     def _meet(self) -> Partitioner:
         deadline = self._runtime.now() + self._settings.max_block
-        return self._new_partitioner(self._client or self._make(Call.SEND, deadline))
+        return self._new_partitioner(self._client or self._make(ProducerCall.SEND, deadline))
 
     def _new_partitioner(self, client: KafkaProducer) -> Partitioner:
         return Partitioner(client, min(_TOPIC_WAIT, self._settings.max_block), self._settings.max_request)
@@ -187,7 +189,7 @@ class KafkaPythonProducer:
     def _hand_over(self, hand_over: SendToPartitioner, partitioner: Partitioner | None) -> None:
         if partitioner is None:
             raise IllegalStateError(f"{self._name} is closed")
-        self._call_library(lambda: hand_over(partitioner), (Call.SEND, SEND))
+        self._call_library(lambda: hand_over(partitioner), (ProducerCall.SEND, SEND))
 
     def _note(self, futures: list[Any], on_delivery: DeliveryCallback | None = None) -> None:
         self._in_flight.add(futures)
@@ -199,10 +201,10 @@ class KafkaPythonProducer:
         # The library's buffer has no limit of its own.
         self._bytes += size
         if self._bytes > self._settings.most_waiting:
-            self._wait_until_written(self._settings.max_block, Call.SEND)
+            self._wait_until_written(self._settings.max_block, ProducerCall.SEND)
             self._bytes = size
 
-    def _wait_until_written(self, timeout: float, call: Call) -> None:
+    def _wait_until_written(self, timeout: float, call: ProducerCall) -> None:
         """Wait until all that was sent is written."""
         deadline = self._runtime.now() + timeout
         while not self._buffer.over(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))):
@@ -217,7 +219,9 @@ class KafkaPythonProducer:
         future.add_callback(
             lambda found: self._tell(on_delivery, RecordMetadata(found.topic, found.partition, found.offset), None)
         )
-        future.add_errback(lambda why: self._tell(on_delivery, None, eosfw_error(why, DELIVERY, self._what(Call.SEND))))
+        future.add_errback(
+            lambda why: self._tell(on_delivery, None, eosfw_error(why, DELIVERY, self._what(ProducerCall.SEND)))
+        )
 
     def _tell(self, on_delivery: DeliveryCallback, place: RecordMetadata | None, failed: EosfwError | None) -> None:
         try:
@@ -227,7 +231,7 @@ class KafkaPythonProducer:
 
     # --- waiting
 
-    def _flush(self, client: KafkaProducer, timeout: float, call: Call) -> None:
+    def _flush(self, client: KafkaProducer, timeout: float, call: ProducerCall) -> None:
         """Wait until every record is written; raise what kept one from being."""
         deadline = self._runtime.now() + timeout
         while True:
@@ -242,7 +246,7 @@ class KafkaPythonProducer:
                 break
         self._raise_background_error(client, call)
 
-    def _raise_background_error(self, client: KafkaProducer, call: Call) -> None:
+    def _raise_background_error(self, client: KafkaProducer, call: ProducerCall) -> None:
         failed, fatal = private_api.transaction_error(client)
         failed = failed or self._in_flight.failed
         if failed is None:
@@ -252,7 +256,7 @@ class KafkaPythonProducer:
         raise eosfw_error(failed, FLUSH, self._what(call), fatal=fatal)
 
     def _wait_for_result(
-        self, begin: Callable[[], Any], deadline: float, timeout: float, judged: tuple[Call, ErrorTable]
+        self, begin: Callable[[], Any], deadline: float, timeout: float, judged: tuple[ProducerCall, ErrorTable]
     ) -> None:
         """Begin something at the coordinator, then wait for it, which the library would do without limit."""
         result = self._call_library(begin, judged)
@@ -267,26 +271,26 @@ class KafkaPythonProducer:
 
     def _renew_epoch(self, client: KafkaProducer, deadline: float, timeout: float) -> None:
         """A batch that was refused took sequence numbers with it; Java renews its epoch then, too."""
-        self._call_library(lambda: private_api.renew_epoch(client), (Call.ABORT, INIT))
+        self._call_library(lambda: private_api.renew_epoch(client), (ProducerCall.ABORT, INIT))
         while private_api.is_renewing_epoch(client):
-            self._refuse_if_closed(Call.ABORT)
+            self._refuse_if_closed(ProducerCall.ABORT)
             if self._runtime.now() >= deadline:
-                raise self._timeout_error(Call.ABORT, timeout)
+                raise self._timeout_error(ProducerCall.ABORT, timeout)
             self._runtime.sleep(_SHORTEST_WAIT)
         failed, fatal = private_api.transaction_error(client)
         if failed is not None:
-            raise eosfw_error(failed, INIT, self._what(Call.ABORT), fatal=fatal)
+            raise eosfw_error(failed, INIT, self._what(ProducerCall.ABORT), fatal=fatal)
 
     # --- errors
 
-    def _call_library(self, call: Callable[[], Any], judged: tuple[Call, ErrorTable]) -> Any:
+    def _call_library(self, call: Callable[[], Any], judged: tuple[ProducerCall, ErrorTable]) -> Any:
         """Call into the library; of its errors the one that came first says most."""
         what = self._what(judged[0])
         try:
             return call()
         except kafka_errors.KafkaError as why:
             first, fatal = private_api.transaction_error(self._client) if self._client is not None else (None, False)
-            if judged[0] is Call.SEND and isinstance(why, kafka_errors.KafkaTimeoutError) and first is None:
+            if judged[0] is ProducerCall.SEND and isinstance(why, kafka_errors.KafkaTimeoutError) and first is None:
                 raise UnknownTopicOrPartitionError(f"{what}: the topic did not appear: {why}") from why
             raise eosfw_error(first or why, judged[1], what, fatal=fatal) from why
         except UnknownTopicOrPartitionError as why:
@@ -294,11 +298,11 @@ class KafkaPythonProducer:
         except (TypeError, ValueError) as why:
             raise AbortableError(f"{what}: {why}") from why
 
-    def _refuse_if_closed(self, call: Call) -> None:
-        if self._progress.state is ProducerState.CLOSED:
+    def _refuse_if_closed(self, call: ProducerCall) -> None:
+        if self._progress.state is TransactionManagerState.CLOSED:
             raise FatalError(f"{self._what(call)}: closed while it waited")
 
-    def _timeout_error(self, call: Call, timeout: float) -> EosfwError:
+    def _timeout_error(self, call: ProducerCall, timeout: float) -> EosfwError:
         what = f"{self._what(call)}: not done within {timeout:g} s"
         return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
 
@@ -306,5 +310,5 @@ class KafkaPythonProducer:
     def _name(self) -> str:
         return f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
 
-    def _what(self, call: Call) -> str:
+    def _what(self, call: ProducerCall) -> str:
         return f"{call.value} of {self._name} at {self._connection.servers}"

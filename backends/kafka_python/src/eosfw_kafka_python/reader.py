@@ -15,7 +15,7 @@ from kafka import TopicPartition as KafkaPartition
 from eosfw.errors import IllegalStateError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import LogBatch, OffsetRange
-from eosfw.state.reading import ReadProgress
+from eosfw.state.read_progress import ReadProgress
 from eosfw_kafka_python.connection import Connection, close_client
 from eosfw_kafka_python.errors import READ, translated_errors
 

@@ -11,7 +11,7 @@ from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, Ret
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
-from eosfw.state.producer import Call, ProducerProgress, ProducerState
+from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_memory.client.metadata import Routes
 from eosfw_memory.client.partitioner import Sticky, partition_of
 from eosfw_memory.client.record_accumulator import NOBODY, select
@@ -55,7 +55,7 @@ class MemoryProducer:
         self._coordination = None if name is None else Coordination(routes, name, settings.transaction_version)
         self._delivery = Delivery(routes, self._coordination, settings.max_request, settings.acks)
         self._anonymous = settings.idempotent and name is None
-        self._progress = ProducerProgress(transactional=name is not None, lock=self._runtime.lock())
+        self._progress = ProducerStateMachine(transactional=name is not None, lock=self._runtime.lock())
         self._lock = self._runtime.lock()
         self._turns = Turns(self._runtime)
         self._failing = _Failing(self._progress)
@@ -63,17 +63,17 @@ class MemoryProducer:
         self._ready = 0
 
     def init_transactions(self, timeout: float) -> None:
-        with self._progress.during(Call.INIT):
+        with self._progress.during(ProducerCall.INIT):
             if self._coordination is not None:
                 patience = self._patience(timeout)
                 self._delivery.producer = self._coordination.initialise(self._settings.transaction_timeout, patience)
 
     def begin_transaction(self) -> None:
-        with self._progress.during(Call.BEGIN):
+        with self._progress.during(ProducerCall.BEGIN):
             self._delivery.begin()
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
-        self._progress.check(Call.SEND)
+        self._progress.check(ProducerCall.SEND)
         with self._failing:
             partition = record.partition
             if partition is None:
@@ -89,7 +89,7 @@ class MemoryProducer:
         self._deliver_early(due=not self._delivery.touched)
 
     def send_batch(self, batch: ProducerBatch) -> None:
-        self._progress.check(Call.SEND)
+        self._progress.check(ProducerCall.SEND)
         with self._failing:
             self._identify()
             for partition, part in self._split(batch):
@@ -103,7 +103,7 @@ class MemoryProducer:
             self._deliver_early(due=True)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
-        with self._progress.during(Call.SEND_OFFSETS):
+        with self._progress.during(ProducerCall.SEND_OFFSETS):
             if not offsets:
                 return
             patience = self._patience(timeout)
@@ -113,15 +113,15 @@ class MemoryProducer:
                 self._delivery.send_offsets(offsets, group, patience)
 
     def flush(self, timeout: float) -> None:
-        with self._progress.during(Call.FLUSH):
+        with self._progress.during(ProducerCall.FLUSH):
             self._deliver(self._patience(timeout))
 
     def commit_transaction(self, timeout: float) -> None:
-        with self._progress.during(Call.COMMIT):
+        with self._progress.during(ProducerCall.COMMIT):
             self._end(self._patience(timeout), commit=True)
 
     def abort_transaction(self, timeout: float) -> None:
-        with self._progress.during(Call.ABORT):
+        with self._progress.during(ProducerCall.ABORT):
             patience = self._patience(timeout)
             with self._turns.turn(patience.deadline) as mine:
                 if not mine:
@@ -130,7 +130,7 @@ class MemoryProducer:
             self._end(patience, commit=False)
 
     def close(self, timeout: float = 0.0) -> None:
-        usable = self._progress.state not in (ProducerState.FATAL_ERROR, ProducerState.CLOSED)
+        usable = self._progress.state not in (TransactionManagerState.FATAL_ERROR, TransactionManagerState.CLOSED)
         self._progress.close()
         if timeout > 0 and usable:
             with suppress(EosfwError):
@@ -239,7 +239,7 @@ class MemoryProducer:
 class _Failing:
     """What fails a send fails the transaction, unless nothing was accepted, so that it may be sent again."""
 
-    def __init__(self, progress: ProducerProgress) -> None:
+    def __init__(self, progress: ProducerStateMachine) -> None:
         self._progress = progress
 
     def __enter__(self) -> None:

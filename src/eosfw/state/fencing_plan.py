@@ -8,7 +8,7 @@ from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.state.config_log import ConnectorEntry
 
 
-class Round(Enum):
+class FencingPlan(Enum):
     """What a fencing request asks the leader to do."""
 
     NOTHING = "nothing"
@@ -16,17 +16,17 @@ class Round(Enum):
     FENCE = "fence"
 
 
-def plan_round(seen: ConnectorEntry) -> Round:
+def plan_fencing(seen: ConnectorEntry) -> FencingPlan:
     """Choose the fencing round that the config log calls for."""
     if not seen.pending_fencing:
-        return Round.NOTHING
+        return FencingPlan.NOTHING
     # Old and new lone task share one transactional id, so initialising fences by itself.
     lone = seen.task_count_record == len(seen.tasks) == 1
     # Connect records 0 when it alters the offsets of a stopped connector: a round without a producer to shut out.
-    return Round.RECORD_ONLY if lone or not seen.task_count_record else Round.FENCE
+    return FencingPlan.RECORD_ONLY if lone or not seen.task_count_record else FencingPlan.FENCE
 
 
-def victims(group_id: str, connector: str, seen: ConnectorEntry) -> tuple[str, ...]:
+def ids_to_fence(group_id: str, connector: str, seen: ConnectorEntry) -> tuple[str, ...]:
     """The transactional ids that producers of earlier generations may still hold."""
     old = seen.task_count_record or 0
     return tuple(task_transactional_id(group_id, ConnectorTaskId(connector, number)) for number in range(old))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eosfw.ids import ConnectorTaskId, leader_transactional_id, task_transactional_id
 from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.fencing import Round, plan_round, victims
+from eosfw.state.fencing_plan import FencingPlan, ids_to_fence, plan_fencing
 
 
 def entry(*, pending: bool = True, recorded: int | None, tasks: int) -> ConnectorEntry:
@@ -18,28 +18,28 @@ def entry(*, pending: bool = True, recorded: int | None, tasks: int) -> Connecto
 @pytest.mark.parametrize(
     ("seen", "wanted"),
     [
-        (entry(pending=False, recorded=12, tasks=12), Round.NOTHING),
-        (entry(pending=False, recorded=None, tasks=1), Round.NOTHING),
-        (entry(recorded=None, tasks=5), Round.RECORD_ONLY),
-        (entry(recorded=None, tasks=0), Round.RECORD_ONLY),
-        (entry(recorded=1, tasks=1), Round.RECORD_ONLY),
-        (entry(recorded=1, tasks=2), Round.FENCE),
-        (entry(recorded=2, tasks=1), Round.FENCE),
-        (entry(recorded=1, tasks=0), Round.FENCE),
-        (entry(recorded=0, tasks=1), Round.RECORD_ONLY),
-        (entry(recorded=0, tasks=0), Round.RECORD_ONLY),
-        (entry(recorded=3, tasks=3), Round.FENCE),
+        (entry(pending=False, recorded=12, tasks=12), FencingPlan.NOTHING),
+        (entry(pending=False, recorded=None, tasks=1), FencingPlan.NOTHING),
+        (entry(recorded=None, tasks=5), FencingPlan.RECORD_ONLY),
+        (entry(recorded=None, tasks=0), FencingPlan.RECORD_ONLY),
+        (entry(recorded=1, tasks=1), FencingPlan.RECORD_ONLY),
+        (entry(recorded=1, tasks=2), FencingPlan.FENCE),
+        (entry(recorded=2, tasks=1), FencingPlan.FENCE),
+        (entry(recorded=1, tasks=0), FencingPlan.FENCE),
+        (entry(recorded=0, tasks=1), FencingPlan.RECORD_ONLY),
+        (entry(recorded=0, tasks=0), FencingPlan.RECORD_ONLY),
+        (entry(recorded=3, tasks=3), FencingPlan.FENCE),
     ],
 )
 def test_a_round_is_chosen_as_kafka_chooses(seen, wanted):
     """FEN-01, FEN-13: all cases of the decision; a record of 0 is one round of Kafka's that fences nobody."""
-    assert plan_round(seen) is wanted
+    assert plan_fencing(seen) is wanted
 
 
 def test_the_victims_are_the_old_count_not_the_new():
     """FEN-01: ids 0 to the recorded count minus one, whatever comes next."""
-    assert victims("g", "c", entry(recorded=3, tasks=1)) == ("g-c-0", "g-c-1", "g-c-2")
-    assert victims("g", "c", entry(recorded=0, tasks=5)) == ()
+    assert ids_to_fence("g", "c", entry(recorded=3, tasks=1)) == ("g-c-0", "g-c-1", "g-c-2")
+    assert ids_to_fence("g", "c", entry(recorded=0, tasks=5)) == ()
 
 
 CONNECTORS = st.text("ab-0123456789", min_size=1, max_size=8)

@@ -9,14 +9,14 @@ POLLS = 100
 records of one event, say a row of a large transaction."""
 
 
-class Standstill:
+class StalledOffsets:
     """Counts polls in a row that ended at one and the same offset."""
 
     def __init__(self) -> None:
         self._last: tuple[SourcePartition, SourceOffset] | None = None
         self._count = 0
 
-    def saw(self, last: SourceRecord | SourceBatch) -> bool:
+    def is_stalled_after(self, last: SourceRecord | SourceBatch) -> bool:
         """Take note of the last record of a poll; True once, when the source has stood still for too long."""
         if not last.source_offset:  # states no position at all: nothing could move
             return False

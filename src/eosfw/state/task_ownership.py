@@ -7,7 +7,7 @@ from enum import Enum
 from eosfw.state.config_log import ConnectorEntry
 
 
-class Standing(Enum):
+class TaskOwnership(Enum):
     """How a task of some generation stands to what the config log says now."""
 
     OWNER = "owner"
@@ -19,14 +19,14 @@ class Standing(Enum):
     """The task count record behind the newest task configurations is missing: zombies may still be at work."""
 
 
-def standing(seen: ConnectorEntry, generation: int, *, assigned: bool) -> Standing:
+def task_ownership(seen: ConnectorEntry, generation: int, *, assigned: bool) -> TaskOwnership:
     """Tell how a task that was started for `generation` stands; without a deletion an equal generation owns."""
     if seen.properties is None or seen.generation != generation:
-        return Standing.SUPERSEDED
-    return Standing.OWNER if assigned else Standing.UNASSIGNED
+        return TaskOwnership.SUPERSEDED
+    return TaskOwnership.OWNER if assigned else TaskOwnership.UNASSIGNED
 
 
-def standing_before_init(seen: ConnectorEntry, generation: int, *, assigned: bool) -> Standing:
+def ownership_before_init(seen: ConnectorEntry, generation: int, *, assigned: bool) -> TaskOwnership:
     """The check before a producer is initialised: also the task count record must be behind the task configs."""
-    now = standing(seen, generation, assigned=assigned)
-    return Standing.UNFENCED if now is Standing.OWNER and seen.pending_fencing else now
+    now = task_ownership(seen, generation, assigned=assigned)
+    return TaskOwnership.UNFENCED if now is TaskOwnership.OWNER and seen.pending_fencing else now

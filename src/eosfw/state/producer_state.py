@@ -11,7 +11,7 @@ from typing import NamedTuple
 from eosfw.errors import AbortableError, EosfwError, FatalError, IllegalStateError
 
 
-class ProducerState(Enum):
+class TransactionManagerState(Enum):
     """Where a producer stands; FATAL_ERROR has no way out."""
 
     UNINITIALIZED = "uninitialized"
@@ -28,7 +28,7 @@ class ProducerState(Enum):
     __hash__ = object.__hash__  # Python's own for enumerations is not written in C
 
 
-class Call(Enum):
+class ProducerCall(Enum):
     """What a caller may ask of a producer; the value is the method's name."""
 
     INIT = "init_transactions"
@@ -42,33 +42,36 @@ class Call(Enum):
     __hash__ = object.__hash__
 
 
-class Move(NamedTuple):
+class Transition(NamedTuple):
     """The state while a call runs, then the state once it succeeded."""
 
-    during: ProducerState
-    done: ProducerState
+    during: TransactionManagerState
+    done: TransactionManagerState
 
 
-_S = ProducerState
+_S = TransactionManagerState
 
-MOVES: Mapping[ProducerState, Mapping[Call, Move]] = {
-    _S.UNINITIALIZED: {Call.INIT: Move(_S.INITIALIZING, _S.READY)},
+TRANSITIONS: Mapping[TransactionManagerState, Mapping[ProducerCall, Transition]] = {
+    _S.UNINITIALIZED: {ProducerCall.INIT: Transition(_S.INITIALIZING, _S.READY)},
     _S.INITIALIZING: {},
-    _S.READY: {Call.BEGIN: Move(_S.READY, _S.IN_TRANSACTION), Call.FLUSH: Move(_S.READY, _S.READY)},
+    _S.READY: {
+        ProducerCall.BEGIN: Transition(_S.READY, _S.IN_TRANSACTION),
+        ProducerCall.FLUSH: Transition(_S.READY, _S.READY),
+    },
     _S.IN_TRANSACTION: {
-        Call.SEND: Move(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
-        Call.SEND_OFFSETS: Move(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
-        Call.FLUSH: Move(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
-        Call.COMMIT: Move(_S.COMMITTING, _S.READY),
-        Call.ABORT: Move(_S.ABORTING, _S.READY),
+        ProducerCall.SEND: Transition(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
+        ProducerCall.SEND_OFFSETS: Transition(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
+        ProducerCall.FLUSH: Transition(_S.IN_TRANSACTION, _S.IN_TRANSACTION),
+        ProducerCall.COMMIT: Transition(_S.COMMITTING, _S.READY),
+        ProducerCall.ABORT: Transition(_S.ABORTING, _S.READY),
     },
     _S.COMMITTING: {},
     _S.ABORTING: {},
-    _S.ABORTABLE_ERROR: {Call.ABORT: Move(_S.ABORTING, _S.READY)},
+    _S.ABORTABLE_ERROR: {ProducerCall.ABORT: Transition(_S.ABORTING, _S.READY)},
     _S.FATAL_ERROR: {},
     _S.NOT_TRANSACTIONAL: {
-        Call.SEND: Move(_S.NOT_TRANSACTIONAL, _S.NOT_TRANSACTIONAL),
-        Call.FLUSH: Move(_S.NOT_TRANSACTIONAL, _S.NOT_TRANSACTIONAL),
+        ProducerCall.SEND: Transition(_S.NOT_TRANSACTIONAL, _S.NOT_TRANSACTIONAL),
+        ProducerCall.FLUSH: Transition(_S.NOT_TRANSACTIONAL, _S.NOT_TRANSACTIONAL),
     },
     _S.CLOSED: {},
 }
@@ -77,18 +80,20 @@ MOVES: Mapping[ProducerState, Mapping[Call, Move]] = {
 _TRANSACTIONAL = frozenset({_S.IN_TRANSACTION, _S.COMMITTING, _S.ABORTING, _S.ABORTABLE_ERROR})
 
 
-def move(state: ProducerState, call: Call) -> Move:
+def transition_for(state: TransactionManagerState, call: ProducerCall) -> Transition:
     """Look a call up; raise IllegalStateError if it is not legal in this state."""
     try:
-        return MOVES[state][call]
+        return TRANSITIONS[state][call]
     except KeyError:
-        legal = ", ".join(sorted(one.value for one in MOVES[state])) or "nothing but close"
+        legal = ", ".join(sorted(one.value for one in TRANSITIONS[state])) or "nothing but close"
         raise IllegalStateError(
             f"{call.value} is illegal while the producer is {state.value}; legal: {legal}"
         ) from None
 
 
-def after_error(before: ProducerState, now: ProducerState, error: EosfwError) -> ProducerState:
+def state_after_error(
+    before: TransactionManagerState, now: TransactionManagerState, error: EosfwError
+) -> TransactionManagerState:
     """Where a failed call leaves a producer that was in `before` when the call began."""
     if now in (_S.CLOSED, _S.FATAL_ERROR):
         return now
@@ -99,43 +104,45 @@ def after_error(before: ProducerState, now: ProducerState, error: EosfwError) ->
     return before
 
 
-class ProducerProgress:
+class ProducerStateMachine:
     """One producer's state, moved by its calls alone; `lock` makes a move a single step among many threads.
 
     The state machine of the Java client's `TransactionManager`.
     """
 
     def __init__(self, *, transactional: bool, lock: AbstractContextManager[object]) -> None:
-        self.state = ProducerState.UNINITIALIZED if transactional else ProducerState.NOT_TRANSACTIONAL
+        self.state = (
+            TransactionManagerState.UNINITIALIZED if transactional else TransactionManagerState.NOT_TRANSACTIONAL
+        )
         self.error: EosfwError | None = None
         self._lock = lock
 
-    def during(self, call: Call) -> AbstractContextManager[None]:
+    def during(self, call: ProducerCall) -> AbstractContextManager[None]:
         """Hold the state of a running call, then move on by how it ends; an illegal call changes nothing."""
         return _Running(self, call)
 
-    def enter(self, call: Call) -> tuple[ProducerState, Move]:
+    def enter(self, call: ProducerCall) -> tuple[TransactionManagerState, Transition]:
         """Begin a call; give the state it was made in, with where it leads."""
         with self._lock:
             before, target = self.state, self._legal(call)
             self.state = target.during
         return before, target
 
-    def leave(self, target: Move) -> None:
+    def leave(self, target: Transition) -> None:
         """End a call that succeeded, unless something else moved the state meanwhile."""
         with self._lock:
             if self.state is target.during:
                 self.state = target.done
 
-    def check(self, call: Call) -> None:
+    def check(self, call: ProducerCall) -> None:
         """Raise unless the call is legal now."""
-        if call not in MOVES[self.state]:
+        if call not in TRANSITIONS[self.state]:
             self._legal(call)
 
-    def fail(self, error: EosfwError, before: ProducerState | None = None) -> None:
+    def fail(self, error: EosfwError, before: TransactionManagerState | None = None) -> None:
         """Move by an error that ended a call, or that came up beside all calls."""
         with self._lock:
-            target = after_error(before or self.state, self.state, error)
+            target = state_after_error(before or self.state, self.state, error)
             if target is not self.state and isinstance(error, (AbortableError, FatalError)):
                 self.error = error
             self.state = target
@@ -143,15 +150,15 @@ class ProducerProgress:
     def close(self) -> None:
         """Refuse every call from now on."""
         with self._lock:
-            self.state = ProducerState.CLOSED
+            self.state = TransactionManagerState.CLOSED
 
-    def _legal(self, call: Call) -> Move:
-        failed = self.state is ProducerState.FATAL_ERROR or (
-            self.state is ProducerState.ABORTABLE_ERROR and call is not Call.ABORT
+    def _legal(self, call: ProducerCall) -> Transition:
+        failed = self.state is TransactionManagerState.FATAL_ERROR or (
+            self.state is TransactionManagerState.ABORTABLE_ERROR and call is not ProducerCall.ABORT
         )
         if failed and self.error is not None:
             raise type(self.error)(*self.error.args) from self.error
-        return move(self.state, call)
+        return transition_for(self.state, call)
 
 
 class _Running:
@@ -159,7 +166,7 @@ class _Running:
 
     __slots__ = ("_before", "_call", "_progress", "_target")
 
-    def __init__(self, progress: ProducerProgress, call: Call) -> None:
+    def __init__(self, progress: ProducerStateMachine, call: ProducerCall) -> None:
         self._progress = progress
         self._call = call
 

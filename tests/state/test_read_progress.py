@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw.state.reading import ReadProgress
+from eosfw.state.read_progress import ReadProgress
 
 A, B, EMPTY = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("t", 2)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from eosfw.records import SourceRecord
-from eosfw.state.standstill import POLLS, Standstill
+from eosfw.state.stalled_offsets import POLLS, StalledOffsets
 
 
 def told(records: list[SourceRecord]) -> list[int]:
-    watch = Standstill()
-    return [number for number, record in enumerate(records, 1) if watch.saw(record)]
+    watch = StalledOffsets()
+    return [number for number, record in enumerate(records, 1) if watch.is_stalled_after(record)]
 
 
 def at(offset: dict[str, int], partition: str = "a") -> SourceRecord:
@@ -26,8 +26,8 @@ def test_a_mapping_that_its_task_goes_on_with_counts_as_moving() -> None:
         offset["next"] += 1
         return at(offset)
 
-    watch = Standstill()
-    assert not any(watch.saw(moved()) for _ in range(2 * POLLS))
+    watch = StalledOffsets()
+    assert not any(watch.is_stalled_after(moved()) for _ in range(2 * POLLS))
 
 
 def test_whoever_moves_in_time_starts_the_count_anew() -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from enum import Enum
 
-from eosfw.state.startup import Standing
+from eosfw.state.task_ownership import TaskOwnership
 
 MOST_LOSSES = 3
 """An owner that loses its producer more often within one generation fails."""
 
 
-class AfterLoss(Enum):
+class ProducerLossDecision(Enum):
     """What to do once the producer is discarded."""
 
     STOP_SUPERSEDED = "stop-superseded"
@@ -23,8 +23,8 @@ class AfterLoss(Enum):
     FAIL = "fail"
 
 
-def after_loss(now: Standing, losses: int) -> AfterLoss:
+def decide_after_producer_loss(now: TaskOwnership, losses: int) -> ProducerLossDecision:
     """Choose by how the task stands and how often it lost a producer in this generation, this time included."""
-    if now is not Standing.OWNER:
-        return AfterLoss.STOP_SUPERSEDED
-    return AfterLoss.START_OVER if losses <= MOST_LOSSES else AfterLoss.FAIL
+    if now is not TaskOwnership.OWNER:
+        return ProducerLossDecision.STOP_SUPERSEDED
+    return ProducerLossDecision.START_OVER if losses <= MOST_LOSSES else ProducerLossDecision.FAIL

@@ -12,7 +12,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend, IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.state.config_log import ConfigLog
-from eosfw.state.shared_ids import IdUser, other_users
+from eosfw.state.id_collisions import TransactionalIdUser, colliding_users
 from eosfw.transactions import TransactionDescription, TransactionState
 
 logger = logging.getLogger(__name__)
@@ -33,21 +33,21 @@ _TAKEN = frozenset(
 _REMEDY = "each would fence the other for ever. Kafka Connect's ids leave no way apart: rename the connector or a group"
 
 
-def users_found(
+def find_colliding_users(
     backend: Backend, group_id: str, config_topic: str, transactional_ids: Collection[str]
-) -> Mapping[str, IdUser]:
+) -> Mapping[str, TransactionalIdUser]:
     """Ids of a group that belong to somebody of another group, too; ids that are this group's alone are left out.
 
     It looks into config topics that have the name a group gives them by default; others it cannot know.
     """
-    suspects = [(one, user) for one in transactional_ids for user in other_users(one, group_id)]
+    suspects = [(one, user) for one in transactional_ids for user in colliding_users(one, group_id)]
     topics = {default_topic(user.group_id, "config") for _, user in suspects} - {config_topic}
     if not topics:
         return {}
     with closing(backend.admin()) as admin:
         counts = admin.partitions(sorted(topics))
         logs = {topic: _read(backend, admin, topic) for topic, count in counts.items() if count == 1}
-    found: dict[str, IdUser] = {}
+    found: dict[str, TransactionalIdUser] = {}
     for one, user in suspects:
         log = logs.get(default_topic(user.group_id, "config"))
         if log is not None and _uses(log, user):
@@ -55,18 +55,18 @@ def users_found(
     return found
 
 
-def shared(transactional_id: str, user: IdUser) -> str:
+def collision_text(transactional_id: str, user: TransactionalIdUser) -> str:
     """What to tell whoever uses an id that is somebody else's, too."""
     return f"transactional id {transactional_id!r} is also that of {user}: {_REMEDY}"
 
 
-def taken_over(admin: Admin, transactional_id: str) -> bool:
+def initialized_by_other(admin: Admin, transactional_id: str) -> bool:
     """Whether somebody initialised an id behind the producer that lost it, as far as its coordinator tells."""
     described = admin.describe_transactions([transactional_id])[transactional_id]
     return isinstance(described, TransactionDescription) and described.state in _TAKEN
 
 
-def _uses(log: ConfigLog, user: IdUser) -> bool:
+def _uses(log: ConfigLog, user: TransactionalIdUser) -> bool:
     if user.connector is None:  # a group has a leader as soon as it has its config topic
         return True
     return user.task < len(log.entry(user.connector).tasks)

@@ -9,7 +9,7 @@ from eosfw.ids import leader_transactional_id
 _LEADER = leader_transactional_id("")
 
 
-class IdUser(NamedTuple):
+class TransactionalIdUser(NamedTuple):
     """A task of a connector in some worker group, or the leader of that group."""
 
     group_id: str
@@ -22,13 +22,13 @@ class IdUser(NamedTuple):
         return f"task {self.task} of connector {self.connector!r} in group {self.group_id!r}"
 
 
-def other_users(transactional_id: str, group_id: str) -> list[IdUser]:
+def colliding_users(transactional_id: str, group_id: str) -> list[TransactionalIdUser]:
     """Everybody outside a group whose id would be the same: `a-b-c-0` is task 0 of `c` in `a-b`, of `b-c` in `a`."""
     users = []
     names, _, number = transactional_id.rpartition("-")
     if number.isascii() and number.isdecimal() and str(int(number)) == number:
         dashes = [at for at, letter in enumerate(names) if letter == "-" and 0 < at < len(names) - 1]
-        users += [IdUser(names[:at], names[at + 1 :], int(number)) for at in dashes]
+        users += [TransactionalIdUser(names[:at], names[at + 1 :], int(number)) for at in dashes]
     if transactional_id.startswith(_LEADER):
-        users.append(IdUser(transactional_id.removeprefix(_LEADER)))
+        users.append(TransactionalIdUser(transactional_id.removeprefix(_LEADER)))
     return [user for user in users if user.group_id not in ("", group_id)]
