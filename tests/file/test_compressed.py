@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
-from eosfw_file import FileSourceConnector, compressed
+from eosfw_file import FileSourceConnector, compressed_file
 
 from .driving import read, start
 
@@ -232,10 +232,10 @@ def test_little_that_unpacks_to_much_stays_bounded(tmp_path, kind):
 @each
 def test_a_turn_of_another_file_loses_nothing_of_a_compressed_one(tmp_path, monkeypatch, kind):
     """What was read ahead of it stays: reading it again would mean to unpack all that lies before."""
-    monkeypatch.setattr("eosfw_file.task.TURN", 1)
+    monkeypatch.setattr("eosfw_file.task.POLLS_PER_TURN", 1)
     begun = []
-    begin = compressed._begin
-    monkeypatch.setattr(compressed, "_begin", lambda kind: begun.append(kind) or begin(kind))
+    begin = compressed_file._decompressor
+    monkeypatch.setattr(compressed_file, "_decompressor", lambda kind: begun.append(kind) or begin(kind))
     for name in "ab":
         (tmp_path / name).write_bytes(COMPRESS[kind](PLAIN))
     driven = start(tmp_path, batch_size="7000")

@@ -37,7 +37,7 @@ def test_a_resumed_task_gives_exactly_what_the_first_one_had_not(
     tmp_path, monkeypatch, content, reading, batch_size, chunk, data
 ):
     """TXN-01's other half: whatever was committed, the rest follows without loss or repeat; offsets are the same."""
-    monkeypatch.setattr(reader, "CHUNK", chunk)
+    monkeypatch.setattr(reader, "CHUNK_BYTES", chunk)
     file = tmp_path / "source"
     file.write_bytes(b"a,b\n" + content if reading.get("format") == "csv" else content)
     whole = records(start(file, record_offsets=True, **reading))

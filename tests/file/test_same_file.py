@@ -23,7 +23,7 @@ def file(tmp_path):
 def halfway(file):
     driven = start(file, batch_size="500")
     batch = driven.task.poll()
-    driven.task._readers[0].release()  # forget what was read ahead, as at the end of a turn
+    driven.task._readers[0].drop_read_ahead()  # forget what was read ahead, as at the end of a turn
     return driven, {str(file): batch.source_offset}
 
 

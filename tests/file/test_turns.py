@@ -24,7 +24,7 @@ def test_each_file_comes_whole_and_in_order(tmp_path):
 
 def test_a_long_file_does_not_keep_the_others_waiting(tmp_path, monkeypatch):
     """After its turn a file steps back; what it had read ahead is read again, nothing twice."""
-    monkeypatch.setattr(task_module, "TURN", 2)
+    monkeypatch.setattr(task_module, "POLLS_PER_TURN", 2)
     driven = start(write(tmp_path, a=50, b=50, c=3), batch_size="10")
 
     batches = driven.polls()

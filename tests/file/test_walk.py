@@ -91,7 +91,7 @@ def test_patterns_mean_what_python_means_by_them(folder, pattern):
 
 def test_a_pattern_over_too_many_names_is_refused(folder, monkeypatch):
     """The whole disk is hardly what somebody means; the message says what to do."""
-    monkeypatch.setattr(bounded_glob, "LIMIT", 5)
+    monkeypatch.setattr(bounded_glob, "MAX_NAMES", 5)
 
     (problem,) = problems(f"{folder}/**/*.csv")
 

@@ -286,7 +286,7 @@ def test_its_buffer_has_no_bound(backend: KafkaPythonBackend, topic: str) -> Non
     waiting = []
     for _ in range(10):
         producer.send(ProducerRecord(topic, b"v" * 400, partition=0))
-        waiting.append(producer._deliveries.waiting)
+        waiting.append(producer._in_flight.waiting)
 
     assert max(waiting) <= 2
 

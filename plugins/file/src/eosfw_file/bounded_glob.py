@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
 
-LIMIT = 1_000_000
+MAX_NAMES = 1_000_000
 """Names that one pattern may have to look at."""
 _KERNELS = ("/proc", "/sys")
 
 
 class TooManyNamesError(Exception):
-    """A pattern that goes over more names than `LIMIT`."""
+    """A pattern that goes over more names than `MAX_NAMES`."""
 
 
 def expand(pattern: str) -> Iterator[str]:
@@ -30,7 +30,7 @@ def expand(pattern: str) -> Iterator[str]:
             yield path
 
 
-def leads_to(kind: Callable[[], bool]) -> bool:
+def is_kind(kind: Callable[[], bool]) -> bool:
     """Whether an entry of a folder is of a kind; a link that leads to itself is of none."""
     try:
         return kind()
@@ -47,7 +47,7 @@ class _Expansion:
     """One look at the file system."""
 
     def __init__(self) -> None:
-        self._left = LIMIT
+        self._left = MAX_NAMES
         self._kernel = kernel_devices()
 
     def paths(self, folder: str, parts: Sequence[str]) -> Iterator[str]:
@@ -62,7 +62,7 @@ class _Expansion:
         elif glob.has_magic(first):
             matches = re.compile(translate(first)).match
             for entry in self._entries(folder, hidden=first.startswith(".")):
-                if matches(entry.name) and (not rest or leads_to(entry.is_dir)):
+                if matches(entry.name) and (not rest or is_kind(entry.is_dir)):
                     yield from self.paths(entry.path, rest)
         elif os.path.lexists(path := os.path.join(folder, first)):
             yield from self.paths(path, rest)
@@ -78,7 +78,7 @@ class _Expansion:
             seen.add(identity)
             yield here
             for entry in self._entries(here, hidden=False):
-                if not leads_to(entry.is_dir):
+                if not is_kind(entry.is_dir):
                     continue
                 if entry.is_symlink():
                     heapq.heappush(linked, entry.path)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from eosfw_file.parsing import NEWLINE, Parsed, ends_of, pieces_of, without_returns
-from eosfw_file.table import Objects, is_plain
+from eosfw_file.json_objects import JsonObjects, is_plain
+from eosfw_file.text_format import NEWLINE, ParsedRecords, ends_of, pieces_of, without_returns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eosfw_file.parsing import Complaint, Text
+    from eosfw_file.text_format import ReportMalformed, TextChunk
 
-LONGEST_VALUE = 1 << 26
+MAX_VALUE_BYTES = 1 << 26
 
 
 class MalformedError(Exception):
@@ -28,7 +28,7 @@ class RowReader:
     """Reads rows from a given line on, and tells how many lines each took."""
 
     def __init__(self, pieces: Sequence[bytes], first: int, delimiter: str) -> None:
-        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_VALUE))
+        csv.field_size_limit(max(csv.field_size_limit(), MAX_VALUE_BYTES))
         self._exhausted = False
         self._reader = csv.reader(self._feed(pieces, first), delimiter=delimiter, strict=True)
 
@@ -57,17 +57,17 @@ class Rows:
     def __init__(self, header: Sequence[str], delimiter: str, *, raw: bool) -> None:
         self._columns = len(header)
         self._delimiter = delimiter
-        self._objects = None if raw else Objects(header, delimiter)
+        self._objects = None if raw else JsonObjects(header, delimiter)
 
-    def parse(self, text: Text, complain: Complaint) -> Parsed:
+    def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
         pieces = pieces_of(text)
         ends = ends_of(pieces, text)
         plain = self._plain(without_returns(pieces, text), text)
         if plain is not None:
-            return Parsed(plain, ends, text.end)
-        return self._by_rows(pieces, ends, text, complain)
+            return ParsedRecords(plain, ends, text.end)
+        return self._by_rows(pieces, ends, text, report_malformed)
 
-    def _plain(self, lines: list[bytes], text: Text) -> list[bytes] | None:
+    def _plain(self, lines: list[bytes], text: TextChunk) -> list[bytes] | None:
         """Every line's value at once, where lines are rows that need neither unquoting nor complaint."""
         if not is_plain(lines, text.data):
             return None
@@ -77,7 +77,9 @@ class Rows:
         delimiters = self._columns - 1
         return lines if all(line.count(delimiter) == delimiters for line in lines) else None
 
-    def _by_rows(self, pieces: Sequence[bytes], line_ends: Sequence[int], text: Text, complain: Complaint) -> Parsed:
+    def _by_rows(
+        self, pieces: Sequence[bytes], line_ends: Sequence[int], text: TextChunk, report_malformed: ReportMalformed
+    ) -> ParsedRecords:
         values: list[bytes] = []
         ends: list[int] = []
         line, start = 0, text.start
@@ -88,8 +90,8 @@ class Rows:
                 self._check(row)
             except MalformedError as why:
                 if isinstance(why, IncompleteError) and not text.last:
-                    return Parsed(values, ends, start)
-                complain(start, str(why))
+                    return ParsedRecords(values, ends, start)
+                report_malformed(start, str(why))
                 row, lines = [], 1
                 reader = RowReader(pieces, line + 1, self._delimiter)
             start = line_ends[line + lines - 1]
@@ -97,7 +99,7 @@ class Rows:
                 values.append(self._value(row, pieces[line : line + lines]))
                 ends.append(start)
             line += lines
-        return Parsed(values, ends, text.end)
+        return ParsedRecords(values, ends, text.end)
 
     def _check(self, row: Sequence[str]) -> None:
         if row and len(row) != self._columns:

@@ -9,20 +9,20 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eosfw.errors import Problem
-from eosfw_file import bounded_glob, compressed, content
+from eosfw_file import bounded_glob, compressed_file, file_signature
 
-WHERE = "file"
+PROPERTY = "file"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFiles:
     """Absolute paths in a stable order, with everything that keeps them from being read."""
 
     paths: Sequence[str]
     problems: Sequence[Problem]
 
 
-def find(file: str) -> Found:
+def find(file: str) -> FoundFiles:
     """Look for every file that a path, a glob, a folder or a comma list of them names.
 
     Paths become absolute against the working directory; symbolic links keep their own name, since it names the source
@@ -34,16 +34,16 @@ def find(file: str) -> Found:
         try:
             found = sorted(_expand(item))
         except bounded_glob.TooManyNamesError:
-            problems.append(Problem(WHERE, _too_many(item)))
+            problems.append(Problem(PROPERTY, _too_many(item)))
             continue
         paths += found
         if not found:
-            problems.append(Problem(WHERE, _nothing(item)))
+            problems.append(Problem(PROPERTY, _nothing_found(item)))
     unique = list(dict.fromkeys(paths))
     kernel = bounded_glob.kernel_devices()
-    problems += [Problem(WHERE, what) for path in unique if (what := _unreadable(path, kernel))]
-    problems += [Problem(WHERE, what) for what in _same_twice(unique)]
-    return Found(unique, problems)
+    problems += [Problem(PROPERTY, what) for path in unique if (what := _unreadable(path, kernel))]
+    problems += [Problem(PROPERTY, what) for what in _same_twice(unique)]
+    return FoundFiles(unique, problems)
 
 
 def _items(file: str) -> Sequence[str]:
@@ -65,13 +65,13 @@ def _visible_files(folder: str) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if not entry.name.startswith(".") and bounded_glob.leads_to(entry.is_file):
+                if not entry.name.startswith(".") and bounded_glob.is_kind(entry.is_file):
                     yield entry.path
     except PermissionError:
         return
 
 
-def _nothing(item: str) -> str:
+def _nothing_found(item: str) -> str:
     if os.path.isdir(os.path.expanduser(item)):
         return f"the folder {item!r} holds no files that can be seen; put some there, or name another folder"
     if glob.has_magic(item):
@@ -81,7 +81,7 @@ def _nothing(item: str) -> str:
 
 
 def _too_many(item: str) -> str:
-    most = f"{bounded_glob.LIMIT:,} names"
+    most = f"{bounded_glob.MAX_NAMES:,} names"
     return f"{item!r} goes over more than {most}; name a folder further down, or use fewer wildcards"
 
 
@@ -102,11 +102,11 @@ def _unreadable(path: str, kernel: Collection[int]) -> str | None:
 def _unreadable_content(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
-            head = file.read(content.ENOUGH)
+            head = file.read(file_signature.SIGNATURE_BYTES)
     except OSError as why:
         return f"cannot read {path}: {why.strerror}"
-    kind = content.compression(head)
-    what = content.refusal(head) if kind is None else compressed.missing(kind)
+    kind = file_signature.compression(head)
+    what = file_signature.reason_unreadable(head) if kind is None else compressed_file.missing_library(kind)
     return what and f"{path} {what}"
 
 

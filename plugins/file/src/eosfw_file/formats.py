@@ -9,17 +9,17 @@ from eosfw_file.csv_rows import MalformedError, Rows
 from eosfw_file.header import read_header
 from eosfw_file.jsonl import JsonLines
 from eosfw_file.lines import Lines
-from eosfw_file.malformed import MalformedLine
-from eosfw_file.parsing import Format, Text
+from eosfw_file.malformed_lines import MalformedLine
+from eosfw_file.text_format import Format, TextChunk
 
 if TYPE_CHECKING:
     from eosfw.config import Config
 
-Opening = Callable[[Text], tuple[Format, int] | None]
+FormatOpener = Callable[[TextChunk], tuple[Format, int] | None]
 """From the beginning of a file: its format and the position of its first record; None if that needs more text."""
 
 
-def opening(config: Config) -> Opening:
+def format_opener(config: Config) -> FormatOpener:
     """How files are opened with these properties."""
     if config["format"] == "csv":
         return _csv(config["delimiter"], raw=config["value"] == "raw")
@@ -27,8 +27,8 @@ def opening(config: Config) -> Opening:
     return lambda _text: (always, 0)
 
 
-def _csv(delimiter: str, *, raw: bool) -> Opening:
-    def open_csv(text: Text) -> tuple[Format, int] | None:
+def _csv(delimiter: str, *, raw: bool) -> FormatOpener:
+    def open_csv(text: TextChunk) -> tuple[Format, int] | None:
         try:
             header = read_header(text, delimiter)
         except MalformedError as why:

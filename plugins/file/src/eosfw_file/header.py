@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw_file.csv_rows import IncompleteError, MalformedError, RowReader
-from eosfw_file.parsing import ends_of, pieces_of
+from eosfw_file.text_format import ends_of, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eosfw_file.parsing import Text
+    from eosfw_file.text_format import TextChunk
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -24,7 +24,7 @@ class Header:
     end: int
 
 
-def read_header(text: Text, delimiter: str) -> Header | None:
+def read_header(text: TextChunk, delimiter: str) -> Header | None:
     """Take the first row of a file for its header; None if it is not whole yet. MalformedError if it cannot be one."""
     pieces = pieces_of(text)
     ends = ends_of(pieces, text)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
-from eosfw_file.parsing import Parsed, ends_of, pieces_of, without_returns
+from eosfw_file.text_format import ParsedRecords, ends_of, pieces_of, without_returns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eosfw_file.parsing import Complaint, Text
+    from eosfw_file.text_format import ReportMalformed, TextChunk
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -24,12 +24,12 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=str, parse_fl
 class JsonLines:
     """The value is the line, checked to be one JSON value in UTF-8; blank lines are no records."""
 
-    def parse(self, text: Text, complain: Complaint) -> Parsed:
+    def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
         pieces = pieces_of(text)
         lines, ends = without_returns(pieces, text), ends_of(pieces, text)
         if _all_json(lines):
-            return Parsed(lines, ends, text.end)
-        return _one_by_one(lines, ends, text, complain)
+            return ParsedRecords(lines, ends, text.end)
+        return _one_by_one(lines, ends, text, report_malformed)
 
 
 def _all_json(lines: Sequence[bytes]) -> bool:
@@ -45,23 +45,25 @@ def _all_json(lines: Sequence[bytes]) -> bool:
     return True
 
 
-def _one_by_one(lines: Sequence[bytes], line_ends: Sequence[int], text: Text, complain: Complaint) -> Parsed:
+def _one_by_one(
+    lines: Sequence[bytes], line_ends: Sequence[int], text: TextChunk, report_malformed: ReportMalformed
+) -> ParsedRecords:
     values: list[bytes] = []
     ends: list[int] = []
     start = text.start
     for line, end in zip(lines, line_ends, strict=True):
         if line.strip():
-            what = _wrong(line)
+            what = _json_error(line)
             if what is None:
                 values.append(line)
                 ends.append(end)
             else:
-                complain(start, what)
+                report_malformed(start, what)
         start = end
-    return Parsed(values, ends, text.end)
+    return ParsedRecords(values, ends, text.end)
 
 
-def _wrong(line: bytes) -> str | None:
+def _json_error(line: bytes) -> str | None:
     try:
         _DECODER.decode(line.decode())
     except UnicodeDecodeError as why:

@@ -6,27 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
-from eosfw_file.malformed import MalformedLine, Waiting
-from eosfw_file.parsing import NEWLINE, Parsed, Text
+from eosfw_file.malformed_lines import IncompleteRecord, MalformedLine
+from eosfw_file.text_format import NEWLINE, ParsedRecords, TextChunk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eosfw.records import SourceOffset
-    from eosfw_file.formats import Opening
-    from eosfw_file.malformed import Malformed
-    from eosfw_file.parsing import Format
-    from eosfw_file.source import Chunk, SourceFile
+    from eosfw_file.formats import FormatOpener
+    from eosfw_file.malformed_lines import MalformedLines
+    from eosfw_file.source_file import Chunk, SourceFile
+    from eosfw_file.text_format import Format
 
-CHUNK = 1 << 20
-LONGEST = 1 << 26
+CHUNK_BYTES = 1 << 20
+MAX_LINE_BYTES = 1 << 26
 """A line of more bytes than this is no line: Kafka takes records of 1 MiB unless told otherwise."""
-ENOUGH = 1 << 23
+BATCH_BYTES = 1 << 23
 """A batch of fewer records than asked for goes out when it holds this many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class FileRecords:
     """Records, and the positions behind them."""
 
     values: Sequence[bytes]
@@ -36,12 +36,14 @@ class Taken:
 class FileReader:
     """Reads one file from a committed position on; what it has read ahead can be dropped at any time."""
 
-    def __init__(self, file: SourceFile, opening: Opening, malformed: Malformed, *, emit_incomplete: bool) -> None:
+    def __init__(
+        self, file: SourceFile, format_opener: FormatOpener, malformed: MalformedLines, *, emit_incomplete: bool
+    ) -> None:
         self.file = file
         self.malformed = malformed
-        self.waiting: Waiting | None = None
+        self.waiting: IncompleteRecord | None = None
         """A last record that is not whole, if there is one."""
-        self._opening = opening
+        self._format_opener = format_opener
         self._format: Format | None = None
         self._emit = emit_incomplete
         self._position = self._next = 0
@@ -53,18 +55,18 @@ class FileReader:
         """Go to the committed offset."""
         self._position = self._next = self.file.resume(offset)
 
-    def take(self, limit: int) -> Taken | None:
+    def take(self, limit: int) -> FileRecords | None:
         """Take the next records, or None if there are none now."""
-        while len(self._values) < limit and self._read_ahead() < ENOUGH and self._gather():
+        while len(self._values) < limit and self._read_ahead() < BATCH_BYTES and self._read_more():
             pass
         if not self._values:
             return None
-        taken = Taken(self._values[:limit], self._ends[:limit])
+        taken = FileRecords(self._values[:limit], self._ends[:limit])
         self._values, self._ends = self._values[limit:], self._ends[limit:]
         self._position = taken.ends[-1]
         return taken
 
-    def release(self) -> None:
+    def drop_read_ahead(self) -> None:
         """Drop what was read ahead, to be read again, unless that means to read all that lies before again."""
         if self._values and not self.file.sequential:
             self._values, self._ends = (), ()
@@ -78,7 +80,7 @@ class FileReader:
         """How many bytes of the file were taken, of how many it has now; how much a compressed one holds is unknown."""
         return None if self.file.sequential else (self._position, max(self._position, self.file.size()))
 
-    def _gather(self) -> bool:
+    def _read_more(self) -> bool:
         try:
             return self._fill()
         except DamagedDataError:
@@ -91,7 +93,7 @@ class FileReader:
 
     def _fill(self) -> bool:
         """Read on; tell whether that gave records."""
-        size = CHUNK
+        size = CHUNK_BYTES
         while not self._ended or self.file.has_grown():
             reading = self._format or self._open()
             if reading is None:
@@ -99,7 +101,7 @@ class FileReader:
             before = self._next
             if self._read(reading, size):
                 return True
-            size = CHUNK if self._next > before else self._larger(size)
+            size = CHUNK_BYTES if self._next > before else self._larger_chunk(size)
         return False
 
     def _open(self) -> Format | None:
@@ -107,7 +109,7 @@ class FileReader:
         while True:
             chunk = self.file.read(0, size)
             try:
-                opened = self._opening(self._text(chunk, size))
+                opened = self._format_opener(self._text(chunk, size))
             except MalformedLine as found:
                 raise self.malformed.failure(found) from None
             if opened is not None:
@@ -116,9 +118,9 @@ class FileReader:
                 return self._format
             if chunk.at_end:
                 self._ended = True
-                self.waiting = _waiting(chunk, Parsed((), (), 0), 0)
+                self.waiting = _waiting(chunk, ParsedRecords((), (), 0), 0)
                 return None
-            size = self._larger(size)
+            size = self._larger_chunk(size)
 
     def _read(self, reading: Format, size: int) -> bool:
         """Parse the next chunk into the records read ahead; tell whether it held any."""
@@ -126,38 +128,38 @@ class FileReader:
         chunk = self.file.read(self._next, size)
         text = self._text(chunk, size)
         try:
-            parsed, ended = reading.parse(text, self.malformed.complain), chunk.at_end
+            parsed, ended = reading.parse(text, self.malformed.report_malformed), chunk.at_end
         except MalformedLine as found:
             parsed, ended = self._parse_before(found, reading, text), False
         if self._emit and not chunk.whole and ended:
-            ended = self._require_rest(parsed)
+            ended = self._require_complete_data(parsed)
         self._values, self._ends = [*self._values, *parsed.values], [*self._ends, *parsed.ends]
         self._next, self._ended = parsed.next, ended
         self.waiting = _waiting(chunk, parsed, text.end) if ended else None
         return bool(parsed.values)
 
-    def _require_rest(self, parsed: Parsed) -> bool:
+    def _require_complete_data(self, parsed: ParsedRecords) -> bool:
         """Fail once nothing but the missing end of a finished file is left."""
         if not parsed.values:
             path, rest = self.file.path, "restore it, or let it be waited for (incomplete.last.line = wait)"
             raise DamagedDataError(f"{path} ends in the middle of its compressed data, at byte {parsed.next}; {rest}")
         return False
 
-    def _parse_before(self, found: MalformedLine, reading: Format, text: Text) -> Parsed:
+    def _parse_before(self, found: MalformedLine, reading: Format, text: TextChunk) -> ParsedRecords:
         """Hand out what is sound before failing, so that it is committed and need not be read again."""
         if found.position == text.start:
             raise self.malformed.failure(found) from None
         sound = text.data[: found.position - text.start]
-        return reading.parse(Text(text.start, sound, last=False), self.malformed.complain)
+        return reading.parse(TextChunk(text.start, sound, last=False), self.malformed.report_malformed)
 
-    def _text(self, chunk: Chunk, size: int) -> Text:
+    def _text(self, chunk: Chunk, size: int) -> TextChunk:
         """The whole lines of a chunk, with the rest behind them if that is to be taken as a line."""
         if chunk.at_end and chunk.whole and self._emit:
-            return Text(chunk.start, chunk.data, last=True)
+            return TextChunk(chunk.start, chunk.data, last=True)
         # A quote that is open where the file ends may be closed by what is written next: it waits like a missing
         # newline, until there is more of it than a value can be.
         whole = chunk.data[: chunk.data.rfind(NEWLINE) + 1]
-        return Text(chunk.start, whole, last=size >= LONGEST)
+        return TextChunk(chunk.start, whole, last=size >= MAX_LINE_BYTES)
 
     def _skip_line_end(self) -> None:
         """Pass the end of a line that was taken without it (`incomplete.last.line = emit`) and completed since."""
@@ -169,18 +171,20 @@ class FileReader:
                 self._next += len(line_end)
                 return
 
-    def _larger(self, size: int) -> int:
-        if size >= LONGEST:
-            what = f"a line of more than {LONGEST >> 20} MiB; is this a text file?"
+    def _larger_chunk(self, size: int) -> int:
+        if size >= MAX_LINE_BYTES:
+            what = f"a line of more than {MAX_LINE_BYTES >> 20} MiB; is this a text file?"
             raise self.malformed.failure(MalformedLine(self._next, what))
-        return max(CHUNK, 2 * size)
+        return max(CHUNK_BYTES, 2 * size)
 
 
-def _waiting(chunk: Chunk, parsed: Parsed, lines_end: int) -> Waiting | None:
+def _waiting(chunk: Chunk, parsed: ParsedRecords, lines_end: int) -> IncompleteRecord | None:
     """What is left behind the last record where a file ends."""
     if not chunk.whole:
-        return Waiting(parsed.next, "the compressed data is not whole yet")
+        return IncompleteRecord(parsed.next, "the compressed data is not whole yet")
     if parsed.next >= chunk.start + len(chunk.data):
         return None
     quoted = parsed.next < lines_end
-    return Waiting(parsed.next, "a quoted value is not closed yet" if quoted else "the last line is not whole yet")
+    return IncompleteRecord(
+        parsed.next, "a quoted value is not closed yet" if quoted else "the last line is not whole yet"
+    )

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import SourceProgress, SourceTask
 from eosfw.records import SourceBatch
-from eosfw_file.compressed import source_file
-from eosfw_file.formats import opening
-from eosfw_file.malformed import Malformed
+from eosfw_file.compressed_file import open_source_file
+from eosfw_file.formats import format_opener
+from eosfw_file.malformed_lines import MalformedLines
 from eosfw_file.properties import TASK
-from eosfw_file.reader import FileReader, Taken
+from eosfw_file.reader import FileReader, FileRecords
 
 if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTaskContext
     from eosfw.records import SourcePartition
 
-TURN = 256
+POLLS_PER_TURN = 256
 """Polls that one file may fill before the next one gets its turn, so that no file starves the others."""
 
 
@@ -37,26 +37,26 @@ class FileSourceTask(SourceTask):
         self._context = context
         self._readers = [self._reader(path, config) for path in config["task.files"]]
         self._turn = 0
-        self._told: set[tuple[str, int]] = set()
+        self._reported: set[tuple[str, int]] = set()
 
     def poll(self) -> SourceBatch | None:
         for _ in self._readers:
-            reader = self._readers[self._turn // TURN]
+            reader = self._readers[self._turn // POLLS_PER_TURN]
             taken = reader.take(self._batch)
             if taken is None:
                 self._next_file()
                 continue
             self._turn += 1
-            if self._turn % TURN == 0:
-                reader.release()
-                self._turn %= TURN * len(self._readers)
+            if self._turn % POLLS_PER_TURN == 0:
+                reader.drop_read_ahead()
+                self._turn %= POLLS_PER_TURN * len(self._readers)
             return self._source_batch(reader, taken)
         return None
 
     def at_end(self) -> bool:
         if not all(reader.at_end() for reader in self._readers):
             return False
-        self._tell_waiting()
+        self._report_incomplete_records()
         return True
 
     def progress(self) -> SourceProgress | None:
@@ -69,17 +69,19 @@ class FileSourceTask(SourceTask):
         self._readers = []
 
     def _reader(self, path: str, config: Config) -> FileReader:
-        file = source_file(path)
+        file = open_source_file(path)
         skip = config["malformed"] == "skip"
-        malformed = Malformed(file, self._context.notice if skip else None)
-        reader = FileReader(file, opening(config), malformed, emit_incomplete=config["incomplete.last.line"] == "emit")
+        malformed = MalformedLines(file, self._context.notice if skip else None)
+        reader = FileReader(
+            file, format_opener(config), malformed, emit_incomplete=config["incomplete.last.line"] == "emit"
+        )
         reader.start(self._context.offset(source_partition(path)))
         return reader
 
     def _next_file(self) -> None:
-        self._turn = (self._turn // TURN + 1) % len(self._readers) * TURN
+        self._turn = (self._turn // POLLS_PER_TURN + 1) % len(self._readers) * POLLS_PER_TURN
 
-    def _source_batch(self, reader: FileReader, taken: Taken) -> SourceBatch:
+    def _source_batch(self, reader: FileReader, taken: FileRecords) -> SourceBatch:
         return SourceBatch(
             topic=self._topic,
             values=taken.values,
@@ -88,8 +90,11 @@ class FileSourceTask(SourceTask):
             source_offsets=reader.file.offsets(taken.ends) if self._context.record_offsets else None,
         )
 
-    def _tell_waiting(self) -> None:
+    def _report_incomplete_records(self) -> None:
         for reader in self._readers:
-            if reader.waiting is not None and (place := (reader.file.path, reader.waiting.position)) not in self._told:
-                self._told.add(place)
+            if (
+                reader.waiting is not None
+                and (place := (reader.file.path, reader.waiting.position)) not in self._reported
+            ):
+                self._reported.add(place)
                 self._context.notice("waiting line", reader.malformed.waiting(reader.waiting))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-ENOUGH: Final = 64
+SIGNATURE_BYTES: Final = 64
 """First bytes that tell; fewer may, too."""
-READ: Final = {"gzip": re.compile(rb"\x1f\x8b\x08"), "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")}
+COMPRESSIONS: Final = {
+    "gzip": re.compile(rb"\x1f\x8b\x08"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+}
 """How compressed content that the connector reads begins."""
-_PACKED: Final = {
+_UNSUPPORTED_COMPRESSIONS: Final = {
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zip": re.compile(rb"PK(\x03\x04|\x05\x06)"),
@@ -19,7 +22,7 @@ _PACKED: Final = {
     "compress": re.compile(rb"\x1f\x9d"),
     "lzip": re.compile(rb"LZIP[\x00\x01]"),
 }
-_WIDE: Final = {
+_UNSUPPORTED_ENCODINGS: Final = {
     "UTF-32": re.compile(rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff"),
     # Without a mark: text of a Western language has every other byte zero.
     "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff|(?:[^\x00]\x00){4,}[^\x00]?\Z|(?:\x00[^\x00]){4,}\x00?\Z"),
@@ -28,16 +31,16 @@ _WIDE: Final = {
 
 def compression(head: bytes) -> str | None:
     """Which compression that the connector reads a file begins with."""
-    return next((name for name, signature in READ.items() if signature.match(head)), None)
+    return next((name for name, signature in COMPRESSIONS.items() if signature.match(head)), None)
 
 
-def refusal(head: bytes) -> str | None:
+def reason_unreadable(head: bytes) -> str | None:
     """Why a file that begins so is neither text nor read otherwise, and the remedy."""
-    head = head[:ENOUGH]
-    for name, signature in _PACKED.items():
+    head = head[:SIGNATURE_BYTES]
+    for name, signature in _UNSUPPORTED_COMPRESSIONS.items():
         if signature.match(head):
             return f"is compressed with {name}, of which only gzip and zstd are read: unpack it, or pack it with gzip"
-    for name, signature in _WIDE.items():
+    for name, signature in _UNSUPPORTED_ENCODINGS.items():
         if signature.match(head):
             return f"is {name} text: convert it, as by `iconv -f {name} -t UTF-8`"
     return None

@@ -11,7 +11,7 @@ NEWLINE = b"\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextChunk:
     """Whole lines of a file and the position they begin at; only the last one may lack its newline.
 
     `last` says that the file ends behind them for now.
@@ -28,7 +28,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedRecords:
     """Records as columns: each value, and the position in the file behind it.
 
     Everything before `next` is done with; a record that begins there needs more text.
@@ -39,24 +39,24 @@ class Parsed:
     next: int
 
 
-Complaint = Callable[[int, str], None]
+ReportMalformed = Callable[[int, str], None]
 """Told at which position a malformed line begins, and what is wrong with it; raises, or counts it as skipped."""
 
 
 class Format(Protocol):
     """Turns lines into records."""
 
-    def parse(self, text: Text, complain: Complaint) -> Parsed:
+    def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
         """Take every record of the text, in order."""
 
 
-def pieces_of(text: Text) -> list[bytes]:
+def pieces_of(text: TextChunk) -> list[bytes]:
     r"""Cut a text at its newlines, which go; a carriage return stays."""
     data = text.data
     return (data[:-1] if data.endswith(NEWLINE) else data).split(NEWLINE) if data else []
 
 
-def ends_of(pieces: Sequence[bytes], text: Text) -> list[int]:
+def ends_of(pieces: Sequence[bytes], text: TextChunk) -> list[int]:
     """The position behind each piece of a text, its newline included."""
     ends = [end + newlines for newlines, end in enumerate(accumulate(map(len, pieces)), start=text.start + 1)]
     if ends:
@@ -64,7 +64,7 @@ def ends_of(pieces: Sequence[bytes], text: Text) -> list[int]:
     return ends
 
 
-def without_returns(pieces: list[bytes], text: Text) -> list[bytes]:
+def without_returns(pieces: list[bytes], text: TextChunk) -> list[bytes]:
     r"""Drop the carriage return of lines that end in \r\n."""
     if b"\r" not in text.data:
         return pieces

@@ -7,14 +7,14 @@ import zlib
 from typing import Any, Final, Protocol
 
 from eosfw.errors import ConfigError, DamagedDataError, Problem
-from eosfw_file import content
-from eosfw_file.source import HEAD, REMEDY, Chunk, SourceFile
+from eosfw_file import file_signature
+from eosfw_file.source_file import HEAD_BYTES, REMEDY, Chunk, SourceFile
 
-_PACKED: Final = 1 << 16
+_READ_BYTES: Final = 1 << 16
 """Bytes of the file that are read at once."""
-_SLICE: Final = 1 << 10
+_UNPACK_BYTES: Final = 1 << 10
 """Bytes that are unpacked at once: the most that these can become is 32 MiB, whoever packed them."""
-_BACK: Final = 4
+_LOOK_BACK_BYTES: Final = 4
 """How far behind the last position a reader may look back."""
 
 
@@ -30,18 +30,18 @@ class _Part(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def source_file(path: str) -> SourceFile:
+def open_source_file(path: str) -> SourceFile:
     """A file as what it holds, which its first bytes tell; ConfigError if that needs a library that is missing."""
     found = SourceFile(path, packed=True)
     found.read(0, 0)
-    kind = content.compression(found.head)
+    kind = file_signature.compression(found.head)
     return SourceFile(path) if kind is None else CompressedFile(path, kind)
 
 
-def missing(kind: str) -> str | None:
+def missing_library(kind: str) -> str | None:
     """What to install before files of this compression can be read."""
     try:
-        _begin(kind)
+        _decompressor(kind)
     except ImportError:
         return f"is compressed with {kind}, which needs a library: pip install 'eosfw-file[{kind}]'"
     return None
@@ -54,7 +54,7 @@ class CompressedFile(SourceFile):
 
     def __init__(self, path: str, kind: str) -> None:
         super().__init__(path)
-        if lacking := missing(kind):
+        if lacking := missing_library(kind):
             raise ConfigError(Problem("file", f"{path} {lacking}"))
         self._kind, self._errors = kind, _errors(kind)
         self._raw = SourceFile(path, packed=True)
@@ -101,12 +101,12 @@ class CompressedFile(SourceFile):
     def _unpack(self, start: int, end: int) -> bool:
         """Unpack until a byte behind `end` is known, keeping what may be asked for; tell whether the file ends."""
         while self._end <= end and self._failure is None:
-            packed = self._raw.read(self._packed, _PACKED).data
+            packed = self._raw.read(self._packed, _READ_BYTES).data
             if not packed:
                 break
-            for at in range(0, len(packed), _SLICE):
-                self._feed(packed[at : at + _SLICE])
-                self._drop(start - _BACK)
+            for at in range(0, len(packed), _UNPACK_BYTES):
+                self._feed(packed[at : at + _UNPACK_BYTES])
+                self._drop(start - _LOOK_BACK_BYTES)
                 if self._end > end or self._failure:
                     break
         else:  # what was asked for is known already: whether the file is still the same is not
@@ -117,7 +117,7 @@ class CompressedFile(SourceFile):
     def _feed(self, packed: bytes) -> None:
         self._packed += len(packed)
         try:
-            while packed := self._begun(packed):
+            while packed := self._next_part(packed):
                 part: Any = self._part
                 self._take(part.decompress(packed))
                 packed = part.unused_data if part.eof else b""
@@ -126,15 +126,15 @@ class CompressedFile(SourceFile):
             said = f"{self.path} cannot be read as {self._kind} behind byte {self._end} of what it holds ({why})"
             self._failure = DamagedDataError(f"{said}; {REMEDY}")
 
-    def _begun(self, packed: bytes) -> bytes:
+    def _next_part(self, packed: bytes) -> bytes:
         """Begin the next part if there is one, behind the zeros that tapes are padded with."""
         if self._part is None and (packed := packed.lstrip(b"\0")):
-            self._part = _begin(self._kind)
+            self._part = _decompressor(self._kind)
         return packed
 
     def _take(self, data: bytes) -> None:
-        if self._end < HEAD:
-            self._head = (self._head[: self._end] + data)[:HEAD]
+        if self._end < HEAD_BYTES:
+            self._head = (self._head[: self._end] + data)[:HEAD_BYTES]
         self._data += data
 
     def _drop(self, position: int) -> None:
@@ -143,7 +143,7 @@ class CompressedFile(SourceFile):
         self._from += passed
 
 
-def _begin(kind: str) -> _Part:
+def _decompressor(kind: str) -> _Part:
     if kind == "gzip":
         return zlib.decompressobj(wbits=31)
     part: _Part = importlib.import_module("zstandard").ZstdDecompressor().decompressobj()

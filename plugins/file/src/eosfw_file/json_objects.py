@@ -19,7 +19,7 @@ def is_plain(lines: Sequence[bytes], data: bytes) -> bool:
         return False
 
 
-class Objects:
+class JsonObjects:
     """Writes compact JSON objects: keys in header order, values as strings, an empty value as null."""
 
     def __init__(self, header: Sequence[str], delimiter: str) -> None:

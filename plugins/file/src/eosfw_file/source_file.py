@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
-from eosfw_file import content
+from eosfw_file import file_signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eosfw.records import SourceOffset
 
-HEAD = 1024
+HEAD_BYTES = 1024
 # Opening a pipe that nobody writes to would wait for ever.
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 REMEDY = "restore the file as it was, or give the connector another name to read it from the beginning"
@@ -101,7 +101,7 @@ class SourceFile:
             data = os.pread(descriptor, size, start)
             # Looked at after reading, so that nothing that happened before or during it goes unnoticed.
             found = os.fstat(descriptor)
-            head = os.pread(descriptor, HEAD, 0)
+            head = os.pread(descriptor, HEAD_BYTES, 0)
         except OSError as why:
             raise DamagedDataError(
                 f"{self.path} cannot be read at byte {start}: {why.strerror}; check its disk"
@@ -135,7 +135,7 @@ class SourceFile:
 
     def offsets(self, positions: Sequence[int]) -> list[SourceOffset]:
         """The source offsets behind ascending positions that were read."""
-        if not positions or positions[0] < HEAD:
+        if not positions or positions[0] < HEAD_BYTES:
             return [self.offset(position) for position in positions]
         identity = self.identity(positions[-1])  # behind the head all have the same
         return [{"position": position, "id": identity} for position in positions]
@@ -165,7 +165,7 @@ class SourceFile:
     def _check(self, found: os.stat_result, head: bytes, start: int) -> None:
         if found.st_size < start:
             raise self._shrunk(found.st_size, start)
-        if not self._packed_content and len(self._head) < content.ENOUGH:
+        if not self._packed_content and len(self._head) < file_signature.SIGNATURE_BYTES:
             self._check_content(head)
         known = min(start, len(self._head))
         if self._inode and (found.st_ino != self._inode or head[:known] != self._head[:known]):
@@ -174,7 +174,7 @@ class SourceFile:
             )
 
     def _check_content(self, head: bytes) -> None:
-        if foreign := content.refusal(head):
+        if foreign := file_signature.reason_unreadable(head):
             raise DamagedDataError(f"{self.path} {foreign}, and give the connector another name")
-        if kind := content.compression(head):
+        if kind := file_signature.compression(head):
             raise DamagedDataError(f"{self.path} turned out to be compressed with {kind}; start the connector again")
