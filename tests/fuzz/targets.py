@@ -18,7 +18,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
-from eosfw_memory.client.fetched_records import show
+from eosfw_memory.client.fetched_records import visible_records
 from eosfw_memory.client.messages import AnswerError, format_of
 from eosfw_memory.coordinators import log_records
 from eosfw_memory.coordinators.groups import records as group_records
@@ -64,7 +64,7 @@ def _fetched(data: bytes) -> Hashable:
     """What a client shows of a fetch at read_committed."""
     aborted = [{"producer_id": 1000, "first_offset": 0}]
     fetched = {"aborted_transactions": aborted, "records": data}
-    shown = show(TopicPartition("t", 0), fetched, 0, 1 << 62, headers=True)
+    shown = visible_records(TopicPartition("t", 0), fetched, 0, 1 << 62, headers=True)
     return len(shown.batches), shown.position.bit_length()
 
 

@@ -26,7 +26,7 @@ from eosfw.records import OffsetRange
 from eosfw_memory.client import apis
 from eosfw_memory.client.apis import API_VERSIONS, Api
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.fetched_records import show
+from eosfw_memory.client.fetched_records import visible_records
 from eosfw_memory.client.messages import AnswerError, format_of
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.states import Outcome
@@ -293,7 +293,7 @@ def test_a_control_batch_that_compaction_has_emptied_is_stepped_over():
     empty = patched(whole[: HEADER.size], records=0, length=HEADER.size - LENGTH_END)
     fetched = {"aborted_transactions": (), "records": empty}
 
-    shown = show(TopicPartition("t", 0), fetched, 0, 9, headers=False)
+    shown = visible_records(TopicPartition("t", 0), fetched, 0, 9, headers=False)
 
     assert (list(shown.batches), shown.position) == ([], 1)
 

@@ -79,7 +79,7 @@ def test_a_refused_batch_leaves_no_gap_behind(own: EmbeddedCluster) -> None:
 
     for value in (b"x" * 2000, b"behind"):
         producer.send(record(topic, value), lambda place, _: heard.append(place is not None))
-        producer._seal()  # a batch for each, as if they had come one by one to a busy producer
+        producer._close_batches()  # a batch for each, as if they had come one by one to a busy producer
     with pytest.raises(RecordTooLargeError):
         producer.flush(WAIT)
     producer.flush(WAIT)

@@ -38,7 +38,7 @@ def epochs(lab: Lab, producer: TransactionalProducer, topic: str) -> list[int]:
             producer.flush(WAIT)
             producer.send_offsets({TopicPartition(topic, 0): number}, ConsumerGroupMetadata(f"{topic}-group"), WAIT)
         getattr(producer, f"{end}_transaction")(WAIT)
-        found.append(producer._delivery.producer.epoch)
+        found.append(producer._sender.producer.epoch)
     return found
 
 
@@ -71,7 +71,7 @@ def test_a_late_end_does_not_hit_the_next_transaction(lab: Lab, version: str, *,
     producer.begin_transaction()
     producer.send(record(topic, b"first"))
     producer.flush(WAIT)
-    before = producer._delivery.producer
+    before = producer._sender.producer
     producer.commit_transaction(WAIT)
     lab.values(topic)
     producer.begin_transaction()
@@ -79,9 +79,9 @@ def test_a_late_end_does_not_hit_the_next_transaction(lab: Lab, version: str, *,
     producer.flush(WAIT)
 
     late = lab.backend.producer(producer.transactional_id, properties={"eosfw.transaction.version": version})
-    late._coordination.bumping = version == "2"
+    late._transaction_manager.transaction_v2 = version == "2"
     try:
-        late._coordination.end(before, late._patience(WAIT), commit=True)
+        late._transaction_manager.end_transaction(before, late._new_timer(WAIT), commit=True)
     except EosfwError:
         assert not ended
 

@@ -25,7 +25,7 @@ def connect(servers: str, transport: str | None = None) -> MemoryBackend:
 
 
 def network(backend: MemoryBackend) -> object:
-    return backend.producer(None)._routes.network
+    return backend.producer(None)._metadata.network
 
 
 def test_a_cluster_of_this_process_is_called_directly_unless_told_otherwise(embedded: str) -> None:

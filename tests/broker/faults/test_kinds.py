@@ -32,7 +32,7 @@ def ask(lab, seconds=WAIT):
 
 
 def network(lab):
-    return lab.admin._routes.network
+    return lab.admin._metadata.network
 
 
 def test_a_dropped_request_has_no_effect_and_its_sender_tries_again(lab, faults):

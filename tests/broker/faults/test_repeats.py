@@ -48,7 +48,7 @@ class Transaction:
 
     def ask(self, step: Step):
         deadline = self.lab.runtime.now() + WAIT
-        answer = self.lab.admin._routes.network.any(deadline).call(step.api, Fields(**step.fields(self)), deadline)
+        answer = self.lab.admin._metadata.network.any(deadline).call(step.api, Fields(**step.fields(self)), deadline)
         assert codes(answer) <= {Code.NONE}
         if "producer_id" in answer:
             self.producer = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
@@ -197,7 +197,7 @@ def send(one: Transaction, number: int) -> int:
     batch = encode_batch(None, [SENT[number]], 0, producer=one.producer, base_sequence=number, transactional=True)
     step = Step(apis.PRODUCE, lambda _: produced(one, batch))
     deadline = one.lab.runtime.now() + WAIT
-    answer = one.lab.admin._routes.network.any(deadline).call(step.api, Fields(**step.fields(one)), deadline)
+    answer = one.lab.admin._metadata.network.any(deadline).call(step.api, Fields(**step.fields(one)), deadline)
     return max(codes(answer))
 
 

@@ -24,17 +24,17 @@ from eosfw_memory.client.apis import (
     LIST_OFFSETS,
     Api,
     Fields,
-    grouped,
+    group_by_topic,
     milliseconds,
 )
-from eosfw_memory.client.channel import ClosedError, HopelessError, Network, NoAnswerError
+from eosfw_memory.client.channel import ClosedError, Network, NoAnswerError, NotRetriableError
 from eosfw_memory.client.deletion import delete_topics
-from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, indefinite, ours
-from eosfw_memory.client.fence_producers import Fencing
+from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, error_for, indefinite
+from eosfw_memory.client.fence_producers import FenceProducersHandler
 from eosfw_memory.client.group_offsets import GroupOffsets
-from eosfw_memory.client.metadata import Routes, brokers_of
-from eosfw_memory.client.retry_timer import Patience
-from eosfw_memory.client.transaction_admin import Introspection
+from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
+from eosfw_memory.client.retry_timer import RetryTimer
+from eosfw_memory.client.transaction_admin import TransactionAdmin
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 
@@ -47,86 +47,86 @@ _ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED:
 class MemoryAdmin:
     """An `Admin` that speaks Kafka's protocol itself."""
 
-    def __init__(self, timeout: float, make_routes: Callable[[], Routes]) -> None:
+    def __init__(self, timeout: float, make_metadata: Callable[[], ClusterMetadata]) -> None:
         self._timeout = timeout
-        self._make_routes = make_routes
-        self._routes = make_routes()
-        self._runtime = self._routes.runtime
+        self._make_metadata = make_metadata
+        self._metadata = make_metadata()
+        self._runtime = self._metadata.runtime
         self._fencing: set[Network] = set()
         self._closed = False
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
-        answer: Any = self._routes.metadata(topics, self._patience())
+        answer: Any = self._metadata.fetch_metadata(topics, self._new_timer())
         found = {each["name"]: each for each in answer["topics"] if each["error_code"] == Code.NONE}
         return {name: len(each["partitions"]) for name, each in found.items()}
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        patience = self._patience()
+        timer = self._new_timer()
         if topics:
-            self._create(topics, patience)
+            self._create(topics, timer)
             ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
             # A broker may lead a partition by the metadata before it answers for it.
-            self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, patience, fresh=True)
+            self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, timer, fresh=True)
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
-        return delete_topics(self._routes, topics, self._patience())
+        return delete_topics(self._metadata, topics, self._new_timer())
 
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
-        groups, patience = GroupOffsets(self._routes), self._patience()
-        return outcomes(group_ids, lambda group_id: groups.delete(group_id, patience))
+        groups, timer = GroupOffsets(self._metadata), self._new_timer()
+        return outcomes(group_ids, lambda group_id: groups.delete(group_id, timer))
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")
 
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED, self._patience())
+        return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED, self._new_timer())
 
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
-        return self._offsets(partitions, _LATEST, isolation, self._patience())
+        return self._offsets(partitions, _LATEST, isolation, self._new_timer())
 
     def fence_producers(
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
-        self._patience()
-        patience = Patience(self._runtime, self._runtime.now() + (options.timeout or self._timeout))
-        routes = self._make_routes()  # of its own: it goes on while this client is used for something else
+        self._new_timer()
+        timer = RetryTimer(self._runtime, self._runtime.now() + (options.timeout or self._timeout))
+        metadata = self._make_metadata()  # of its own: it goes on while this client is used for something else
 
         def fence(result: FenceProducersResult) -> None:
-            self._fencing.add(routes.network)
+            self._fencing.add(metadata.network)
             try:
-                Fencing(routes).fence(result, patience)
+                FenceProducersHandler(metadata).fence(result, timer)
             finally:
-                self._fencing.discard(routes.network)
-                routes.network.close()
+                self._fencing.discard(metadata.network)
+                metadata.network.close()
 
         return FenceProducersResult.of(transactional_ids, self._runtime, fence)
 
     def list_transactions(self, filters: TransactionFilters = EVERY_TRANSACTION) -> Sequence[TransactionListing]:
-        return list(Introspection(self._routes).listed(filters, self._patience()))
+        return list(TransactionAdmin(self._metadata).list_transactions(filters, self._new_timer()))
 
     def describe_transactions(
         self, transactional_ids: Collection[str]
     ) -> Mapping[str, TransactionDescription | EosfwError]:
-        return Introspection(self._routes).described(transactional_ids, self._patience())
+        return TransactionAdmin(self._metadata).describe_transactions(transactional_ids, self._new_timer())
 
     def describe_producers(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
-        return Introspection(self._routes).producers(partitions, self._patience())
+        return TransactionAdmin(self._metadata).describe_producers(partitions, self._new_timer())
 
     def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
-        return Introspection(self._routes).aborted(partition, start_offset, self._patience())
+        return TransactionAdmin(self._metadata).abort_transaction(partition, start_offset, self._new_timer())
 
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
         return open_transactions(self, partitions, self._runtime.wall())
 
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return GroupOffsets(self._routes).fetch(group_id, partitions, self._patience())
+        return GroupOffsets(self._metadata).fetch(group_id, partitions, self._new_timer())
 
     def max_transaction_timeout(self) -> float | None:
-        answer: Any = self._routes.metadata([], self._patience())
+        answer: Any = self._metadata.fetch_metadata([], self._new_timer())
         brokers = brokers_of(answer)
         if not brokers:
             return None
@@ -141,12 +141,12 @@ class MemoryAdmin:
 
     def close(self) -> None:
         self._closed = True
-        for network in (self._routes.network, *self._fencing):
+        for network in (self._metadata.network, *self._fencing):
             network.close()
 
     # --- topics
 
-    def _create(self, topics: Sequence[NewTopic], patience: Patience) -> None:
+    def _create(self, topics: Sequence[NewTopic], timer: RetryTimer) -> None:
         wanted = [
             Fields(
                 name=topic.name,
@@ -157,47 +157,47 @@ class MemoryAdmin:
             )
             for topic in topics
         ]
-        request = Fields(topics=wanted, timeout=milliseconds(patience.left()), validate_only=False)
+        request = Fields(topics=wanted, timeout=milliseconds(timer.remaining()), validate_only=False)
         while True:
-            answer = self._write(CREATE_TOPICS, request, "create topics", patience)
+            answer = self._write(CREATE_TOPICS, request, "create topics", timer)
             failed = [each for each in answer["topics"] if each["error_code"] != Code.NONE]
             if not failed:
                 return
             code = failed[0]["error_code"]
-            if code not in RETRIABLE or not patience.again():
+            if code not in RETRIABLE or not timer.backoff():
                 what = self._what(f"create topic {failed[0]['name']!r}")
-                raise ours(code, ADMIN, what, failed[0].get("error_message"))
+                raise error_for(code, ADMIN, what, failed[0].get("error_message"))
 
-    def _write(self, api: Api, request: Fields, what: str, patience: Patience) -> Any:
+    def _write(self, api: Api, request: Fields, what: str, timer: RetryTimer) -> Any:
         """Ask any broker what may not be asked twice."""
 
         def call() -> Answer:
             try:
-                return self._routes.network.any(patience.deadline).call(api, request, patience.deadline)
+                return self._metadata.network.any(timer.deadline).call(api, request, timer.deadline)
             except NoAnswerError as why:
                 raise indefinite(self._what(what), why) from why
 
-        return self._routes.insist(call, patience)
+        return self._metadata.retry(call, timer)
 
     def _config(self, kind: int, name: str, what: str, broker: int | None = None) -> Mapping[str, str]:
         resource = Fields(resource_type=kind, resource_name=name, configuration_keys=None)
         request = Fields(resources=[resource], include_synonyms=False, include_documentation=False)
-        patience = self._patience()
+        timer = self._new_timer()
         if broker is None:
-            answer: Any = self._routes.ask(DESCRIBE_CONFIGS, request, patience)
+            answer: Any = self._metadata.ask(DESCRIBE_CONFIGS, request, timer)
         else:
-            answer = self._of_broker(broker, DESCRIBE_CONFIGS, request, patience)
+            answer = self._of_broker(broker, DESCRIBE_CONFIGS, request, timer)
         found = answer["results"][0]
         if found["error_code"] != Code.NONE:
-            raise ours(found["error_code"], ADMIN, self._what(what), found.get("error_message"))
+            raise error_for(found["error_code"], ADMIN, self._what(what), found.get("error_message"))
         return {each["name"]: each["value"] for each in found["configs"] if each["value"] is not None}
 
-    def _of_broker(self, broker: int, api: Api, request: Fields, patience: Patience) -> Any:
+    def _of_broker(self, broker: int, api: Api, request: Fields, timer: RetryTimer) -> Any:
         """Ask one broker what only it can say."""
-        metadata: Any = self._routes.metadata([], patience)
+        metadata: Any = self._metadata.fetch_metadata([], timer)
         address = brokers_of(metadata)[broker]
-        channel = self._routes.network.at(address)
-        return self._routes.insist(lambda: channel.call(api, request, patience.deadline), patience)
+        channel = self._metadata.network.at(address)
+        return self._metadata.retry(lambda: channel.call(api, request, timer.deadline), timer)
 
     # --- offsets
 
@@ -206,27 +206,27 @@ class MemoryAdmin:
         partitions: Collection[TopicPartition],
         timestamp: int,
         isolation: IsolationLevel,
-        patience: Patience,
+        timer: RetryTimer,
         *,
         fresh: bool = False,
     ) -> Mapping[TopicPartition, int]:
         """Ask the leaders, until each has answered; a partition of a `fresh` topic may be unknown for a while."""
         found: dict[TopicPartition, int] = {}
-        settled = self._runtime.now() + (self._timeout if fresh else self._routes.network.settling)
+        settled = self._runtime.now() + (self._timeout if fresh else self._metadata.network.propagation_timeout)
         while left := [one for one in partitions if one not in found]:
             failed: EosfwError | None = None
-            for channel, ones in self._routes.by_leader(left, patience).items():
+            for channel, ones in self._metadata.by_leader(left, timer).items():
                 request = _list_offsets(ones, timestamp, _ISOLATION[isolation])
                 try:
-                    answer: Any = channel.call(LIST_OFFSETS, request, patience.deadline)
+                    answer: Any = channel.call(LIST_OFFSETS, request, timer.deadline)
                 except ClusterUnavailableError as why:
                     failed = ClusterUnavailableError(f"{self._what('list offsets')}: {why}")
-                    if isinstance(why, HopelessError):
+                    if isinstance(why, NotRetriableError):
                         raise failed from why
                     self._forget(ones)
                     continue
                 failed = self._take(answer, found, settled) or failed
-            if failed is not None and not patience.again():
+            if failed is not None and not timer.backoff():
                 raise failed
         return found
 
@@ -239,27 +239,27 @@ class MemoryAdmin:
                 if code == Code.NONE:
                     found[one] = each["offset"]
                     continue
-                failed = ours(code, ADMIN, self._what(f"list offsets of {one}"))
+                failed = error_for(code, ADMIN, self._what(f"list offsets of {one}"))
                 late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._runtime.now() >= settled
                 if code not in RETRIABLE or late:
                     raise failed
                 if code in MOVED:
-                    self._routes.forget(one.topic)
+                    self._metadata.forget(one.topic)
         return failed
 
     # --- inside
 
     def _forget(self, ones: Collection[TopicPartition]) -> None:
         for topic in {one.topic for one in ones}:
-            self._routes.forget(topic)
+            self._metadata.forget(topic)
 
-    def _patience(self) -> Patience:
+    def _new_timer(self) -> RetryTimer:
         if self._closed:
             raise IllegalStateError("this admin client is closed")
-        return Patience(self._runtime, self._runtime.now() + self._timeout)
+        return RetryTimer(self._runtime, self._runtime.now() + self._timeout)
 
     def _what(self, what: str) -> str:
-        return f"{what} at {self._routes.network.servers}"
+        return f"{what} at {self._metadata.network.servers}"
 
 
 def _list_offsets(ones: Collection[TopicPartition], timestamp: int, isolation_level: int) -> Fields:
@@ -267,4 +267,4 @@ def _list_offsets(ones: Collection[TopicPartition], timestamp: int, isolation_le
         each = [Fields(partition_index=n, current_leader_epoch=_NO_EPOCH, timestamp=timestamp) for n in numbers]
         return Fields(name=name, partitions=each)
 
-    return Fields(replica_id=_CLIENT, isolation_level=isolation_level, topics=grouped(ones, topic))
+    return Fields(replica_id=_CLIENT, isolation_level=isolation_level, topics=group_by_topic(ones, topic))

@@ -22,7 +22,7 @@ class Api:
 
 
 PRODUCE: Final = Api(0, "Produce", 3, 11)
-PRODUCE_ADDING: Final = Api(0, "Produce", 12, 12)
+PRODUCE_V2: Final = Api(0, "Produce", 12, 12)
 """From 12 on a batch itself adds its partition to the transaction (version 2 of transactions, KIP-890)."""
 FETCH: Final = Api(1, "Fetch", 4, 12)
 """Up to 12: from 13 on topics go by id."""
@@ -41,12 +41,12 @@ INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", 0, 4)
 ADD_PARTITIONS: Final = Api(24, "AddPartitionsToTxn", 0, 3)
 ADD_OFFSETS: Final = Api(25, "AddOffsetsToTxn", 0, 3)
 END_TXN: Final = Api(26, "EndTxn", 0, 4)
-END_TXN_BUMPING: Final = Api(26, "EndTxn", 5, 5)
+END_TXN_V2: Final = Api(26, "EndTxn", 5, 5)
 """From 5 on each end raises the epoch, and the answer says with which producer to go on (KIP-890)."""
 WRITE_TXN_MARKERS: Final = Api(27, "WriteTxnMarkers", 1, 1)
 TXN_OFFSET_COMMIT: Final = Api(28, "TxnOffsetCommit", 3, 4)
 """From 3 on it tells who commits (KIP-447)."""
-TXN_OFFSET_COMMIT_ADDING: Final = Api(28, "TxnOffsetCommit", 5, 5)
+TXN_OFFSET_COMMIT_V2: Final = Api(28, "TxnOffsetCommit", 5, 5)
 """From 5 on it adds the group to the transaction itself (KIP-890)."""
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", 1, 4)
 DELETE_GROUPS: Final = Api(42, "DeleteGroups", 0, 2)
@@ -65,7 +65,7 @@ class Fields(SimpleNamespace):
         return self.__dict__.get(name, default)
 
 
-def grouped(ones: Collection[TopicPartition], make: Callable[[str, list[int]], Fields]) -> list[Fields]:
+def group_by_topic(ones: Collection[TopicPartition], make: Callable[[str, list[int]], Fields]) -> list[Fields]:
     """Partitions as requests name them: topic by topic."""
     topics: dict[str, list[int]] = {}
     for topic, partition in ones:

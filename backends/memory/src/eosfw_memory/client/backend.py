@@ -15,7 +15,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.direct import DirectNetwork
-from eosfw_memory.client.metadata import Routes
+from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.producer import MemoryProducer, ProducerSettings
 from eosfw_memory.client.properties import TRANSPORT, ClientSettings, check, problems_of
 from eosfw_memory.client.reader import MemoryReader, ReaderSettings
@@ -69,24 +69,24 @@ class MemoryBackend:
             settings.acks,
             settings.transaction_version,
         )
-        return self._made.add(MemoryProducer(own, self._routes(settings, may_create=True)))
+        return self._made.add(MemoryProducer(own, self._metadata(settings, may_create=True)))
 
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
     ) -> MemoryReader:
         settings = ClientSettings.of(self._properties, properties, Client.CONSUMER)
         own = ReaderSettings(isolation, headers, settings.fetch_bytes, settings.partition_bytes, settings.fetch_wait)
-        return self._made.add(MemoryReader(own, self._routes(settings)))
+        return self._made.add(MemoryReader(own, self._metadata(settings)))
 
     def admin(self, properties: Mapping[str, str] | None = None) -> MemoryAdmin:
         settings = ClientSettings.of(self._properties, properties, Client.ADMIN)
-        return self._made.add(MemoryAdmin(settings.api_timeout, lambda: self._routes(settings)))
+        return self._made.add(MemoryAdmin(settings.api_timeout, lambda: self._metadata(settings)))
 
     def close(self) -> None:
         self._made.close()
 
-    def _routes(self, settings: ClientSettings, *, may_create: bool = False) -> Routes:
-        return Routes(self._network(settings), self._runtime, may_create=may_create)
+    def _metadata(self, settings: ClientSettings, *, may_create: bool = False) -> ClusterMetadata:
+        return ClusterMetadata(self._network(settings), self._runtime, may_create=may_create)
 
     def _network(self, settings: ClientSettings) -> Network:
         served = _served(settings)

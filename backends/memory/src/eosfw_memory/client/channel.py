@@ -28,15 +28,15 @@ class NoAnswerError(ClusterUnavailableError):
     """The request left and no answer came back: it may have taken effect."""
 
 
-class HopelessError(ClusterUnavailableError):
+class NotRetriableError(ClusterUnavailableError):
     """Asking the same broker again would not help."""
 
 
-class NonsenseError(NoAnswerError, HopelessError):
+class MalformedResponseError(NoAnswerError, NotRetriableError):
     """What came back is no answer of Kafka's protocol."""
 
 
-class StrangerError(NotSentError, HopelessError):
+class UnsupportedServerError(NotSentError, NotRetriableError):
     """Whoever listens there does not speak Kafka's protocol, or no version that this client speaks."""
 
 
@@ -63,7 +63,7 @@ class Network(Protocol):
     """The addresses the user gave, for messages."""
     eager: bool
     """Whether a request costs so little that nothing is gained by waiting for more to send."""
-    settling: float
+    propagation_timeout: float
     """Seconds for which a topic may be unknown although it was created, since brokers learn of it one by one."""
 
     def any(self, deadline: float) -> Channel:

@@ -7,28 +7,30 @@ from typing import Any
 
 from eosfw.errors import EosfwError
 from eosfw_memory.client.apis import DELETE_TOPICS, Fields, milliseconds
-from eosfw_memory.client.errors import ADMIN, RETRIABLE, ours
-from eosfw_memory.client.metadata import Routes
-from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.errors import ADMIN, RETRIABLE, error_for
+from eosfw_memory.client.metadata import ClusterMetadata
+from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 
 
-def delete_topics(routes: Routes, topics: Collection[str], patience: Patience) -> Mapping[str, EosfwError | None]:
+def delete_topics(
+    metadata: ClusterMetadata, topics: Collection[str], timer: RetryTimer
+) -> Mapping[str, EosfwError | None]:
     """What became of each; asked again where an answer was lost, so a topic may be unknown that was just deleted."""
     outcomes: dict[str, EosfwError | None] = {}
     while left := [name for name in dict.fromkeys(topics) if name not in outcomes]:
-        request = Fields(topic_names=tuple(left), timeout=milliseconds(patience.left()))
-        answer: Any = routes.ask(DELETE_TOPICS, request, patience)
+        request = Fields(topic_names=tuple(left), timeout=milliseconds(timer.remaining()))
+        answer: Any = metadata.ask(DELETE_TOPICS, request, timer)
         again = False
         for each in answer["responses"]:
             name, code = each["name"], each["error_code"]
-            what = f"delete topic {name!r} at {routes.network.servers}"
-            why = None if code == Code.NONE else ours(code, ADMIN, what, each.get("error_message"))
-            if code in RETRIABLE and code != Code.UNKNOWN_TOPIC_OR_PARTITION and patience.left() > 0:
+            what = f"delete topic {name!r} at {metadata.network.servers}"
+            why = None if code == Code.NONE else error_for(code, ADMIN, what, each.get("error_message"))
+            if code in RETRIABLE and code != Code.UNKNOWN_TOPIC_OR_PARTITION and timer.remaining() > 0:
                 again = True
                 continue
-            routes.forget(name)
+            metadata.forget(name)
             outcomes[name] = why
         if again:
-            patience.again()
+            timer.backoff()
     return outcomes

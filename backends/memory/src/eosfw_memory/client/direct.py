@@ -36,7 +36,7 @@ class DirectNetwork:
     """The one broker there is, for one client object; both a network and its only channel."""
 
     eager = True
-    settling = 0.0
+    propagation_timeout = 0.0
 
     def __init__(self, servers: str, broker: Broker, is_open: Callable[[], bool], runtime: Runtime) -> None:
         self.servers = servers

@@ -42,8 +42,8 @@ __all__ = [
     "ErrorTable",
     "at_servers",
     "error_class",
+    "error_for",
     "indefinite",
-    "ours",
 ]
 
 _NAMES = {int(code): code.name for code in Code}
@@ -54,7 +54,7 @@ def at_servers(servers: str, why: Exception) -> str:
     return str(why) if servers in str(why) else f"{servers}: {why}"
 
 
-def ours(code: int, table: ErrorTable, what: str, said: str | None = None) -> EosfwError:
+def error_for(code: int, table: ErrorTable, what: str, said: str | None = None) -> EosfwError:
     """One of our errors for a code; `what` says what was tried, on what; `said` is the broker's own text."""
     found, name = error_class(code, table), _NAMES.get(code, f"error code {code}")
     said = said or MEANINGS.get(code)

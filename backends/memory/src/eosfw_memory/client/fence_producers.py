@@ -9,11 +9,11 @@ from eosfw.errors import ClusterUnavailableError, EosfwError, RetriableError
 from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.client.apis import INIT_PRODUCER_ID, Fields, milliseconds
-from eosfw_memory.client.channel import Channel, ClosedError, HopelessError
-from eosfw_memory.client.errors import FENCE, LOST_COORDINATOR, RETRIABLE, ours
-from eosfw_memory.client.metadata import Routes
-from eosfw_memory.client.retry_timer import Patience
-from eosfw_memory.client.transaction_manager import initialise_request
+from eosfw_memory.client.channel import Channel, ClosedError, NotRetriableError
+from eosfw_memory.client.errors import FENCE, LOST_COORDINATOR, RETRIABLE, error_for
+from eosfw_memory.client.metadata import ClusterMetadata
+from eosfw_memory.client.retry_timer import RetryTimer
+from eosfw_memory.client.transaction_manager import init_producer_id_request
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 
@@ -26,24 +26,26 @@ _Told: TypeAlias = ProducerIdAndEpoch | int | EosfwError
 """What came back for one id: the holder now, a code of the coordinator's that names why not, or why neither came."""
 
 
-class Fencing:
+class FenceProducersHandler:
     """Fences without a producer: all ids go out in rounds, so those that take longer wait together."""
 
-    def __init__(self, routes: Routes) -> None:
-        self._routes = routes
+    def __init__(self, metadata: ClusterMetadata) -> None:
+        self._metadata = metadata
 
-    def fence(self, result: FenceProducersResult, patience: Patience) -> None:
+    def fence(self, result: FenceProducersResult, timer: RetryTimer) -> None:
         """Decide every id by the deadline."""
         victims = result.transactional_ids
         told: dict[str, _Told] = {}
         waiting: dict[str, Fields] = {}
         for first in range(0, len(victims), _WINDOW):
-            some = {each: initialise_request(each, _TRANSACTION_TIMEOUT) for each in victims[first : first + _WINDOW]}
+            some = {
+                each: init_producer_id_request(each, _TRANSACTION_TIMEOUT) for each in victims[first : first + _WINDOW]
+            }
             # Whose open transaction is aborted by the first attempt is mostly done with the second.
-            waiting |= self._round(self._round(some, told, patience), told, patience)
+            waiting |= self._round(self._round(some, told, timer), told, timer)
             self._settle(some.keys() - waiting.keys(), told, result)
-        while waiting and patience.again():
-            asked, waiting = waiting, self._round(waiting, told, patience)
+        while waiting and timer.backoff():
+            asked, waiting = waiting, self._round(waiting, told, timer)
             self._settle(asked.keys() - waiting.keys(), told, result)
         self._settle(waiting, told, result)
 
@@ -51,26 +53,26 @@ class Fencing:
         for victim in victims:
             result.settle(victim, self._outcome(victim, told[victim]))
 
-    def _round(self, waiting: Mapping[str, Fields], told: dict[str, _Told], patience: Patience) -> dict[str, Fields]:
+    def _round(self, waiting: Mapping[str, Fields], told: dict[str, _Told], timer: RetryTimer) -> dict[str, Fields]:
         """One attempt to shut holders out, noted in `told`; give those for whom there is reason for another."""
-        for channel, victims in self._by_coordinator(waiting, told, patience).items():
+        for channel, victims in self._by_coordinator(waiting, told, timer).items():
             requests = [waiting[victim] for victim in victims]
-            answers = channel.call_each(INIT_PRODUCER_ID, requests, patience.deadline)
+            answers = channel.call_each(INIT_PRODUCER_ID, requests, timer.deadline)
             for victim, answer in zip(victims, answers, strict=True):
                 found = _told(answer)
                 told[victim] = _last(told.get(victim), found)
                 # Shutting out twice does no harm, so a lost answer is no reason to give up.
                 if _lost_coordinator(found):
-                    self._routes.forget_coordinator(victim)
+                    self._metadata.forget_coordinator(victim)
         return {victim: request for victim, request in waiting.items() if _may_change(told[victim])}
 
     def _by_coordinator(
-        self, waiting: Mapping[str, Fields], told: dict[str, _Told], patience: Patience
+        self, waiting: Mapping[str, Fields], told: dict[str, _Told], timer: RetryTimer
     ) -> Mapping[Channel, list[str]]:
         """Who is to be asked about whom; `told` gets why where nobody is found."""
         grouped: dict[Channel, list[str]] = {}
         try:
-            self._routes.look_up_coordinators(tuple(waiting), patience)
+            self._metadata.look_up_coordinators(tuple(waiting), timer)
         except ClosedError:
             raise
         except EosfwError as why:
@@ -78,7 +80,7 @@ class Fencing:
             return grouped
         for victim in waiting:
             try:
-                grouped.setdefault(self._routes.coordinator(victim, patience), []).append(victim)
+                grouped.setdefault(self._metadata.coordinator(victim, timer), []).append(victim)
             except ClosedError:
                 raise
             except EosfwError as why:
@@ -87,7 +89,7 @@ class Fencing:
 
     def _outcome(self, victim: str, told: _Told) -> ProducerIdAndEpoch | EosfwError:
         if isinstance(told, int):
-            return ours(told, FENCE, f"fence {victim!r} at {self._routes.network.servers}")
+            return error_for(told, FENCE, f"fence {victim!r} at {self._metadata.network.servers}")
         if isinstance(told, ClusterUnavailableError):
             return type(told)(f"fence {victim!r}: {told}")
         return told
@@ -112,4 +114,4 @@ def _lost_coordinator(told: _Told) -> bool:
 def _may_change(told: _Told) -> bool:
     if isinstance(told, int):
         return told in RETRIABLE
-    return isinstance(told, RetriableError) and not isinstance(told, HopelessError)
+    return isinstance(told, RetriableError) and not isinstance(told, NotRetriableError)

@@ -17,14 +17,14 @@ from eosfw_memory.log.markers import outcome_of
 
 
 @dataclass(slots=True)
-class Shown:
+class VisibleRecords:
     """What was shown of one partition, with the position behind it."""
 
     batches: list[LogBatch]
     position: int
 
 
-class _Hidden:
+class _AbortedProducers:
     """The producers whose aborted transactions begin at or before the batch that is looked at."""
 
     def __init__(self, aborted: Iterable[Mapping[str, Any]]) -> None:
@@ -39,30 +39,32 @@ class _Hidden:
     def end(self, producer_id: int) -> None:
         self._now.discard(producer_id)
 
-    def hides(self, header: BatchHeader) -> bool:
+    def is_aborted(self, header: BatchHeader) -> bool:
         return header.transactional and header.producer_id in self._now
 
 
-def show(where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool) -> Shown:
+def visible_records(
+    where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool
+) -> VisibleRecords:
     """The visible records of a fetch from `position` up to `end`; the position moves over what is hidden, too."""
     columns: list[tuple[int, RecordColumns]] = []
-    hidden = _Hidden(fetched["aborted_transactions"] or ())
+    aborted_producers = _AbortedProducers(fetched["aborted_transactions"] or ())
     for header, batch in split(_in_one(fetched["records"])):
         if header.last_offset < position:
             continue
         if position >= end:
             break
-        hidden.reach(header.last_offset)
+        aborted_producers.reach(header.last_offset)
         if header.control:
             keys = decode_records(batch, header).keys  # none in a batch that compaction has emptied
             if keys and outcome_of(keys[0] or b"") is Outcome.ABORT:
-                hidden.end(header.producer_id)
-        elif not hidden.hides(header):
+                aborted_producers.end(header.producer_id)
+        elif not aborted_producers.is_aborted(header):
             inside = _inside(decode_records(batch, header), position, end)
             if len(inside):
                 columns.append((int(header.timestamp_type), inside))
         position = header.last_offset + 1
-    return Shown([_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)], position)
+    return VisibleRecords([_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)], position)
 
 
 def _in_one(records: Any) -> bytes:

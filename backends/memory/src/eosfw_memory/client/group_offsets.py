@@ -12,14 +12,14 @@ from eosfw_memory.client.apis import (
     DELETE_GROUPS,
     OFFSET_FETCH,
     TXN_OFFSET_COMMIT,
-    TXN_OFFSET_COMMIT_ADDING,
+    TXN_OFFSET_COMMIT_V2,
     Api,
     Fields,
 )
-from eosfw_memory.client.channel import HopelessError
-from eosfw_memory.client.errors import ADMIN, LOST_COORDINATOR, OFFSETS, RETRIABLE, ErrorTable, indefinite, ours
-from eosfw_memory.client.metadata import Kind, Routes
-from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.channel import NotRetriableError
+from eosfw_memory.client.errors import ADMIN, LOST_COORDINATOR, OFFSETS, RETRIABLE, ErrorTable, error_for, indefinite
+from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
+from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 
 _NO_EPOCH: Final = -1
@@ -30,32 +30,32 @@ _NONE_COMMITTED: Final = -1
 class GroupOffsets:
     """The coordinators of consumer groups, as far as offsets go."""
 
-    def __init__(self, routes: Routes) -> None:
-        self._routes = routes
+    def __init__(self, metadata: ClusterMetadata) -> None:
+        self._metadata = metadata
 
     def commit(
         self,
         holder: tuple[str, ProducerIdAndEpoch],
         group: ConsumerGroupMetadata,
         offsets: Mapping[TopicPartition, int],
-        patience: Patience,
+        timer: RetryTimer,
         *,
-        adding: bool = False,
+        transaction_v2: bool = False,
     ) -> None:
         """Let offsets wait for the end of the open transaction of a transactional id with its producer.
 
-        With `adding` the request also makes the group part of the transaction (KIP-890).
+        With `transaction_v2` the request also makes the group part of the transaction (KIP-890).
         """
         request = _commit_request(holder, group, offsets)
 
         def late(what: str, why: EosfwError) -> EosfwError:
             return indefinite(what, why)
 
-        api = TXN_OFFSET_COMMIT_ADDING if adding else TXN_OFFSET_COMMIT
-        self._call(api, request, group.group_id, (OFFSETS, _worst_commit, late), patience)
+        api = TXN_OFFSET_COMMIT_V2 if transaction_v2 else TXN_OFFSET_COMMIT
+        self._call(api, request, group.group_id, (OFFSETS, _worst_commit, late), timer)
 
     def fetch(
-        self, group_id: str, partitions: Collection[TopicPartition], patience: Patience
+        self, group_id: str, partitions: Collection[TopicPartition], timer: RetryTimer
     ) -> Mapping[TopicPartition, int]:
         """Offsets that no transaction can change any more."""
         request = _fetch_request(group_id, partitions)
@@ -63,7 +63,7 @@ class GroupOffsets:
         def late(what: str, why: EosfwError) -> EosfwError:
             return ClusterUnavailableError(f"{what}: {why}; is the cluster running?")
 
-        answer = self._call(OFFSET_FETCH, request, group_id, (ADMIN, _worst_fetch, late), patience)
+        answer = self._call(OFFSET_FETCH, request, group_id, (ADMIN, _worst_fetch, late), timer)
         return {
             TopicPartition(topic["name"], each["partition_index"]): each["committed_offset"]
             for topic in answer["groups"][0]["topics"]
@@ -71,14 +71,14 @@ class GroupOffsets:
             if each["committed_offset"] != _NONE_COMMITTED
         }
 
-    def delete(self, group_id: str, patience: Patience) -> None:
+    def delete(self, group_id: str, timer: RetryTimer) -> None:
         """Forget a group without members."""
 
         def late(what: str, why: EosfwError) -> EosfwError:
             return ClusterUnavailableError(f"{what}: {why}; is the cluster running?")
 
         request = Fields(groups_names=(group_id,))
-        self._call(DELETE_GROUPS, request, group_id, (ADMIN, _deleted, late), patience)
+        self._call(DELETE_GROUPS, request, group_id, (ADMIN, _deleted, late), timer)
 
     def _call(
         self,
@@ -86,27 +86,27 @@ class GroupOffsets:
         request: Fields,
         group_id: str,
         judging: tuple[ErrorTable, Callable[[Any], int], Callable[[str, EosfwError], EosfwError]],
-        patience: Patience,
+        timer: RetryTimer,
     ) -> Any:
         """Ask until there is an answer; each request may be repeated without harm."""
         table, judge, late = judging
-        what = f"{api.name} of group {group_id!r} at {self._routes.network.servers}"
+        what = f"{api.name} of group {group_id!r} at {self._metadata.network.servers}"
         while True:
             try:
-                channel = self._routes.coordinator(group_id, patience, Kind.GROUP)
-                answer = channel.call(api, request, patience.deadline)
+                channel = self._metadata.coordinator(group_id, timer, CoordinatorType.GROUP)
+                answer = channel.call(api, request, timer.deadline)
             except ClusterUnavailableError as why:
-                self._routes.forget_coordinator(group_id, Kind.GROUP)
-                if isinstance(why, HopelessError) or not patience.again():
+                self._metadata.forget_coordinator(group_id, CoordinatorType.GROUP)
+                if isinstance(why, NotRetriableError) or not timer.backoff():
                     raise late(what, why) from why
                 continue
             code = judge(answer)
             if code == Code.NONE:
                 return answer
             if code in LOST_COORDINATOR:
-                self._routes.forget_coordinator(group_id, Kind.GROUP)
-            if code not in RETRIABLE or not patience.again():
-                raise ours(code, table, what)
+                self._metadata.forget_coordinator(group_id, CoordinatorType.GROUP)
+            if code not in RETRIABLE or not timer.backoff():
+                raise error_for(code, table, what)
 
 
 def _commit_request(

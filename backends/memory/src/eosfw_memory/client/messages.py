@@ -13,7 +13,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader
 
 from eosfw_memory.client.apis import Fields
-from eosfw_memory.client.timestamps import with_numbers
+from eosfw_memory.client.timestamps import with_numeric_timestamps
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.log.batch import Buffer
 from eosfw_memory.protocol.bounds_check import check_answer
@@ -66,7 +66,7 @@ class Format:
 @cache
 def format_of(key: int, version: int) -> Format:
     """The format of one version of a request; its schemas are loaded when first needed."""
-    request, response = load_request_schema(key, version), with_numbers(load_response_schema(key, version))
+    request, response = load_request_schema(key, version), with_numeric_timestamps(load_response_schema(key, version))
     return Format(
         key,
         version,

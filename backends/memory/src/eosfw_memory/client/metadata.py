@@ -10,9 +10,9 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw_memory.client.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
-from eosfw_memory.client.channel import Address, Channel, HopelessError, Network, StrangerError
-from eosfw_memory.client.errors import ADMIN, RETRIABLE, at_servers, ours
-from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.channel import Address, Channel, Network, NotRetriableError, UnsupportedServerError
+from eosfw_memory.client.errors import ADMIN, RETRIABLE, at_servers, error_for
+from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 
@@ -21,14 +21,14 @@ _TRANSACTION_VERSION, _FIRST_VERSION = "transaction.version", 1
 _SOFTWARE, _SOFTWARE_VERSION = "eosfw", "1"
 
 
-class Kind(IntEnum):
+class CoordinatorType(IntEnum):
     """What a coordinator coordinates; the numbers are FindCoordinator's."""
 
     GROUP = 0
     TRANSACTION = 1
 
 
-class Routes:
+class ClusterMetadata:
     """What one client object knows of its cluster."""
 
     def __init__(self, network: Network, runtime: Runtime, *, may_create: bool = False) -> None:
@@ -36,44 +36,44 @@ class Routes:
         self.runtime = runtime
         self._may_create = may_create
         self._leaders: dict[str, Sequence[Address | None]] = {}
-        self._coordinators: dict[tuple[Kind, str], Address] = {}
+        self._coordinators: dict[tuple[CoordinatorType, str], Address] = {}
 
     # --- asking any broker
 
-    def ask(self, api: Api, request: Fields, patience: Patience) -> Answer:
+    def ask(self, api: Api, request: Fields, timer: RetryTimer) -> Answer:
         """Ask any broker what may be asked twice; ClusterUnavailableError at the deadline."""
-        return self.insist(lambda: self.network.any(patience.deadline).call(api, request, patience.deadline), patience)
+        return self.retry(lambda: self.network.any(timer.deadline).call(api, request, timer.deadline), timer)
 
-    def insist(self, call: Callable[[], Answer], patience: Patience) -> Answer:
+    def retry(self, call: Callable[[], Answer], timer: RetryTimer) -> Answer:
         """Make a call again while nobody answers; one that gets nonsense is not worth it."""
         while True:
             try:
                 return call()
-            except HopelessError as why:
+            except NotRetriableError as why:
                 raise type(why)(at_servers(self.network.servers, why)) from why
             except ClusterUnavailableError as why:
-                if not patience.again():
+                if not timer.backoff():
                     said = at_servers(self.network.servers, why)
                     raise ClusterUnavailableError(f"{said}; is the cluster running?") from why
 
-    def transaction_version(self, patience: Patience) -> int:
+    def transaction_version(self, timer: RetryTimer) -> int:
         """The version of transactions that the cluster has settled on: from 2 on each has its own epoch (KIP-890)."""
         request = Fields(client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION)
         try:
-            answer: Any = self.ask(FEATURES, request, patience)
-        except StrangerError:  # a broker older than features, or none at all: the next request will tell
+            answer: Any = self.ask(FEATURES, request, timer)
+        except UnsupportedServerError:  # a broker older than features, or none at all: the next request will tell
             return _FIRST_VERSION
         settled = {each["name"]: each["max_version_level"] for each in answer.get("finalized_features") or ()}
         return int(settled.get(_TRANSACTION_VERSION, _FIRST_VERSION))
 
     # --- topics
 
-    def metadata(self, topics: Collection[str] | None, patience: Patience) -> Answer:
+    def fetch_metadata(self, topics: Collection[str] | None, timer: RetryTimer) -> Answer:
         """What the cluster says of topics (None: of all), remembering who leads them."""
         wanted = None if topics is None else [Fields(name=name, topic_id=None) for name in topics]
         creates = self._may_create and topics is not None
         request = Fields(topics=wanted, allow_auto_topic_creation=creates, include_topic_authorized_operations=False)
-        answer = self.ask(METADATA, request, patience)
+        answer = self.ask(METADATA, request, timer)
         self._learn(answer)
         return answer
 
@@ -86,17 +86,17 @@ class Routes:
             elif topic["name"] is not None:
                 self._leaders.pop(topic["name"], None)
 
-    def partitions(self, topic: str, patience: Patience) -> int:
+    def partitions(self, topic: str, timer: RetryTimer) -> int:
         """How many partitions a topic has, waiting a moment for one that was just made."""
-        return len(self._known(topic, patience))
+        return len(self._known(topic, timer))
 
-    def leader(self, one: TopicPartition, patience: Patience) -> Channel:
+    def leader(self, one: TopicPartition, timer: RetryTimer) -> Channel:
         """The channel to a partition's leader; UnknownTopicOrPartitionError if there is no such partition."""
         while True:
-            leaders = self._known(one.topic, patience)
+            leaders = self._known(one.topic, timer)
             if one.partition >= len(leaders):  # some may have been added since
                 self.forget(one.topic)
-                leaders = self._known(one.topic, patience)
+                leaders = self._known(one.topic, timer)
             if not 0 <= one.partition < len(leaders):
                 raise UnknownTopicOrPartitionError(
                     f"{one} at {self.network.servers}: there is no such partition, the topic has {len(leaders)}"
@@ -105,77 +105,79 @@ class Routes:
             if found is not None:
                 return self.network.at(found)
             self.forget(one.topic)
-            if not patience.again():
+            if not timer.backoff():
                 raise ClusterUnavailableError(f"{one} at {self.network.servers}: the partition has no leader")
 
     def by_leader(
-        self, ones: Collection[TopicPartition], patience: Patience
+        self, ones: Collection[TopicPartition], timer: RetryTimer
     ) -> Mapping[Channel, Sequence[TopicPartition]]:
         """Partitions, grouped by the channel to their leader."""
         grouped: dict[Channel, list[TopicPartition]] = {}
         for one in ones:
-            grouped.setdefault(self.leader(one, patience), []).append(one)
+            grouped.setdefault(self.leader(one, timer), []).append(one)
         return grouped
 
     def forget(self, topic: str) -> None:
         """Look again who leads a topic's partitions."""
         self._leaders.pop(topic, None)
 
-    def _known(self, topic: str, patience: Patience) -> Sequence[Address | None]:
+    def _known(self, topic: str, timer: RetryTimer) -> Sequence[Address | None]:
         known = self._leaders.get(topic)
         if known is not None:
             return known
-        settled = self.runtime.now() + self.network.settling
+        settled = self.runtime.now() + self.network.propagation_timeout
         while True:
-            answer: Any = self.metadata([topic], patience)
+            answer: Any = self.fetch_metadata([topic], timer)
             known = self._leaders.get(topic)
             if known is not None:
                 return known
             code = next((each["error_code"] for each in answer["topics"]), Code.UNKNOWN_TOPIC_OR_PARTITION)
-            if code not in RETRIABLE or self.runtime.now() >= settled or not patience.again():
-                raise ours(code, ADMIN, f"topic {topic!r} at {self.network.servers}")
+            if code not in RETRIABLE or self.runtime.now() >= settled or not timer.backoff():
+                raise error_for(code, ADMIN, f"topic {topic!r} at {self.network.servers}")
 
     # --- transactional ids, groups
 
-    def coordinator(self, name: str, patience: Patience, kind: Kind = Kind.TRANSACTION) -> Channel:
+    def coordinator(self, name: str, timer: RetryTimer, kind: CoordinatorType = CoordinatorType.TRANSACTION) -> Channel:
         """The channel to the coordinator of a transactional id or a group."""
-        return self.network.at(self.coordinator_address(name, patience, kind))
+        return self.network.at(self.coordinator_address(name, timer, kind))
 
-    def coordinator_address(self, name: str, patience: Patience, kind: Kind = Kind.TRANSACTION) -> Address:
+    def coordinator_address(
+        self, name: str, timer: RetryTimer, kind: CoordinatorType = CoordinatorType.TRANSACTION
+    ) -> Address:
         """Where the coordinator of a transactional id or a group is."""
         found = self._coordinators.get((kind, name))
         if found is None:
-            found = self._coordinators[kind, name] = self._find_coordinator(name, patience, kind)
+            found = self._coordinators[kind, name] = self._find_coordinator(name, timer, kind)
         return found
 
-    def look_up_coordinators(self, transactional_ids: Sequence[str], patience: Patience) -> None:
+    def look_up_coordinators(self, transactional_ids: Sequence[str], timer: RetryTimer) -> None:
         """Find many coordinators with one question, as far as that goes; `coordinator` asks for what is left."""
-        kind = Kind.TRANSACTION
+        kind = CoordinatorType.TRANSACTION
         unknown = [name for name in transactional_ids if (kind, name) not in self._coordinators]
         if unknown:
-            answer: Any = self.ask(FIND_COORDINATOR, _find(unknown, kind), patience)
+            answer: Any = self.ask(FIND_COORDINATOR, _find(unknown, kind), timer)
             found = {each["key"]: each for each in answer.get("coordinators") or ()}
             for name, each in found.items():
                 if each["error_code"] == Code.NONE:
                     self._coordinators[kind, name] = Address(each["host"], each["port"])
 
-    def forget_coordinator(self, name: str, kind: Kind = Kind.TRANSACTION) -> None:
+    def forget_coordinator(self, name: str, kind: CoordinatorType = CoordinatorType.TRANSACTION) -> None:
         """Look again who coordinates an id or a group."""
         self._coordinators.pop((kind, name), None)
 
-    def _find_coordinator(self, name: str, patience: Patience, kind: Kind) -> Address:
+    def _find_coordinator(self, name: str, timer: RetryTimer, kind: CoordinatorType) -> Address:
         request = _find([name], kind)
         while True:
-            answer: Any = self.ask(FIND_COORDINATOR, request, patience)
+            answer: Any = self.ask(FIND_COORDINATOR, request, timer)
             found = answer["coordinators"][0] if answer.get("coordinators") else answer
             if found["error_code"] == Code.NONE:
                 return Address(found["host"], found["port"])
-            if found["error_code"] not in RETRIABLE or not patience.again():
+            if found["error_code"] not in RETRIABLE or not timer.backoff():
                 what = f"find the coordinator of {name!r} at {self.network.servers}"
-                raise ours(found["error_code"], ADMIN, what, found.get("error_message"))
+                raise error_for(found["error_code"], ADMIN, what, found.get("error_message"))
 
 
-def _find(names: Sequence[str], kind: Kind) -> Fields:
+def _find(names: Sequence[str], kind: CoordinatorType) -> Fields:
     # Up to version 3 a request carries one key, from 4 on many.
     return Fields(key=names[0], key_type=int(kind), coordinator_keys=tuple(names))
 

@@ -26,16 +26,16 @@ def partition_of(key: bytes, partitions: int) -> int:
     return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
-class Sticky:
+class StickyPartitioner:
     """Where records without a key go: to one partition of a topic until a batch is full, then to the next."""
 
     def __init__(self) -> None:
         self._at: dict[str, int] = {}
 
-    def of(self, topic: str, partitions: int) -> int:
+    def partition(self, topic: str, partitions: int) -> int:
         """The partition whose turn it is."""
         return self._at.get(topic, 0) % partitions
 
-    def move_on(self, topic: str) -> None:
+    def on_new_batch(self, topic: str) -> None:
         """Turn to the next partition."""
         self._at[topic] = self._at.get(topic, 0) + 1

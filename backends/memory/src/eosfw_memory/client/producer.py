@@ -12,12 +12,12 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
 from eosfw.records import ProducerBatch, ProducerRecord
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
-from eosfw_memory.client.metadata import Routes
-from eosfw_memory.client.partitioner import Sticky, partition_of
-from eosfw_memory.client.record_accumulator import NOBODY, select
-from eosfw_memory.client.retry_timer import Patience
-from eosfw_memory.client.sender import Delivery
-from eosfw_memory.client.transaction_manager import Coordination, fresh_producer
+from eosfw_memory.client.metadata import ClusterMetadata
+from eosfw_memory.client.partitioner import StickyPartitioner, partition_of
+from eosfw_memory.client.record_accumulator import NO_PRODUCER, select_records
+from eosfw_memory.client.retry_timer import RetryTimer
+from eosfw_memory.client.sender import Sender
+from eosfw_memory.client.transaction_manager import TransactionManager, new_producer_id
 from eosfw_memory.client.turns import Turns
 
 _FULL = 1 << 20
@@ -46,31 +46,35 @@ class MemoryProducer:
     by direct calls a transaction's first record and every batch leave at once.
     """
 
-    def __init__(self, settings: ProducerSettings, routes: Routes) -> None:
+    def __init__(self, settings: ProducerSettings, metadata: ClusterMetadata) -> None:
         self.transactional_id = settings.transactional_id
         self._settings = settings
-        self._routes = routes
-        self._runtime = routes.runtime
+        self._metadata = metadata
+        self._runtime = metadata.runtime
         name = settings.transactional_id
-        self._coordination = None if name is None else Coordination(routes, name, settings.transaction_version)
-        self._delivery = Delivery(routes, self._coordination, settings.max_request, settings.acks)
+        self._transaction_manager = (
+            None if name is None else TransactionManager(metadata, name, settings.transaction_version)
+        )
+        self._sender = Sender(metadata, self._transaction_manager, settings.max_request, settings.acks)
         self._anonymous = settings.idempotent and name is None
         self._progress = ProducerStateMachine(transactional=name is not None, lock=self._runtime.lock())
         self._lock = self._runtime.lock()
         self._turns = Turns(self._runtime)
         self._failing = _Failing(self._progress)
-        self._sticky = Sticky()
+        self._sticky = StickyPartitioner()
         self._ready = 0
 
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.INIT):
-            if self._coordination is not None:
-                patience = self._patience(timeout)
-                self._delivery.producer = self._coordination.initialise(self._settings.transaction_timeout, patience)
+            if self._transaction_manager is not None:
+                timer = self._new_timer(timeout)
+                self._sender.producer = self._transaction_manager.init_producer_id(
+                    self._settings.transaction_timeout, timer
+                )
 
     def begin_transaction(self) -> None:
         with self._progress.during(ProducerCall.BEGIN):
-            self._delivery.begin()
+            self._sender.begin()
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         self._progress.check(ProducerCall.SEND)
@@ -80,13 +84,13 @@ class MemoryProducer:
                 partition = self._choose(record.topic, record.key)
             self._identify()
             with self._lock:
-                outbox = self._delivery.outbox(TopicPartition(record.topic, partition))
-                ready = outbox.add(record, self._now_ms(), on_delivery)
+                accumulator = self._sender.accumulator(TopicPartition(record.topic, partition))
+                ready = accumulator.add(record, self._now_ms(), on_delivery)
                 self._ready += ready
             if ready and record.partition is None:
-                self._sticky.move_on(record.topic)
+                self._sticky.on_new_batch(record.topic)
         # The cluster is to learn of a transaction with its first record, where that costs next to nothing.
-        self._deliver_early(due=not self._delivery.touched)
+        self._deliver_early(due=not self._sender.transaction_started)
 
     def send_batch(self, batch: ProducerBatch) -> None:
         self._progress.check(ProducerCall.SEND)
@@ -94,11 +98,11 @@ class MemoryProducer:
             self._identify()
             for partition, part in self._split(batch):
                 with self._lock:
-                    outbox = self._delivery.outbox(TopicPartition(batch.topic, partition))
-                    ready = outbox.add_batch(part, self._now_ms())
+                    accumulator = self._sender.accumulator(TopicPartition(batch.topic, partition))
+                    ready = accumulator.add_batch(part, self._now_ms())
                     self._ready += ready
                 if ready and batch.partition is None:
-                    self._sticky.move_on(batch.topic)
+                    self._sticky.on_new_batch(batch.topic)
         if len(batch):
             self._deliver_early(due=True)
 
@@ -106,49 +110,49 @@ class MemoryProducer:
         with self._progress.during(ProducerCall.SEND_OFFSETS):
             if not offsets:
                 return
-            patience = self._patience(timeout)
-            with self._turns.turn(patience.deadline) as mine:
+            timer = self._new_timer(timeout)
+            with self._turns.turn(timer.deadline) as mine:
                 if not mine:
                     raise self._late("another thread of this producer is still delivering")
-                self._delivery.send_offsets(offsets, group, patience)
+                self._sender.send_offsets(offsets, group, timer)
 
     def flush(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.FLUSH):
-            self._deliver(self._patience(timeout))
+            self._deliver(self._new_timer(timeout))
 
     def commit_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.COMMIT):
-            self._end(self._patience(timeout), commit=True)
+            self._end(self._new_timer(timeout), commit=True)
 
     def abort_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.ABORT):
-            patience = self._patience(timeout)
-            with self._turns.turn(patience.deadline) as mine:
+            timer = self._new_timer(timeout)
+            with self._turns.turn(timer.deadline) as mine:
                 if not mine:
                     raise self._late("another thread of this producer is still delivering")
                 self._drop("its transaction was aborted before it was delivered")
-            self._end(patience, commit=False)
+            self._end(timer, commit=False)
 
     def close(self, timeout: float = 0.0) -> None:
         usable = self._progress.state not in (TransactionManagerState.FATAL_ERROR, TransactionManagerState.CLOSED)
         self._progress.close()
         if timeout > 0 and usable:
             with suppress(EosfwError):
-                self._deliver(self._patience(timeout))
-        self._routes.network.close()
+                self._deliver(self._new_timer(timeout))
+        self._metadata.network.close()
 
     def _identify(self) -> None:
         """Get a producer id, where batches are to be known again without a transactional id (PRD-01)."""
-        if self._anonymous and self._delivery.producer is NOBODY:
+        if self._anonymous and self._sender.producer is NO_PRODUCER:
             with self._lock:
-                if self._delivery.producer is NOBODY:
-                    self._delivery.producer = fresh_producer(self._routes, self._patience(self._settings.max_block))
+                if self._sender.producer is NO_PRODUCER:
+                    self._sender.producer = new_producer_id(self._metadata, self._new_timer(self._settings.max_block))
 
     # --- where records go
 
     def _choose(self, topic: str, key: bytes | None) -> int:
-        count = self._routes.partitions(topic, self._patience(self._settings.max_block))
-        return self._sticky.of(topic, count) if key is None else partition_of(key, count)
+        count = self._metadata.partitions(topic, self._new_timer(self._settings.max_block))
+        return self._sticky.partition(topic, count) if key is None else partition_of(key, count)
 
     def _split(self, batch: ProducerBatch) -> Iterator[tuple[int, ProducerBatch]]:
         """The parts of a batch by partition, each in the order of sending."""
@@ -162,8 +166,8 @@ class MemoryProducer:
             yield from self._split_by_key(batch, batch.keys)
 
     def _split_by_key(self, batch: ProducerBatch, keys: object) -> Iterator[tuple[int, ProducerBatch]]:
-        count = self._routes.partitions(batch.topic, self._patience(self._settings.max_block))
-        unkeyed = self._sticky.of(batch.topic, count)
+        count = self._metadata.partitions(batch.topic, self._new_timer(self._settings.max_block))
+        unkeyed = self._sticky.partition(batch.topic, count)
         known: dict[bytes | None, int] = {None: unkeyed}
         indexes: dict[int, list[int]] = {}
         for at, key in enumerate(batch.keys or ()):
@@ -172,18 +176,18 @@ class MemoryProducer:
                 partition = known[key] = partition_of(key, count)
             indexes.setdefault(partition or 0, []).append(at)
         for partition, chosen in indexes.items():
-            yield partition, batch if len(chosen) == len(batch) else select(batch, chosen, partition)
+            yield partition, batch if len(chosen) == len(batch) else select_records(batch, chosen, partition)
 
     # --- delivering
 
     def _deliver_early(self, *, due: bool) -> None:
         """Deliver on behalf of a send, if there is enough; in a transaction a failure surfaces from the next call."""
-        transactional = self._coordination is not None
-        eager = due and transactional and self._routes.network.eager
+        transactional = self._transaction_manager is not None
+        eager = due and transactional and self._metadata.network.eager
         if not eager and self._ready < _FULL:
             return
         try:
-            self._deliver(self._patience(self._settings.max_block), sealing=eager)
+            self._deliver(self._new_timer(self._settings.max_block), closing=eager)
         except EosfwError as why:
             # The records were accepted: whoever sent them again would send them twice.
             failed = AbortableError(str(why)) if isinstance(why, RetriableError) else why
@@ -191,41 +195,41 @@ class MemoryProducer:
                 raise failed from why
             self._progress.fail(failed)
 
-    def _deliver(self, patience: Patience, *, sealing: bool = True) -> None:
-        with self._turns.turn(patience.deadline) as mine:
+    def _deliver(self, timer: RetryTimer, *, closing: bool = True) -> None:
+        with self._turns.turn(timer.deadline) as mine:
             if not mine:
                 raise self._late("another thread of this producer is still delivering")
-            if sealing:
-                self._seal()
+            if closing:
+                self._close_batches()
             self._ready = 0
-            self._delivery.deliver(patience)
+            self._sender.deliver(timer)
             with self._lock:
-                self._delivery.tidy()
+                self._sender.drop_empty()
 
-    def _seal(self) -> None:
+    def _close_batches(self) -> None:
         with self._lock:
-            topics = self._delivery.seal()
+            topics = self._sender.close_batches()
         for topic in topics:
-            self._sticky.move_on(topic)
+            self._sticky.on_new_batch(topic)
 
-    def _end(self, patience: Patience, *, commit: bool) -> None:
-        if commit and self._delivery.waiting:
-            self._deliver(patience)
-        if self._delivery.touched and self._coordination is not None:
-            after = self._coordination.end(self._delivery.producer, patience, commit=commit)
+    def _end(self, timer: RetryTimer, *, commit: bool) -> None:
+        if commit and self._sender.waiting:
+            self._deliver(timer)
+        if self._sender.transaction_started and self._transaction_manager is not None:
+            after = self._transaction_manager.end_transaction(self._sender.producer, timer, commit=commit)
             with self._lock:
-                self._delivery.go_on_with(after)
+                self._sender.set_producer(after)
 
     def _drop(self, why: str) -> None:
         with self._lock:
             self._ready = 0
-            self._delivery.drop(AbortableError(f"{self._name}: the record was dropped: {why}"))
+            self._sender.discard(AbortableError(f"{self._name}: the record was dropped: {why}"))
 
     def _late(self, why: str) -> EosfwError:
         return IndefiniteOutcomeError(f"{self._name}: {why}; it may have happened or not: discard this producer")
 
-    def _patience(self, timeout: float) -> Patience:
-        return Patience(self._runtime, self._runtime.now() + timeout)
+    def _new_timer(self, timeout: float) -> RetryTimer:
+        return RetryTimer(self._runtime, self._runtime.now() + timeout)
 
     def _now_ms(self) -> int:
         return int(self._runtime.wall() * 1000)
@@ -233,7 +237,7 @@ class MemoryProducer:
     @property
     def _name(self) -> str:
         named = f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
-        return f"{named} at {self._routes.network.servers}"
+        return f"{named} at {self._metadata.network.servers}"
 
 
 class _Failing:

@@ -16,11 +16,11 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
 from eosfw_memory.client.apis import FETCH, Fields, milliseconds
-from eosfw_memory.client.channel import Channel, ClosedError, HopelessError
-from eosfw_memory.client.errors import MOVED, READ, RETRIABLE, ours
-from eosfw_memory.client.fetched_records import Shown, show
-from eosfw_memory.client.metadata import Routes
-from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.channel import Channel, ClosedError, NotRetriableError
+from eosfw_memory.client.errors import MOVED, READ, RETRIABLE, error_for
+from eosfw_memory.client.fetched_records import VisibleRecords, visible_records
+from eosfw_memory.client.metadata import ClusterMetadata
+from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 from eosfw_memory.log.errors import LogError
 
@@ -44,10 +44,10 @@ class ReaderSettings:
 class MemoryReader:
     """A `LogReader` that speaks Kafka's protocol itself."""
 
-    def __init__(self, settings: ReaderSettings, routes: Routes) -> None:
+    def __init__(self, settings: ReaderSettings, metadata: ClusterMetadata) -> None:
         self._settings = settings
-        self._routes = routes
-        self._runtime = routes.runtime
+        self._metadata = metadata
+        self._runtime = metadata.runtime
         self._closed = False
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
@@ -61,30 +61,30 @@ class MemoryReader:
 
     def close(self) -> None:
         self._closed = True
-        self._routes.network.close()
+        self._metadata.network.close()
 
     def _read_all(
         self, positions: dict[TopicPartition, int], ends: Mapping[TopicPartition, int], stall_timeout: float
     ) -> Iterator[LogBatch]:
-        patience = self._patience(stall_timeout)
-        settled = self._runtime.now() + self._routes.network.settling
+        timer = self._new_timer(stall_timeout)
+        settled = self._runtime.now() + self._metadata.network.propagation_timeout
         failed: Exception | None = None
         while positions:
             moved = False
             try:
-                for one, fetched in self._fetched(positions, patience):
-                    shown = self._shown(one, fetched, positions[one], ends[one], settled)
-                    moved |= self._advance(positions, one, shown.position, ends[one])
-                    yield from shown.batches
+                for one, fetched in self._fetched(positions, timer):
+                    visible = self._visible(one, fetched, positions[one], ends[one], settled)
+                    moved |= self._advance(positions, one, visible.position, ends[one])
+                    yield from visible.batches
                 failed = None
-            except HopelessError as why:
+            except NotRetriableError as why:
                 raise type(why)(f"{self._what()}: {why}") from why
             except (ClusterUnavailableError, _MovedError) as why:
                 failed = why
                 self._forget(positions)
             if moved:
-                patience = self._patience(stall_timeout)
-            elif patience.left() <= 0 or (failed is not None and not patience.again()):
+                timer = self._new_timer(stall_timeout)
+            elif timer.remaining() <= 0 or (failed is not None and not timer.backoff()):
                 raise self._stalled(positions, ends, stall_timeout, failed)
 
     def _advance(self, positions: dict[TopicPartition, int], one: TopicPartition, to: int, end: int) -> bool:
@@ -97,13 +97,13 @@ class MemoryReader:
         return True
 
     def _fetched(
-        self, positions: Mapping[TopicPartition, int], patience: Patience
+        self, positions: Mapping[TopicPartition, int], timer: RetryTimer
     ) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
-        grouped = self._routes.by_leader(tuple(positions), patience)
+        grouped = self._metadata.by_leader(tuple(positions), timer)
         # With one leader it waits for news, with several nobody may wait for another's.
-        wait = min(self._settings.fetch_wait / len(grouped), max(0.0, patience.left()))
+        wait = min(self._settings.fetch_wait / len(grouped), max(0.0, timer.remaining()))
         for channel, ones in grouped.items():
-            yield from self._ask(channel, {one: positions[one] for one in ones}, wait, patience.deadline)
+            yield from self._ask(channel, {one: positions[one] for one in ones}, wait, timer.deadline)
 
     def _ask(
         self, channel: Channel, wanted: Mapping[TopicPartition, int], wait: float, deadline: float
@@ -111,7 +111,7 @@ class MemoryReader:
         # A broker answers an empty fetch at the end of its wait, which may be the moment of the deadline.
         answer: Any = channel.call(FETCH, self._request(wanted, wait), deadline + _GRACE)
         if answer.get("error_code", Code.NONE) != Code.NONE:
-            raise ours(answer["error_code"], READ, self._what())
+            raise error_for(answer["error_code"], READ, self._what())
         for topic in answer["responses"]:
             for each in topic["partitions"]:
                 one = TopicPartition(topic["topic"], each["partition_index"])
@@ -143,22 +143,24 @@ class MemoryReader:
             rack_id="",
         )
 
-    def _shown(self, one: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, settled: float) -> Shown:
+    def _visible(
+        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, settled: float
+    ) -> VisibleRecords:
         code = fetched["error_code"]
         if code == Code.NONE:
             try:
-                return show(one, fetched, position, end, headers=self._settings.headers)
+                return visible_records(one, fetched, position, end, headers=self._settings.headers)
             except LogError as why:
                 raise DamagedDataError(f"{self._what()}: {one} from offset {position}: {why}") from why
         what = f"{self._what()}: {one} from offset {position}"
         if code == Code.OFFSET_OUT_OF_RANGE:
-            raise ours(code, READ, what, f"the log begins at {fetched.get('log_start_offset', _NO_OFFSET)}")
+            raise error_for(code, READ, what, f"the log begins at {fetched.get('log_start_offset', _NO_OFFSET)}")
         missing = code == Code.UNKNOWN_TOPIC_OR_PARTITION
         if code not in RETRIABLE or (missing and self._runtime.now() >= settled):
-            raise ours(code, READ, what)
+            raise error_for(code, READ, what)
         if code in MOVED:
             raise _MovedError(f"{what}: {Code(code).name}")
-        return Shown([], position)
+        return VisibleRecords([], position)
 
     # --- errors
 
@@ -177,13 +179,13 @@ class MemoryReader:
 
     def _forget(self, positions: Mapping[TopicPartition, int]) -> None:
         for topic in {one.topic for one in positions}:
-            self._routes.forget(topic)
+            self._metadata.forget(topic)
 
-    def _patience(self, timeout: float) -> Patience:
-        return Patience(self._runtime, self._runtime.now() + timeout)
+    def _new_timer(self, timeout: float) -> RetryTimer:
+        return RetryTimer(self._runtime, self._runtime.now() + timeout)
 
     def _what(self) -> str:
-        return f"read at {self._routes.network.servers}"
+        return f"read at {self._metadata.network.servers}"
 
 
 class _MovedError(Exception):

@@ -24,20 +24,20 @@ _WORTH_A_BATCH = 500
 """A run of so many records becomes a batch of its own without being copied once more."""
 _OVERHEAD = 32
 """More than the bytes a record takes beside key, value and headers."""
-NOBODY = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
+NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
 
-Told = Sequence[tuple[int, DeliveryCallback]]
+Callbacks = Sequence[tuple[int, DeliveryCallback]]
 
 
-class Sealed(NamedTuple):
-    """An encoded batch; `told` are those who want to hear of single records, by index."""
+class ClosedBatch(NamedTuple):
+    """An encoded batch; `callbacks` are those who want to hear of single records, by index."""
 
     data: bytes
     base_sequence: int
-    told: Told
+    callbacks: Callbacks
 
 
-class Outbox:
+class PartitionAccumulator:
     """The records of one producer for one partition, in the order of sending.
 
     The queue that the Java client's `RecordAccumulator` has for one partition.
@@ -47,7 +47,7 @@ class Outbox:
         self, where: TopicPartition, producer: ProducerIdAndEpoch, max_bytes: int, *, transactional: bool
     ) -> None:
         self.where = where
-        self.sealed: deque[Sealed] = deque()
+        self.closed_batches: deque[ClosedBatch] = deque()
         self._producer, self._transactional = producer, transactional
         self._max_bytes = max_bytes
         self._next_sequence = 0
@@ -58,38 +58,38 @@ class Outbox:
         self._values: list[bytes | None] = []
         self._timestamps: list[int] = []
         self._headers: dict[int, Headers] = {}
-        self._told: list[tuple[int, DeliveryCallback]] = []
+        self._callbacks: list[tuple[int, DeliveryCallback]] = []
         self._bytes = 0
 
     def add(self, record: ProducerRecord, now_ms: int, on_delivery: DeliveryCallback | None) -> int:
         """Take one record; give the bytes that it made ready to go, 0 while it waits for others."""
         size = _size(record)
         self._refuse_too_large(size)
-        ready = self.seal() if self._bytes + size > self._max_bytes else 0
+        ready = self.close_batch() if self._bytes + size > self._max_bytes else 0
         at = len(self._values)
         if record.headers:
             self._headers[at] = record.headers
         if on_delivery is not None:
-            self._told.append((at, on_delivery))
+            self._callbacks.append((at, on_delivery))
         self._keys.append(record.key)
         self._values.append(record.value)
         self._timestamps.append(now_ms if record.timestamp is None else record.timestamp)
         self._bytes += size
-        return ready + (self.seal() if at + 1 >= BATCH_RECORDS else 0)
+        return ready + (self.close_batch() if at + 1 >= BATCH_RECORDS else 0)
 
     def add_batch(self, batch: ProducerBatch, now_ms: int) -> int:
         """Take many records at once; give the bytes that are ready to go."""
         ready = 0
-        for part, size in cut(batch, self._max_bytes):
+        for part, size in split_batch(batch, self._max_bytes):
             self._refuse_too_large(size if len(part) == 1 else 0)
             if self._values and (len(part) >= _WORTH_A_BATCH or self._bytes + size > self._max_bytes):
-                ready += self.seal()
+                ready += self.close_batch()
             if len(part) >= _WORTH_A_BATCH:
                 stamps = now_ms if part.timestamps is None else part.timestamps
                 ready += self._keep(len(part), (), self._encoded(part.keys, part.values, stamps, part.headers))
             else:
                 self._gather(part, size, now_ms)
-                ready += self.seal() if len(self._values) >= BATCH_RECORDS else 0
+                ready += self.close_batch() if len(self._values) >= BATCH_RECORDS else 0
         return ready
 
     def _gather(self, part: ProducerBatch, size: int, now_ms: int) -> None:
@@ -104,9 +104,9 @@ class Outbox:
     @property
     def empty(self) -> bool:
         """Whether nothing waits here."""
-        return not self.sealed and not self._values
+        return not self.closed_batches and not self._values
 
-    def seal(self) -> int:
+    def close_batch(self) -> int:
         """Make a batch of what has gathered; give its bytes."""
         records = len(self._values)
         if not records:
@@ -116,7 +116,7 @@ class Outbox:
         else:
             headers = [self._headers.get(at, ()) for at in range(records)] if self._headers else None
             data = self._encoded(self._keys, self._values, self._timestamps, headers)
-        size = self._keep(records, self._told, data)
+        size = self._keep(records, self._callbacks, data)
         self._empty()
         return size
 
@@ -127,7 +127,7 @@ class Outbox:
         timestamps: Sequence[int] | int,
         headers: Sequence[Headers] | None,
     ) -> bytes:
-        if self._producer is NOBODY:
+        if self._producer is NO_PRODUCER:
             return encode_batch(keys, values, timestamps, headers=headers)
         return encode_batch(
             keys,
@@ -140,7 +140,7 @@ class Outbox:
         )
 
     def _encoded_alone(self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers) -> bytes:
-        if self._producer is NOBODY:
+        if self._producer is NO_PRODUCER:
             return encode_record(key, value, timestamp, headers)
         return encode_record(
             key,
@@ -152,45 +152,47 @@ class Outbox:
             transactional=self._transactional,
         )
 
-    def _keep(self, records: int, told: Told, data: bytes) -> int:
-        self.sealed.append(Sealed(data, self._next_sequence, told))
+    def _keep(self, records: int, callbacks: Callbacks, data: bytes) -> int:
+        self.closed_batches.append(ClosedBatch(data, self._next_sequence, callbacks))
         self._next_sequence = (self._next_sequence + records) & MAX_SEQUENCE
         return len(data)
 
-    def delivered(self, base_offset: int) -> None:
+    def complete_first(self, base_offset: int) -> None:
         """Let go of the first batch, telling who wants to hear of its records."""
-        for number, tell in self.sealed.popleft().told:
-            _tell(tell, RecordMetadata(*self.where, base_offset + number), None)
+        for number, callback in self.closed_batches.popleft().callbacks:
+            _call_back(callback, RecordMetadata(*self.where, base_offset + number), None)
 
-    def refused(self, why: EosfwError) -> None:
+    def fail_first(self, why: EosfwError) -> None:
         """Tell that the first batch is lost; in a transaction it stays, so that its sequence numbers are used again."""
-        lost = self.sealed.popleft()
+        lost = self.closed_batches.popleft()
         if self._transactional:
-            self.sealed.appendleft(Sealed(lost.data, lost.base_sequence, ()))
-        elif self._producer is not NOBODY:
+            self.closed_batches.appendleft(ClosedBatch(lost.data, lost.base_sequence, ()))
+        elif self._producer is not NO_PRODUCER:
             self._close_gap(lost.base_sequence)
-        for _, tell in lost.told:
-            _tell(tell, None, why)
+        for _, callback in lost.callbacks:
+            _call_back(callback, None, why)
 
     def _close_gap(self, first: int) -> None:
         """Give the sequence numbers of a lost batch to those behind it: the broker lets none be left out."""
-        behind = self.sealed[0].base_sequence if self.sealed else self._next_sequence
+        behind = self.closed_batches[0].base_sequence if self.closed_batches else self._next_sequence
         gap = (behind - first) & MAX_SEQUENCE
-        kept = [(one, (one.base_sequence - gap) & MAX_SEQUENCE) for one in self.sealed]
-        self.sealed = deque(Sealed(resequenced(one.data, number), number, one.told) for one, number in kept)
+        kept = [(one, (one.base_sequence - gap) & MAX_SEQUENCE) for one in self.closed_batches]
+        self.closed_batches = deque(
+            ClosedBatch(resequenced(one.data, number), number, one.callbacks) for one, number in kept
+        )
         self._next_sequence = (self._next_sequence - gap) & MAX_SEQUENCE
 
-    def drop(self, why: EosfwError) -> None:
+    def discard(self, why: EosfwError) -> None:
         """Forget what is not delivered; its sequence numbers go to what is sent next."""
-        self.seal()
-        if not self.sealed:
+        self.close_batch()
+        if not self.closed_batches:
             return
-        dropped = tuple(self.sealed)
-        self.sealed.clear()
+        dropped = tuple(self.closed_batches)
+        self.closed_batches.clear()
         self._next_sequence = dropped[0].base_sequence
         for batch in dropped:
-            for _, tell in batch.told:
-                _tell(tell, None, why)
+            for _, callback in batch.callbacks:
+                _call_back(callback, None, why)
 
     def _refuse_too_large(self, size: int) -> None:
         if size > self._max_bytes:
@@ -200,7 +202,7 @@ class Outbox:
             )
 
 
-def cut(batch: ProducerBatch, max_bytes: int) -> Iterator[tuple[ProducerBatch, int]]:
+def split_batch(batch: ProducerBatch, max_bytes: int) -> Iterator[tuple[ProducerBatch, int]]:
     """Cut a batch into parts that are small enough to be record batches, each with its size in bytes."""
     whole = _bytes_of(batch)
     if len(batch) <= BATCH_RECORDS and whole <= max_bytes:
@@ -219,7 +221,7 @@ def cut(batch: ProducerBatch, max_bytes: int) -> Iterator[tuple[ProducerBatch, i
     yield _part(batch, start, len(batch)), gathered
 
 
-def select(batch: ProducerBatch, indexes: Sequence[int], partition: int) -> ProducerBatch:
+def select_records(batch: ProducerBatch, indexes: Sequence[int], partition: int) -> ProducerBatch:
     """Some records of a batch, for a partition."""
 
     def chosen(column: Sequence[object] | None) -> list[object] | None:
@@ -266,8 +268,8 @@ def _header_bytes(headers: Headers) -> int:
     return sum(len(name) * 4 + len(value or b"") + 10 for name, value in headers)
 
 
-def _tell(tell: DeliveryCallback, metadata: RecordMetadata | None, error: EosfwError | None) -> None:
+def _call_back(callback: DeliveryCallback, metadata: RecordMetadata | None, error: EosfwError | None) -> None:
     try:
-        tell(metadata, error)
+        callback(metadata, error)
     except Exception:  # noqa: BLE001 - a caller's code must not break the delivery of others
         _LOG.exception("a delivery callback failed")

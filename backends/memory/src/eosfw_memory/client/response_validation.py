@@ -30,7 +30,7 @@ class _Rule:
     told: Callable[[Any], Iterable[object]]
 
 
-def unanswered(api: Api, request: Fields, answer: Answer) -> object | None:
+def find_missing(api: Api, request: Fields, answer: Answer) -> object | None:
     """Something that was asked for and is not spoken of; None where nothing is missing, or nothing was asked for.
 
     Produce is not looked at, since its sender accounts for each batch; nor is Fetch, where silence means no news.

@@ -8,7 +8,7 @@ _FIRST = 0.001
 _LONGEST = 0.1
 
 
-class Patience:
+class RetryTimer:
     """The pauses of one call: none before the second attempt, then ever longer ones."""
 
     def __init__(self, runtime: Runtime, deadline: float) -> None:
@@ -16,7 +16,7 @@ class Patience:
         self._runtime = runtime
         self._pause = 0.0
 
-    def again(self) -> bool:
+    def backoff(self) -> bool:
         """Pause before another attempt; False once that would go beyond the deadline."""
         if self._runtime.now() + self._pause >= self.deadline:
             return False
@@ -25,6 +25,6 @@ class Patience:
         self._pause = min(_LONGEST, max(_FIRST, self._pause * 2))
         return True
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds until the deadline."""
         return self.deadline - self._runtime.now()

@@ -9,14 +9,14 @@ from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeE
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw_memory.client.apis import PRODUCE as PRODUCE_API
-from eosfw_memory.client.apis import PRODUCE_ADDING, Fields, milliseconds
-from eosfw_memory.client.channel import Channel, HopelessError, NoAnswerError
-from eosfw_memory.client.errors import DELIVERY, MOVED, PRODUCE, RETRIABLE, indefinite, ours
+from eosfw_memory.client.apis import PRODUCE_V2, Fields, milliseconds
+from eosfw_memory.client.channel import Channel, NoAnswerError, NotRetriableError
+from eosfw_memory.client.errors import DELIVERY, MOVED, PRODUCE, RETRIABLE, error_for, indefinite
 from eosfw_memory.client.group_offsets import GroupOffsets
-from eosfw_memory.client.metadata import Routes
-from eosfw_memory.client.record_accumulator import NOBODY, Outbox
-from eosfw_memory.client.retry_timer import Patience
-from eosfw_memory.client.transaction_manager import Coordination
+from eosfw_memory.client.metadata import ClusterMetadata
+from eosfw_memory.client.record_accumulator import NO_PRODUCER, PartitionAccumulator
+from eosfw_memory.client.retry_timer import RetryTimer
+from eosfw_memory.client.transaction_manager import TransactionManager
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 
@@ -25,41 +25,47 @@ _AT_ONCE = 8 << 20
 """Bytes of one request, well below what brokers accept (100 MiB)."""
 
 
-class Delivery:
+class Sender:
     """What a producer has to deliver, and its part in the open transaction; used by one thread at a time.
 
     The Java client's `RecordAccumulator` over all partitions, and the produce requests of its `Sender`.
     """
 
-    def __init__(self, routes: Routes, coordination: Coordination | None, max_bytes: int, acks: int = _ALL) -> None:
-        self.waiting: dict[TopicPartition, Outbox] = {}
+    def __init__(
+        self,
+        metadata: ClusterMetadata,
+        transaction_manager: TransactionManager | None,
+        max_bytes: int,
+        acks: int = _ALL,
+    ) -> None:
+        self.waiting: dict[TopicPartition, PartitionAccumulator] = {}
         """Every outbox that may hold something; however many partitions a producer knows, few are in use."""
-        self.producer: ProducerIdAndEpoch = NOBODY
-        self._routes = routes
-        self._coordination = coordination
-        self._transactional_id = None if coordination is None else coordination.transactional_id
+        self.producer: ProducerIdAndEpoch = NO_PRODUCER
+        self._metadata = metadata
+        self._transaction_manager = transaction_manager
+        self._transactional_id = None if transaction_manager is None else transaction_manager.transactional_id
         self._max_bytes, self._acks = max_bytes, acks
-        self._outboxes: dict[TopicPartition, Outbox] = {}
+        self._accumulators: dict[TopicPartition, PartitionAccumulator] = {}
         self._added: set[TopicPartition] = set()
         self._groups: set[str] = set()
 
-    def outbox(self, where: TopicPartition) -> Outbox:
+    def accumulator(self, where: TopicPartition) -> PartitionAccumulator:
         """The outbox of a partition, to put something in."""
-        found = self._outboxes.get(where)
+        found = self._accumulators.get(where)
         if found is None:
-            found = self._outboxes[where] = Outbox(
-                where, self.producer, self._max_bytes, transactional=self._coordination is not None
+            found = self._accumulators[where] = PartitionAccumulator(
+                where, self.producer, self._max_bytes, transactional=self._transaction_manager is not None
             )
         self.waiting[where] = found
         return found
 
-    def seal(self) -> set[str]:
+    def close_batches(self) -> set[str]:
         """Make everything ready to go; give the topics of what was not."""
-        return {outbox.where.topic for outbox in self.waiting.values() if outbox.seal()}
+        return {accumulator.where.topic for accumulator in self.waiting.values() if accumulator.close_batch()}
 
-    def tidy(self) -> None:
+    def drop_empty(self) -> None:
         """Lose sight of the outboxes that are empty."""
-        for where in [where for where, outbox in self.waiting.items() if outbox.empty]:
+        for where in [where for where, accumulator in self.waiting.items() if accumulator.empty]:
             del self.waiting[where]
 
     def begin(self) -> None:
@@ -67,82 +73,86 @@ class Delivery:
         self._added.clear()
         self._groups.clear()
 
-    def go_on_with(self, producer: ProducerIdAndEpoch) -> None:
+    def set_producer(self, producer: ProducerIdAndEpoch) -> None:
         """Write the next transaction with this producer; under another epoch sequence numbers begin anew."""
         if producer != self.producer:
             self.producer = producer
-            self._outboxes.clear()
+            self._accumulators.clear()
             self.waiting.clear()
 
     @property
-    def touched(self) -> bool:
+    def transaction_started(self) -> bool:
         """Whether the coordinator may know of the open transaction."""
         return bool(self._added or self._groups)
 
-    def deliver(self, patience: Patience) -> None:
+    def deliver(self, timer: RetryTimer) -> None:
         """Deliver every sealed batch; raise the first failure."""
-        settled = self._routes.runtime.now() + self._routes.network.settling
-        while waiting := [outbox for outbox in tuple(self.waiting.values()) if outbox.sealed]:
-            self._add_new(waiting, patience)
+        settled = self._metadata.runtime.now() + self._metadata.network.propagation_timeout
+        while waiting := [accumulator for accumulator in tuple(self.waiting.values()) if accumulator.closed_batches]:
+            self._add_new(waiting, timer)
             failed = 0
-            for channel, some in self._by_leader(waiting, patience):
-                failed = self._produce(channel, some, patience, settled) or failed
-            if failed and not patience.again():
-                raise ours(failed, PRODUCE, self._what())
+            for channel, some in self._by_leader(waiting, timer):
+                failed = self._produce(channel, some, timer, settled) or failed
+            if failed and not timer.backoff():
+                raise error_for(failed, PRODUCE, self._what())
 
-    def drop(self, why: EosfwError) -> None:
+    def discard(self, why: EosfwError) -> None:
         """Forget everything that is not delivered."""
-        for outbox in tuple(self.waiting.values()):
-            outbox.drop(why)
-        self.tidy()
+        for accumulator in tuple(self.waiting.values()):
+            accumulator.discard(why)
+        self.drop_empty()
 
     # --- the coordinators' part
 
     def send_offsets(
-        self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, patience: Patience
+        self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timer: RetryTimer
     ) -> None:
         """Make offsets of a consumer group a part of the open transaction (PRD-05)."""
-        if self._coordination is None:
+        if self._transaction_manager is None:
             return
-        bumping = self._coordination.bumping
+        transaction_v2 = self._transaction_manager.transaction_v2
         if group.group_id not in self._groups:
-            if not bumping:
-                self._coordination.add_group(self.producer, group.group_id, patience)
+            if not transaction_v2:
+                self._transaction_manager.add_offsets(self.producer, group.group_id, timer)
             self._groups.add(group.group_id)
-        holder = (self._coordination.transactional_id, self.producer)
-        GroupOffsets(self._routes).commit(holder, group, offsets, patience, adding=bumping)
+        holder = (self._transaction_manager.transactional_id, self.producer)
+        GroupOffsets(self._metadata).commit(holder, group, offsets, timer, transaction_v2=transaction_v2)
 
-    def _add_new(self, waiting: Collection[Outbox], patience: Patience) -> None:
-        if self._coordination is None:
+    def _add_new(self, waiting: Collection[PartitionAccumulator], timer: RetryTimer) -> None:
+        if self._transaction_manager is None:
             return
-        new = [outbox.where for outbox in waiting if outbox.where not in self._added]
+        new = [accumulator.where for accumulator in waiting if accumulator.where not in self._added]
         if new:
-            for outbox in waiting:
-                self._leader(outbox, patience)  # so that a partition that does not exist is named, not the others
-            if not self._coordination.bumping:
-                self._coordination.add(self.producer, new, patience)
+            for accumulator in waiting:
+                self._leader(accumulator, timer)  # so that a partition that does not exist is named, not the others
+            if not self._transaction_manager.transaction_v2:
+                self._transaction_manager.add_partitions(self.producer, new, timer)
             self._added.update(new)
 
     # --- the leaders' part
 
-    def _by_leader(self, waiting: Collection[Outbox], patience: Patience) -> list[tuple[Channel, list[Outbox]]]:
+    def _by_leader(
+        self, waiting: Collection[PartitionAccumulator], timer: RetryTimer
+    ) -> list[tuple[Channel, list[PartitionAccumulator]]]:
         """One batch of each partition, in requests that are not too large."""
-        grouped: dict[Channel, list[Outbox]] = {}
-        for outbox in waiting:
-            grouped.setdefault(self._leader(outbox, patience), []).append(outbox)
+        grouped: dict[Channel, list[PartitionAccumulator]] = {}
+        for accumulator in waiting:
+            grouped.setdefault(self._leader(accumulator, timer), []).append(accumulator)
         return [(channel, some) for channel, every in grouped.items() for some in _portions(every)]
 
-    def _leader(self, outbox: Outbox, patience: Patience) -> Channel:
+    def _leader(self, accumulator: PartitionAccumulator, timer: RetryTimer) -> Channel:
         try:
-            return self._routes.leader(outbox.where, patience)
+            return self._metadata.leader(accumulator.where, timer)
         except UnknownTopicOrPartitionError:
             raise
         except ClusterUnavailableError as why:
-            raise indefinite(self._what(), why) if self._coordination else why from why
+            raise indefinite(self._what(), why) if self._transaction_manager else why from why
 
-    def _produce(self, channel: Channel, some: Sequence[Outbox], patience: Patience, settled: float) -> int:
+    def _produce(
+        self, channel: Channel, some: Sequence[PartitionAccumulator], timer: RetryTimer, settled: float
+    ) -> int:
         """Send the first batch of each outbox; give a code that may be tried again, 0 if there is none."""
-        answer: Any = self._answer(channel, some, patience)
+        answer: Any = self._answer(channel, some, timer)
         if answer is None:
             return int(Code.NETWORK_EXCEPTION)
         results = {
@@ -151,67 +161,71 @@ class Delivery:
             for each in topic["partition_responses"]
         }
         failed = 0
-        for outbox in some:
-            failed = self._settle(outbox, results.get(outbox.where), settled) or failed
+        for accumulator in some:
+            failed = self._settle(accumulator, results.get(accumulator.where), settled) or failed
         return failed
 
-    def _settle(self, outbox: Outbox, result: Any, settled: float) -> int:
+    def _settle(self, accumulator: PartitionAccumulator, result: Any, settled: float) -> int:
         if result is None:
-            raise IndefiniteOutcomeError(f"{self._what()}: the broker did not say what became of {outbox.where}")
+            raise IndefiniteOutcomeError(f"{self._what()}: the broker did not say what became of {accumulator.where}")
         code = result["error_code"]
         if code in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER):
-            outbox.delivered(result["base_offset"])
+            accumulator.complete_first(result["base_offset"])
             return 0
-        late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._routes.runtime.now() >= settled
+        late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._metadata.runtime.now() >= settled
         if code not in RETRIABLE or late:
-            what, said = f"{self._what()} to {outbox.where}", result.get("error_message")
-            outbox.refused(ours(code, DELIVERY, what, said))
-            raise ours(code, PRODUCE, what, said)
+            what, said = f"{self._what()} to {accumulator.where}", result.get("error_message")
+            accumulator.fail_first(error_for(code, DELIVERY, what, said))
+            raise error_for(code, PRODUCE, what, said)
         if code in MOVED:
-            self._routes.forget(outbox.where.topic)
+            self._metadata.forget(accumulator.where.topic)
         return int(code)
 
-    def _answer(self, channel: Channel, some: Sequence[Outbox], patience: Patience) -> Answer | None:
+    def _answer(self, channel: Channel, some: Sequence[PartitionAccumulator], timer: RetryTimer) -> Answer | None:
         """The answer; None when the same batches may be sent again."""
-        request = _request(self._transactional_id, some, patience.left(), self._acks)
-        api = PRODUCE_ADDING if self._coordination is not None and self._coordination.bumping else PRODUCE_API
+        request = _request(self._transactional_id, some, timer.remaining(), self._acks)
+        api = (
+            PRODUCE_V2
+            if self._transaction_manager is not None and self._transaction_manager.transaction_v2
+            else PRODUCE_API
+        )
         try:
-            return channel.call(api, request, patience.deadline)
+            return channel.call(api, request, timer.deadline)
         except ClusterUnavailableError as why:
-            for outbox in some:
-                self._routes.forget(outbox.where.topic)
+            for accumulator in some:
+                self._metadata.forget(accumulator.where.topic)
             # Sequence numbers make a repetition harmless; without them it could store the records twice.
-            lost = isinstance(why, NoAnswerError) and self.producer is NOBODY
-            if lost or isinstance(why, HopelessError) or patience.left() <= 0:
+            lost = isinstance(why, NoAnswerError) and self.producer is NO_PRODUCER
+            if lost or isinstance(why, NotRetriableError) or timer.remaining() <= 0:
                 raise self._failure(why) from why
             return None
 
     def _failure(self, why: ClusterUnavailableError) -> EosfwError:
-        definite = self._coordination is None and not isinstance(why, NoAnswerError)
+        definite = self._transaction_manager is None and not isinstance(why, NoAnswerError)
         return ClusterUnavailableError(f"{self._what()}: {why}") if definite else indefinite(self._what(), why)
 
     def _what(self) -> str:
         name = "producer" if self._transactional_id is None else f"producer {self._transactional_id!r}"
-        return f"Produce of {name} at {self._routes.network.servers}"
+        return f"Produce of {name} at {self._metadata.network.servers}"
 
 
-def _portions(every: Sequence[Outbox]) -> list[list[Outbox]]:
-    portions: list[list[Outbox]] = [[]]
+def _portions(every: Sequence[PartitionAccumulator]) -> list[list[PartitionAccumulator]]:
+    portions: list[list[PartitionAccumulator]] = [[]]
     size = 0
-    for outbox in every:
-        size += len(outbox.sealed[0].data)
+    for accumulator in every:
+        size += len(accumulator.closed_batches[0].data)
         if portions[-1] and size > _AT_ONCE:
             portions.append([])
-            size = len(outbox.sealed[0].data)
-        portions[-1].append(outbox)
+            size = len(accumulator.closed_batches[0].data)
+        portions[-1].append(accumulator)
     return portions
 
 
-def _request(transactional_id: str | None, some: Sequence[Outbox], left: float, acks: int) -> Fields:
+def _request(transactional_id: str | None, some: Sequence[PartitionAccumulator], left: float, acks: int) -> Fields:
     topics: dict[str, list[Fields]] = {}
-    for outbox in some:
-        data = Fields(index=outbox.where.partition, records=outbox.sealed[0].data)
-        topics.setdefault(outbox.where.topic, []).append(data)
+    for accumulator in some:
+        data = Fields(index=accumulator.where.partition, records=accumulator.closed_batches[0].data)
+        topics.setdefault(accumulator.where.topic, []).append(data)
     return Fields(
         transactional_id=transactional_id,
         acks=acks,

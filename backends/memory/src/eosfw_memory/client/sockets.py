@@ -11,9 +11,16 @@ from typing import NoReturn
 from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError
 from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
-from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NonsenseError, NotSentError, StrangerError
+from eosfw_memory.client.channel import (
+    Address,
+    ClosedError,
+    MalformedResponseError,
+    NoAnswerError,
+    NotSentError,
+    UnsupportedServerError,
+)
 from eosfw_memory.client.messages import AnswerError, format_of
-from eosfw_memory.client.response_validation import unanswered
+from eosfw_memory.client.response_validation import find_missing
 from eosfw_memory.delayed_operation import Answer
 
 _LENGTH = struct.Struct(">i")
@@ -67,8 +74,8 @@ class SocketChannel:
         self._socket = opened
         try:
             answer = self._exchange(API_VERSIONS, API_VERSIONS.max_version, Fields(), deadline)
-        except NonsenseError as why:
-            raise StrangerError(str(why)) from why
+        except MalformedResponseError as why:
+            raise UnsupportedServerError(str(why)) from why
         except NoAnswerError as why:
             raise NotSentError(f"{self._address} does not answer: {why}") from why
         self._versions = {each["api_key"]: (each["min_version"], each["max_version"]) for each in answer["api_keys"]}  # type: ignore[attr-defined]
@@ -82,7 +89,7 @@ class SocketChannel:
         low, high = self._versions.get(api.key, (0, -1))
         version = min(high, api.max_version)
         if version < max(low, api.min_version):
-            raise StrangerError(
+            raise UnsupportedServerError(
                 f"the broker at {self._address} speaks versions {low} to {high} of {api.name}, "
                 f"this client {api.min_version} to {api.max_version}"
             )
@@ -102,13 +109,17 @@ class SocketChannel:
             correlation, answer = form.answer(received)
         except AnswerError as why:
             self._drop()
-            raise NonsenseError(f"{api.name}: {self._address} sent no answer of Kafka's protocol: {why}") from why
+            raise MalformedResponseError(
+                f"{api.name}: {self._address} sent no answer of Kafka's protocol: {why}"
+            ) from why
         if correlation != self._correlation:
             self._drop()
-            raise NonsenseError(f"{api.name}: {self._address} answered request {correlation}, not {self._correlation}")
-        missing = unanswered(api, request, answer)
+            raise MalformedResponseError(
+                f"{api.name}: {self._address} answered request {correlation}, not {self._correlation}"
+            )
+        missing = find_missing(api, request, answer)
         if missing is not None:
-            raise NonsenseError(f"{api.name}: {self._address} answered without a word of {missing}")
+            raise MalformedResponseError(f"{api.name}: {self._address} answered without a word of {missing}")
         return answer
 
     def _write(self, frame: bytes, deadline: float) -> None:
@@ -120,7 +131,7 @@ class SocketChannel:
         size = _LENGTH.unpack(self._receive(_LENGTH.size, deadline))[0]
         if not 0 < size <= _MAX_FRAME:
             self._drop()
-            raise NonsenseError(f"{self._address} sent no answer of Kafka's protocol: a frame of {size} bytes")
+            raise MalformedResponseError(f"{self._address} sent no answer of Kafka's protocol: a frame of {size} bytes")
         return bytes(self._receive(size, deadline))  # kio reads from nothing else
 
     def _receive(self, size: int, deadline: float) -> bytearray:
@@ -178,7 +189,7 @@ class SocketNetwork:
     """The brokers of a cluster for one client object."""
 
     eager = False
-    settling = 2.0
+    propagation_timeout = 2.0
 
     def __init__(self, servers: str, client_id: str, request_timeout: float, runtime: Runtime) -> None:
         self.servers = servers

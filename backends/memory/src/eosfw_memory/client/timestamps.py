@@ -13,7 +13,7 @@ _ABOUT = ("__type__", "__version__", "__flexible__", "__api_key__", "__header_sc
 
 
 @cache
-def with_numbers(schema: type[Any]) -> Any:
+def with_numeric_timestamps(schema: type[Any]) -> Any:
     """The message class with such moments read as milliseconds; itself, if it has none."""
     fields = dataclasses.fields(schema)
     changed = {field.name: made for field in fields if (made := _changed(field)) is not None}
@@ -36,7 +36,7 @@ def _changed(field: dataclasses.Field[Any]) -> tuple[str, Any, Any] | None:
     if kind is not None:
         return None
     nested = message_class(field.type)
-    made = with_numbers(nested)
+    made = with_numeric_timestamps(nested)
     if made is nested:
         return None
     return field.name, tuple[made, ...] if is_array(field.type) else made, _copied(field, field.metadata)  # type: ignore[valid-type]

@@ -22,65 +22,73 @@ from eosfw_memory.client.apis import (
     LIST_TRANSACTIONS,
     WRITE_TXN_MARKERS,
     Fields,
-    grouped,
+    group_by_topic,
 )
-from eosfw_memory.client.channel import Address, HopelessError, StrangerError
-from eosfw_memory.client.errors import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, ErrorTable, ours
-from eosfw_memory.client.metadata import Routes, brokers_of
-from eosfw_memory.client.retry_timer import Patience
+from eosfw_memory.client.channel import Address, NotRetriableError, UnsupportedServerError
+from eosfw_memory.client.errors import (
+    ABORT_MARKER,
+    LOST_COORDINATOR,
+    MOVED,
+    RETRIABLE,
+    TRANSACTIONS,
+    ErrorTable,
+    error_for,
+)
+from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
+from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 
 _NOTHING = -1
 _ABORT = False
 
 
-class Introspection:
+class TransactionAdmin:
     """The questions an admin client asks coordinators and leaders about transactions."""
 
-    def __init__(self, routes: Routes) -> None:
-        self._routes = routes
+    def __init__(self, metadata: ClusterMetadata) -> None:
+        self._metadata = metadata
 
     # --- what coordinators know
 
-    def listed(self, filters: TransactionFilters, patience: Patience) -> Iterator[TransactionListing]:
+    def list_transactions(self, filters: TransactionFilters, timer: RetryTimer) -> Iterator[TransactionListing]:
         """The ids of every coordinator; each knows only its own."""
         request = Fields(
             state_filters=tuple(state.value for state in filters.states),
             producer_id_filters=tuple(filters.producer_ids),
             duration_filter=_NOTHING if filters.older_than is None else int(filters.older_than * 1000),
         )
-        metadata: Any = self._routes.metadata([], patience)
+        metadata: Any = self._metadata.fetch_metadata([], timer)
         for address in brokers_of(metadata).values():
-            answer = self._listed_by(address, request, patience)
+            answer = self._listed_by(address, request, timer)
             for each in answer["transaction_states"]:
                 state = TransactionState(each["transaction_state"])
                 if state.is_open or filters.older_than is None:  # Kafka takes idle ids for old
                     yield TransactionListing(each["transactional_id"], each["producer_id"], state)
 
-    def _listed_by(self, address: Address, request: Fields, patience: Patience) -> Any:
+    def _listed_by(self, address: Address, request: Fields, timer: RetryTimer) -> Any:
         api = LIST_TRANSACTIONS if request.duration_filter == _NOTHING else LIST_LONG_TRANSACTIONS
         while True:
             try:
-                channel = self._routes.network.at(address)
-                answer: Any = self._routes.insist(lambda: channel.call(api, request, patience.deadline), patience)  # noqa: B023
-            except StrangerError as why:
+                channel = self._metadata.network.at(address)
+                answer: Any = self._metadata.retry(lambda: channel.call(api, request, timer.deadline), timer)  # noqa: B023
+            except UnsupportedServerError as why:
                 raise UnsupportedError(f"list transactions by their age at {address}: {why}") from why
             code = answer["error_code"]
             if code == Code.NONE:
                 return answer
-            if code not in RETRIABLE or not patience.again():
-                raise self._ours(code, TRANSACTIONS, "list transactions")
+            if code not in RETRIABLE or not timer.backoff():
+                raise self._error_for(code, TRANSACTIONS, "list transactions")
 
-    def described(
-        self, transactional_ids: Collection[str], patience: Patience
+    def describe_transactions(
+        self, transactional_ids: Collection[str], timer: RetryTimer
     ) -> Mapping[str, TransactionDescription | EosfwError]:
         """What its coordinator says of each id."""
         told: dict[str, TransactionDescription | EosfwError] = {}
         while left := [name for name in dict.fromkeys(transactional_ids) if name not in told]:
             late: dict[str, EosfwError] = {}
-            for address, names in self._by_coordinator(left, told, patience).items():
-                late |= self._described_by(address, names, told, patience)
-            if late and not patience.again():
+            for address, names in self._by_coordinator(left, told, timer).items():
+                late |= self._described_by(address, names, told, timer)
+            if late and not timer.backoff():
                 return told | late
         return told
 
@@ -89,69 +97,71 @@ class Introspection:
         address: Address,
         names: Sequence[str],
         told: dict[str, TransactionDescription | EosfwError],
-        patience: Patience,
+        timer: RetryTimer,
     ) -> Mapping[str, EosfwError]:
         """Note what one coordinator tells; give why, of those that are worth another question."""
-        channel = self._routes.network.at(address)
+        channel = self._metadata.network.at(address)
         late: dict[str, EosfwError] = {}
         try:
-            answer: Any = channel.call(DESCRIBE_TRANSACTIONS, Fields(transactional_ids=tuple(names)), patience.deadline)
+            answer: Any = channel.call(DESCRIBE_TRANSACTIONS, Fields(transactional_ids=tuple(names)), timer.deadline)
         except ClusterUnavailableError as lost:
             self._forget_coordinators(names)
-            lost_for_good = isinstance(lost, HopelessError)
+            lost_for_good = isinstance(lost, NotRetriableError)
             told |= dict.fromkeys(names, lost) if lost_for_good else {}
             return {} if lost_for_good else dict.fromkeys(names, lost)
         for each in answer["transaction_states"]:
             name, code = each["transactional_id"], each["error_code"]
             if code == Code.NONE:
-                told[name] = _description(each, self._number(address, patience))
+                told[name] = _description(each, self._number(address, timer))
                 continue
-            why = self._ours(code, TRANSACTIONS, f"describe {name!r}")
+            why = self._error_for(code, TRANSACTIONS, f"describe {name!r}")
             (late if code in RETRIABLE else told)[name] = why
             if code in LOST_COORDINATOR:
                 self._forget_coordinators([name])
         return late
 
     def _by_coordinator(
-        self, names: Sequence[str], told: dict[str, TransactionDescription | EosfwError], patience: Patience
+        self, names: Sequence[str], told: dict[str, TransactionDescription | EosfwError], timer: RetryTimer
     ) -> Mapping[Address, list[str]]:
         found: dict[Address, list[str]] = {}
         for name in names:
             try:
-                found.setdefault(self._routes.coordinator_address(name, patience), []).append(name)
+                found.setdefault(self._metadata.coordinator_address(name, timer), []).append(name)
             except EosfwError as why:
                 told[name] = why
         return found
 
-    def _number(self, address: Address, patience: Patience) -> int:
-        metadata: Any = self._routes.metadata([], patience)
+    def _number(self, address: Address, timer: RetryTimer) -> int:
+        metadata: Any = self._metadata.fetch_metadata([], timer)
         return next((number for number, each in brokers_of(metadata).items() if each == address), _NOTHING)
 
     def _forget_coordinators(self, names: Iterable[str]) -> None:
         for name in names:
-            self._routes.forget_coordinator(name)
+            self._metadata.forget_coordinator(name)
 
     # --- what leaders know
 
-    def producers(
-        self, partitions: Collection[TopicPartition], patience: Patience
+    def describe_producers(
+        self, partitions: Collection[TopicPartition], timer: RetryTimer
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
         """Who writes to each partition."""
         told: dict[TopicPartition, Sequence[ProducerState]] = {}
         while left := [one for one in partitions if one not in told]:
             failed: EosfwError | None = None
-            for channel, ones in self._routes.by_leader(left, patience).items():
-                request = Fields(topics=grouped(ones, lambda name, each: Fields(name=name, partition_indexes=each)))
+            for channel, ones in self._metadata.by_leader(left, timer).items():
+                request = Fields(
+                    topics=group_by_topic(ones, lambda name, each: Fields(name=name, partition_indexes=each))
+                )
                 try:
-                    answer: Any = channel.call(DESCRIBE_PRODUCERS, request, patience.deadline)
-                except HopelessError:
+                    answer: Any = channel.call(DESCRIBE_PRODUCERS, request, timer.deadline)
+                except NotRetriableError:
                     raise
                 except ClusterUnavailableError as why:
                     failed = why
                     self._forget_leaders(ones)
                     continue
                 failed = self._take(answer, told) or failed
-            if failed is not None and not patience.again():
+            if failed is not None and not timer.backoff():
                 raise failed
         return told
 
@@ -163,15 +173,15 @@ class Introspection:
                 if code == Code.NONE:
                     told[where] = [_producer(one) for one in each["active_producers"]]
                     continue
-                failed = self._ours(code, TRANSACTIONS, f"describe the producers of {where}")
+                failed = self._error_for(code, TRANSACTIONS, f"describe the producers of {where}")
                 if code not in RETRIABLE:
                     raise failed
                 self._forget_leaders([where])
         return failed
 
-    def aborted(self, where: TopicPartition, start_offset: int, patience: Patience) -> ProducerState:
+    def abort_transaction(self, where: TopicPartition, start_offset: int, timer: RetryTimer) -> ProducerState:
         """Write the marker that ends, in this partition, what is open since an offset."""
-        (states,) = self.producers([where], patience).values()
+        (states,) = self.describe_producers([where], timer).values()
         found = next((each for each in states if each.open_since == start_offset), None)
         if found is None:
             open_now = ", ".join(str(each.open_since) for each in states if each.open_since is not None) or "none"
@@ -179,15 +189,15 @@ class Introspection:
                 f"{where}: no transaction is open since offset {start_offset}; open since: {open_now}"
             )
         while True:
-            code = self._write_marker(where, found, patience)
+            code = self._write_marker(where, found, timer)
             if code == Code.NONE:
                 return found
-            if code not in RETRIABLE or not patience.again():
-                raise self._ours(code, ABORT_MARKER, f"abort the transaction open in {where} since {start_offset}")
+            if code not in RETRIABLE or not timer.backoff():
+                raise self._error_for(code, ABORT_MARKER, f"abort the transaction open in {where} since {start_offset}")
             if code in MOVED:
                 self._forget_leaders([where])
 
-    def _write_marker(self, where: TopicPartition, found: ProducerState, patience: Patience) -> int:
+    def _write_marker(self, where: TopicPartition, found: ProducerState, timer: RetryTimer) -> int:
         marker = Fields(
             producer_id=found.producer.producer_id,
             producer_epoch=found.producer.epoch,
@@ -195,19 +205,19 @@ class Introspection:
             topics=[Fields(name=where.topic, partition_indexes=(where.partition,))],
             coordinator_epoch=_NOTHING if found.coordinator_epoch is None else found.coordinator_epoch,
         )
-        channel = self._routes.leader(where, patience)
+        channel = self._metadata.leader(where, timer)
         request = Fields(markers=[marker])
         # Writing it twice does no harm: the second finds nothing open.
-        answer: Any = self._routes.insist(lambda: channel.call(WRITE_TXN_MARKERS, request, patience.deadline), patience)
+        answer: Any = self._metadata.retry(lambda: channel.call(WRITE_TXN_MARKERS, request, timer.deadline), timer)
         code: int = answer["markers"][0]["topics"][0]["partitions"][0]["error_code"]
         return code
 
     def _forget_leaders(self, ones: Iterable[TopicPartition]) -> None:
         for topic in {one.topic for one in ones}:
-            self._routes.forget(topic)
+            self._metadata.forget(topic)
 
-    def _ours(self, code: int, table: ErrorTable, what: str) -> EosfwError:
-        return ours(code, table, f"{what} at {self._routes.network.servers}")
+    def _error_for(self, code: int, table: ErrorTable, what: str) -> EosfwError:
+        return error_for(code, table, f"{what} at {self._metadata.network.servers}")
 
 
 def _description(each: Any, coordinator: int) -> TransactionDescription:
