@@ -38,8 +38,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerRecord, SourceRecord
 from pytest_eos.clusters import virtual
+from pytest_eos.harness import EosHarness, Place
 from pytest_eos.installed import installed
-from pytest_eos.lab import Eos, Place
 
 TIMEOUT, WAIT = 60.0, 30.0
 GOAL = 3
@@ -78,7 +78,7 @@ class Count(SourceConnector):
         return ExactlyOnceSupport.SUPPORTED
 
 
-def timed_out(eos: Eos) -> None:
+def timed_out(eos: EosHarness) -> None:
     """Freeze, time out, abort, fence, wake, read again."""
     run = eos.starting(Count, {"tasks.max": 1})
     zombie = eos.zombies.task("commit", nth=2)
@@ -93,7 +93,7 @@ def timed_out(eos: Eos) -> None:
     assert zombie.fenced or zombie.rose
 
 
-def overtaken(eos: Eos) -> None:
+def overtaken(eos: EosHarness) -> None:
     """A task that sleeps while it starts; its successor is at work when it wakes, wherever that is."""
     run = eos.starting(Count, {"tasks.max": 1})
     zombie = eos.zombies.task("send", nth=1)
@@ -170,8 +170,8 @@ def play_clients(scenario: Callable[[Backend, Runtime], None], seed: int) -> Non
 # --- workers
 
 
-def play(scenario: Callable[[Eos], None], seed: int) -> None:
-    with virtual(seed) as cluster, Eos(cluster, "memory", Place("scenario", HERE, seed, 3600.0)) as eos:
+def play(scenario: Callable[[EosHarness], None], seed: int) -> None:
+    with virtual(seed) as cluster, EosHarness(cluster, "memory", Place("scenario", HERE, seed, 3600.0)) as eos:
         scenario(eos)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from eosfw.state.steps import STARTUP, TRANSACTION
 from pytest_eos import assert_exactly_once, assert_no_duplicates, contracts, fixtures
 from pytest_eos.faults import BrokerFaults
-from pytest_eos.lab import Eos
+from pytest_eos.harness import EosHarness
 from pytest_eos.markers import LINES
 from pytest_eos.options import add_options
 from pytest_eos.pipeline import Output, PipelineRun
@@ -23,7 +23,7 @@ HEAD = """# pytest-eos
 A pytest plugin. Install it, and pytest finds it. [Test a connector](../how-to/test-a-connector.md) shows its use. This
 page is made from the code by `python docs/reference/pytest_eos_page.py`.
 """
-HIDDEN = {"unrisen", "timeline_section", "complaints", "complaint", "close", "refuse_without", "eos_haunt"}
+HIDDEN = {"never_frozen", "timeline_section", "complaints", "complaint", "close", "refuse_without", "eos_zombie_spec"}
 """What pytest-eos calls itself."""
 
 
@@ -52,7 +52,7 @@ def page() -> str:
             *_options(),
             *_markers(),
             *_fixtures(),
-            *_section("The fixture `eos`", Eos),
+            *_section("The fixture `eos`", EosHarness),
             *_section("What `eos.run` returns", Run, Topic),
             *_section("What `eos.run_pipeline` returns", PipelineRun),
             *_section("What a step wrote", Output),

@@ -27,7 +27,7 @@ from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.protocol.handlers import produce
 from eosfw_memory.settings import Endpoint, Settings
-from pytest_eos.contracts.laboratory import WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 from .coordinators import FLIGHTS_0, Desk
 
@@ -370,7 +370,7 @@ def test_redpanda_3039_an_out_of_order_batch_is_not_sent_again():
     runtime = ThreadRuntime()
     cluster = EmbeddedCluster.start({}, runtime)
     backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
-    lab = Lab(backend, runtime)
+    lab = BackendHarness(backend, runtime)
     topic, producer = lab.topic(), lab.producer()
     cluster.faults.add(Fail("Produce", "OUT_OF_ORDER_SEQUENCE_NUMBER"))
 

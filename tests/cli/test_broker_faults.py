@@ -13,18 +13,18 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import IndefiniteOutcomeError
 from eosfw_memory.client.backend import MemoryBackend
-from pytest_eos.contracts.laboratory import WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 EOSFW = (sys.executable, "-c", "from eosfw.cli.entry import main; main()")
-Start = Callable[..., tuple[subprocess.Popen[str], Lab]]
+Start = Callable[..., tuple[subprocess.Popen[str], BackendHarness]]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Start a broker with the text of its faults; give its process, a laboratory on it."""
-    running: list[tuple[subprocess.Popen[str], Lab]] = []
+    running: list[tuple[subprocess.Popen[str], BackendHarness]] = []
 
-    def started(faults: str, *options: str) -> tuple[subprocess.Popen[str], Lab]:
+    def started(faults: str, *options: str) -> tuple[subprocess.Popen[str], BackendHarness]:
         file = tmp_path / "faults.toml"
         file.write_text(faults, encoding="utf-8")
         command = [*EOSFW, "broker", "--listen", "127.0.0.1:0", "--faults", str(file), *options]
@@ -33,7 +33,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
         servers = process.stdout.readline().removeprefix("listening on ").strip()
         assert servers, process.communicate()[1]
         runtime = ThreadRuntime()
-        running.append((process, Lab(MemoryBackend.connect({"bootstrap.servers": servers}, runtime), runtime)))
+        running.append(
+            (process, BackendHarness(MemoryBackend.connect({"bootstrap.servers": servers}, runtime), runtime))
+        )
         return running[-1]
 
     yield started
@@ -43,7 +45,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process.communicate()
 
 
-def commit(lab: Lab, topic: str) -> None:
+def commit(lab: BackendHarness, topic: str) -> None:
     producer = lab.producer("orders-0")
     producer.begin_transaction()
     producer.send(record(topic, b"v"))

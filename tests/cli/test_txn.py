@@ -17,7 +17,7 @@ from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.log.codec import encode_batch
-from kip98.lab import COMMITTED, WAIT, Lab
+from kip98.lab import COMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()
 Ended = subprocess.CompletedProcess[str]
@@ -46,8 +46,8 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 
 @pytest.fixture
-def lab(cluster: EmbeddedCluster) -> Iterator[Lab]:
-    lab = Lab(MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, RUNTIME), RUNTIME)
+def lab(cluster: EmbeddedCluster) -> Iterator[BackendHarness]:
+    lab = BackendHarness(MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, RUNTIME), RUNTIME)
     yield lab
     lab.close()
 
@@ -58,7 +58,7 @@ def txn(cluster: EmbeddedCluster) -> Txn:
     return lambda *words: ran(*words, "--bootstrap-servers", cluster.bootstrap_servers, "--backend", "memory")
 
 
-def test_a_zombie_that_holds_readers_back_is_found_and_fenced(lab: Lab, txn: Txn) -> None:
+def test_a_zombie_that_holds_readers_back_is_found_and_fenced(lab: BackendHarness, txn: Txn) -> None:
     """The operator's story: who holds the topic, what would be aborted, fence, the last stable offset moved."""
     topic = lab.topic()
     lab.write(topic, b"before")
@@ -82,7 +82,7 @@ def test_a_zombie_that_holds_readers_back_is_found_and_fenced(lab: Lab, txn: Txn
         zombie.commit_transaction(WAIT)
 
 
-def test_a_table_is_for_people(lab: Lab, txn: Txn) -> None:
+def test_a_table_is_for_people(lab: BackendHarness, txn: Txn) -> None:
     """Headings, a line per id; nothing on stdout where there is none."""
     zombie = lab.open_transaction(lab.topic(), b"half")
 
@@ -95,7 +95,7 @@ def test_a_table_is_for_people(lab: Lab, txn: Txn) -> None:
     assert (none.stdout, none.stderr, none.returncode) == ("", "eosfw: none\n", 0)
 
 
-def test_a_list_tells_how_long_a_transaction_is_open_and_where(lab: Lab, txn: Txn) -> None:
+def test_a_list_tells_how_long_a_transaction_is_open_and_where(lab: BackendHarness, txn: Txn) -> None:
     """Ids without an open transaction have neither."""
     first, second = lab.topic(), lab.topic(6)
     lab.producer()  # its transaction has not begun
@@ -114,7 +114,7 @@ def test_a_list_tells_how_long_a_transaction_is_open_and_where(lab: Lab, txn: Tx
     assert "... (7 in all)" in shown
 
 
-def test_a_hanging_transaction_is_found_and_aborted(cluster: EmbeddedCluster, lab: Lab, txn: Txn) -> None:
+def test_a_hanging_transaction_is_found_and_aborted(cluster: EmbeddedCluster, lab: BackendHarness, txn: Txn) -> None:
     """COR-18: exit code 1 while anything hangs; the command that ends it is told."""
     topic = lab.topic()
     partition = cluster.broker.topics.partition(topic, 0)
@@ -133,7 +133,7 @@ def test_a_hanging_transaction_is_found_and_aborted(cluster: EmbeddedCluster, la
     assert txn("hanging").returncode == ExitCode.OK
 
 
-def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: Lab, txn: Txn) -> None:
+def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: BackendHarness, txn: Txn) -> None:
     """KIP-664: that would split a transaction; the way out is named, for those who mean it, too."""
     topic = lab.topic()
     holder = lab.open_transaction(topic, b"half")
@@ -160,7 +160,9 @@ def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: Lab, txn: Txn) 
         (["lst"], ExitCode.USAGE, "did you mean 'list'?"),
     ],
 )
-def test_a_mistake_is_told_with_the_way_out(lab: Lab, txn: Txn, words: list[str], code: int, said: str) -> None:
+def test_a_mistake_is_told_with_the_way_out(
+    lab: BackendHarness, txn: Txn, words: list[str], code: int, said: str
+) -> None:
     """The exit code tells what to do; nothing on stdout, one line on stderr."""
     lab.producer("orders-2-1")
 
@@ -181,7 +183,7 @@ def test_a_client_that_cannot_do_this_is_told_with_those_that_can(cluster: Embed
     assert "memory" in ended.stderr.partition("those that can")[2]
 
 
-def test_a_client_that_can_only_fence_fences(cluster: EmbeddedCluster, lab: Lab) -> None:
+def test_a_client_that_can_only_fence_fences(cluster: EmbeddedCluster, lab: BackendHarness) -> None:
     """Who is asked for by name does what it can."""
     pytest.importorskip("eosfw_confluent")
     topic = lab.topic()
@@ -197,7 +199,9 @@ def test_a_client_that_can_only_fence_fences(cluster: EmbeddedCluster, lab: Lab)
 
 
 @pytest.mark.parametrize("client", ["memory", "kafka-python"])
-def test_an_id_that_nobody_knows_spoils_no_other_answer(cluster: EmbeddedCluster, lab: Lab, client: str) -> None:
+def test_an_id_that_nobody_knows_spoils_no_other_answer(
+    cluster: EmbeddedCluster, lab: BackendHarness, client: str
+) -> None:
     """COR-18: in the same words with every client; what is known is on stdout, who is not on stderr and in the code."""
     own = str(lab.open_transaction(lab.topic(), b"half").transactional_id)
     where = ["--bootstrap-servers", cluster.bootstrap_servers, "--backend", client]
@@ -249,7 +253,7 @@ def test_fencing_without_describe_support_warns_that_the_id_may_be_unused(cluste
     assert "'nope'" in ended.stderr
 
 
-def test_a_cluster_is_taken_from_a_pipeline_file(cluster: EmbeddedCluster, lab: Lab, tmp_path: Path) -> None:
+def test_a_cluster_is_taken_from_a_pipeline_file(cluster: EmbeddedCluster, lab: BackendHarness, tmp_path: Path) -> None:
     """Its client is used if it can do this, else one that can; an embedded cluster cannot be looked at afterwards."""
     zombie = lab.open_transaction(lab.topic(), b"half")
     file = tmp_path / "p.toml"

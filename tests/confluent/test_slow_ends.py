@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 
 SLOW = 0.8
 """Seconds of an answer: longer than one call into librdkafka."""
@@ -42,7 +42,7 @@ def test_only_an_end_that_was_taken_up_again_is_asked_after(end: str, slow: bool
     """PRD-03, PRD-04: else librdkafka 2.16 may take the next transaction for begun that is not, and refuse its send."""
     runtime = ThreadRuntime()
     cluster = EmbeddedCluster.start({}, runtime)
-    lab = Lab(ConfluentBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime), runtime)
+    lab = BackendHarness(ConfluentBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime), runtime)
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"first")
     counting = Counting(producer._client)  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ import pytest
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.protocols import Backend, Fencer
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import Lab
+from kip98.lab import BackendHarness
 from kip98.ways import PARAMS, Way
 from pytest_eos.installed import installed
 
@@ -49,9 +49,9 @@ def backend(way: Way, runtime: Runtime, request: pytest.FixtureRequest) -> Backe
 
 
 @pytest.fixture
-def lab(backend: Backend, runtime: Runtime) -> Iterator[Lab]:
+def lab(backend: Backend, runtime: Runtime) -> Iterator[BackendHarness]:
     """A laboratory that is cleared up behind the test."""
-    lab = Lab(backend, runtime)
+    lab = BackendHarness(backend, runtime)
     yield lab
     lab.close()
 

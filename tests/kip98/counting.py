@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from eosfw.errors import AbortableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Names:
     partitions: int
 
     @classmethod
-    def fresh(cls, lab: Lab, partitions: int = 1) -> Names:
+    def fresh(cls, lab: BackendHarness, partitions: int = 1) -> Names:
         """Of a count that nobody began."""
         return cls(lab.topic(partitions), lab.name(), lab.name(), partitions)
 
@@ -33,7 +33,7 @@ class Names:
 class Counter:
     """Writes each number to every partition; how far it is commits with that, so a restart knows where to go on."""
 
-    lab: Lab
+    lab: BackendHarness
     names: Names
     group: ConsumerGroupMetadata = field(init=False)
 

@@ -1,5 +1,5 @@
 """Offer the laboratory of the contracts under its old name."""
 
-from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, Row, record
+from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, Row, record
 
-__all__ = ["COMMITTED", "UNCOMMITTED", "WAIT", "Lab", "Row", "record"]
+__all__ = ["COMMITTED", "UNCOMMITTED", "WAIT", "BackendHarness", "Row", "record"]

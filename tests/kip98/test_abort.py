@@ -9,10 +9,10 @@ import pytest
 from eosfw.errors import RecordTooLargeError, UnknownTopicOrPartitionError
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch
-from kip98.lab import UNCOMMITTED, WAIT, Lab, record
+from kip98.lab import UNCOMMITTED, WAIT, BackendHarness, record
 
 
-def test_aborted_records_are_invisible_in_every_partition(lab: Lab) -> None:
+def test_aborted_records_are_invisible_in_every_partition(lab: BackendHarness) -> None:
     """PRD-04, CON-01."""
     topic = lab.topic(partitions=2)
     producer = lab.producer()
@@ -27,7 +27,7 @@ def test_aborted_records_are_invisible_in_every_partition(lab: Lab) -> None:
     assert lab.values(topic, UNCOMMITTED) == [b"never"] * 100
 
 
-def test_the_same_producer_goes_on_after_an_abort(lab: Lab) -> None:
+def test_the_same_producer_goes_on_after_an_abort(lab: BackendHarness) -> None:
     """PRD-04: an abort is no failure of the producer."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"never")
@@ -40,7 +40,7 @@ def test_the_same_producer_goes_on_after_an_abort(lab: Lab) -> None:
     assert lab.values(topic) == [b"kept"]
 
 
-def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: Lab) -> None:
+def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: BackendHarness) -> None:
     """PRD-04: an abort that overtook the first AddPartitionsToTxn would end in a fatal error (librdkafka#4849)."""
     topic = lab.topic(partitions=3)
     for _ in range(4):
@@ -57,7 +57,7 @@ def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: La
     assert lab.values(topic) == [b"kept"]
 
 
-def test_an_empty_transaction_may_be_aborted(lab: Lab) -> None:
+def test_an_empty_transaction_may_be_aborted(lab: BackendHarness) -> None:
     """PRD-04, COR-08."""
     topic = lab.topic()
     producer = lab.producer()
@@ -71,7 +71,7 @@ def test_an_empty_transaction_may_be_aborted(lab: Lab) -> None:
     assert lab.values(topic) == [b"kept"]
 
 
-def test_a_record_the_cluster_refuses_keeps_its_whole_transaction_from_committing(lab: Lab) -> None:
+def test_a_record_the_cluster_refuses_keeps_its_whole_transaction_from_committing(lab: BackendHarness) -> None:
     """PRD-04: no delivery callback was asked for, yet the failure surfaces."""
     topic = lab.topic(config={"max.message.bytes": "2000"})
     producer = lab.producer()
@@ -89,7 +89,7 @@ def test_a_record_the_cluster_refuses_keeps_its_whole_transaction_from_committin
     assert lab.values(topic) == []
 
 
-def test_a_too_large_record_fails_its_send_and_no_other_transaction(lab: Lab) -> None:
+def test_a_too_large_record_fails_its_send_and_no_other_transaction(lab: BackendHarness) -> None:
     """PRD-04: the batch is refused as a whole."""
     topic = lab.topic()
     producer = lab.producer()
@@ -119,7 +119,7 @@ def send_and_flush(producer: TransactionalProducer, topic: str, partition: int) 
 @pytest.mark.parametrize("attempt", [send_and_commit, send_and_flush])
 @pytest.mark.parametrize("partition", [0, 7])
 def test_a_place_that_does_not_exist_fails_the_transaction_not_the_producer(
-    lab: Lab, partition: int, attempt: Callable[[TransactionalProducer, str, int], None]
+    lab: BackendHarness, partition: int, attempt: Callable[[TransactionalProducer, str, int], None]
 ) -> None:
     """PRD-04: a missing topic, a missing partition."""
     topic = lab.topic()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from eosfw.records import ProducerBatch
-from kip98.lab import UNCOMMITTED, WAIT, Lab, record
+from kip98.lab import UNCOMMITTED, WAIT, BackendHarness, record
 
 
-def test_records_of_one_transaction_over_several_partitions_appear_together(lab: Lab) -> None:
+def test_records_of_one_transaction_over_several_partitions_appear_together(lab: BackendHarness) -> None:
     """COR-09, PRD-03: one decision, a control record into every partition."""
     first, second = lab.topic(partitions=3), lab.topic()
     producer = lab.producer()
@@ -23,7 +23,7 @@ def test_records_of_one_transaction_over_several_partitions_appear_together(lab:
     assert lab.values(second) == [b"c"]
 
 
-def test_what_is_committed_stays_visible_while_the_next_transaction_is_open(lab: Lab) -> None:
+def test_what_is_committed_stays_visible_while_the_next_transaction_is_open(lab: BackendHarness) -> None:
     """PRD-04: a producer goes on after a commit."""
     topic = lab.topic()
     producer = lab.producer()
@@ -39,7 +39,7 @@ def test_what_is_committed_stays_visible_while_the_next_transaction_is_open(lab:
     assert lab.values(topic, UNCOMMITTED) == [b"first", b"second"]
 
 
-def test_transactions_of_two_producers_in_one_partition_are_decided_each_for_itself(lab: Lab) -> None:
+def test_transactions_of_two_producers_in_one_partition_are_decided_each_for_itself(lab: BackendHarness) -> None:
     """COR-08, CON-01: the earlier one, still open, holds the later one back until it is decided."""
     topic = lab.topic()
     earlier = lab.open_transaction(topic, b"earlier")
@@ -52,7 +52,7 @@ def test_transactions_of_two_producers_in_one_partition_are_decided_each_for_its
     assert lab.values(topic) == [b"later"]
 
 
-def test_a_transaction_without_records_may_be_committed(lab: Lab) -> None:
+def test_a_transaction_without_records_may_be_committed(lab: BackendHarness) -> None:
     """PRD-04, COR-08: the coordinator never hears of it."""
     topic = lab.topic()
     producer = lab.producer()

@@ -8,10 +8,10 @@ import pytest
 
 from eosfw.errors import ClusterUnavailableError, ProducerFencedError
 from eosfw.protocols import Fencer
-from kip98.lab import UNCOMMITTED, WAIT, Lab, record
+from kip98.lab import UNCOMMITTED, WAIT, BackendHarness, record
 
 
-def test_ids_with_and_without_open_transactions_are_fenced_together(lab: Lab, fencer: Fencer) -> None:
+def test_ids_with_and_without_open_transactions_are_fenced_together(lab: BackendHarness, fencer: Fencer) -> None:
     """ADM-01: what was open is aborted, whoever comes back is refused, an unheld id is no error."""
     topic = lab.topic()
     busy = [lab.open_transaction(topic, b"zombie") for _ in range(3)]
@@ -34,7 +34,7 @@ def test_ids_with_and_without_open_transactions_are_fenced_together(lab: Lab, fe
     assert lab.values(topic, UNCOMMITTED) == [b"zombie"] * 3
 
 
-def test_a_fenced_id_serves_its_next_owner(lab: Lab, fencer: Fencer) -> None:
+def test_a_fenced_id_serves_its_next_owner(lab: BackendHarness, fencer: Fencer) -> None:
     """ADM-01: fencing ends nobody's right to start again."""
     topic, own = lab.topic(), lab.name()
     lab.open_transaction(topic, b"zombie", transactional_id=own)
@@ -46,7 +46,7 @@ def test_a_fenced_id_serves_its_next_owner(lab: Lab, fencer: Fencer) -> None:
     assert lab.values(topic) == [b"successor"]
 
 
-def test_many_ids_with_open_transactions_are_fenced_with_one_call(lab: Lab, fencer: Fencer) -> None:
+def test_many_ids_with_open_transactions_are_fenced_with_one_call(lab: BackendHarness, fencer: Fencer) -> None:
     """ADM-01: each of them; that none waits for another is shown in test_fencing_codes."""
     topic = lab.topic()
     victims = [lab.name() for _ in range(12)]
@@ -59,13 +59,13 @@ def test_many_ids_with_open_transactions_are_fenced_with_one_call(lab: Lab, fenc
 
 
 @pytest.mark.parametrize("victims", [[], [""], ["fine", ""]])
-def test_nothing_to_fence_is_a_mistake_of_the_caller(lab: Lab, fencer: Fencer, victims: list[str]) -> None:
+def test_nothing_to_fence_is_a_mistake_of_the_caller(lab: BackendHarness, fencer: Fencer, victims: list[str]) -> None:
     """ADM-01."""
     with pytest.raises(ValueError, match="transactional id"):
         fencer.fence(victims, WAIT)
 
 
-def test_an_id_that_cannot_be_fenced_in_time_has_its_own_error(lab: Lab, fencer: Fencer) -> None:
+def test_an_id_that_cannot_be_fenced_in_time_has_its_own_error(lab: BackendHarness, fencer: Fencer) -> None:
     """ADM-02: an outcome per id, never a hang."""
     nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
 

@@ -14,7 +14,7 @@ from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
-from kip98.lab import WAIT, Lab
+from kip98.lab import WAIT, BackendHarness
 from kip98.ways import EMBEDDED, Way
 
 ANSWERS: Final = 2
@@ -48,7 +48,7 @@ def backend(way: Way, module_cluster: EmbeddedCluster, runtime: Runtime) -> Back
 
 @pytest.mark.parametrize("code", PASSING)
 def test_what_passes_by_itself_is_tried_again_until_it_has_passed(
-    lab: Lab, module_cluster: EmbeddedCluster, code: str
+    lab: BackendHarness, module_cluster: EmbeddedCluster, code: str
 ) -> None:
     """ADM-02: the caller hears of the end only; what was open is aborted by then."""
     topic, victim, other = lab.topic(), lab.name(), lab.name()
@@ -64,7 +64,7 @@ def test_what_passes_by_itself_is_tried_again_until_it_has_passed(
 
 @pytest.mark.parametrize("code", LASTING)
 def test_what_does_not_pass_fails_its_id_alone_and_at_once(
-    lab: Lab, module_cluster: EmbeddedCluster, way: Way, code: str
+    lab: BackendHarness, module_cluster: EmbeddedCluster, way: Way, code: str
 ) -> None:
     """ADM-02: with the error that says so, and the id's name."""
     lasts = (way.backend, code) not in TRIED_AGAIN
@@ -86,7 +86,7 @@ def test_what_does_not_pass_fails_its_id_alone_and_at_once(
 
 
 @pytest.mark.parametrize("code", PASSING)
-def test_what_does_not_pass_in_time_says_so(lab: Lab, module_cluster: EmbeddedCluster, code: str) -> None:
+def test_what_does_not_pass_in_time_says_so(lab: BackendHarness, module_cluster: EmbeddedCluster, code: str) -> None:
     """ADM-02: by the option's timeout, not the client's, however long it would go on asking."""
     victim = lab.name()
     fault = module_cluster.faults.add(Fail("InitProducerId", code=code, times=EVERY, transactional_id=victim))
@@ -100,7 +100,7 @@ def test_what_does_not_pass_in_time_says_so(lab: Lab, module_cluster: EmbeddedCl
     assert repr(victim) in str(told)
 
 
-def test_of_many_ids_none_waits_for_another(lab: Lab, module_cluster: EmbeddedCluster) -> None:
+def test_of_many_ids_none_waits_for_another(lab: BackendHarness, module_cluster: EmbeddedCluster) -> None:
     """ADM-01: while the first is refused again and again, all others are fenced."""
     slow, *others = [lab.name() for _ in range(12)]
     fault = module_cluster.faults.add(

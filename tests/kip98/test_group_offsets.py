@@ -11,7 +11,7 @@ from broker.groups.raw import Member, members
 from eosfw.errors import AbortableError, FatalError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 from kip98.ways import Way
 
 Making = Callable[..., Member]
@@ -35,11 +35,11 @@ def metadata(member: Member) -> ConsumerGroupMetadata:
     return ConsumerGroupMetadata(member.group, member.generation, member.member_id, member.instance)
 
 
-def offset(lab: Lab, group: str, one: TopicPartition) -> int | None:
+def offset(lab: BackendHarness, group: str, one: TopicPartition) -> int | None:
     return lab.admin.group_offsets(group, [one]).get(one)
 
 
-def test_offsets_count_once_their_transaction_is_committed(lab: Lab) -> None:
+def test_offsets_count_once_their_transaction_is_committed(lab: BackendHarness) -> None:
     """PRD-05, GRP-01: with the records that came of them, or not at all."""
     topic, group = lab.topic(2), ConsumerGroupMetadata(lab.name())
     one, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
@@ -56,7 +56,7 @@ def test_offsets_count_once_their_transaction_is_committed(lab: Lab) -> None:
     assert lab.values(topic) == [b"made of 4"]
 
 
-def test_a_transaction_may_consist_of_offsets_alone(lab: Lab) -> None:
+def test_a_transaction_may_consist_of_offsets_alone(lab: BackendHarness) -> None:
     """PRD-05, COR-07: what was read may come to nothing."""
     one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
     producer = lab.producer()
@@ -68,7 +68,7 @@ def test_a_transaction_may_consist_of_offsets_alone(lab: Lab) -> None:
     assert offset(lab, group.group_id, one) == 4
 
 
-def test_no_offsets_are_no_reason_to_ask_anybody(lab: Lab) -> None:
+def test_no_offsets_are_no_reason_to_ask_anybody(lab: BackendHarness) -> None:
     """PRD-05: an empty mapping does nothing, even for a group that cannot be."""
     topic, producer = lab.topic(), lab.producer()
 
@@ -79,7 +79,7 @@ def test_no_offsets_are_no_reason_to_ask_anybody(lab: Lab) -> None:
     assert lab.values(topic) == [b"kept"]
 
 
-def test_several_groups_commit_with_one_transaction(lab: Lab) -> None:
+def test_several_groups_commit_with_one_transaction(lab: BackendHarness) -> None:
     """PRD-05, GRP-01: and several times, of which the last counts."""
     one, groups = TopicPartition(lab.topic(), 0), [ConsumerGroupMetadata(lab.name()) for _ in range(3)]
     producer = lab.producer()
@@ -92,7 +92,7 @@ def test_several_groups_commit_with_one_transaction(lab: Lab) -> None:
     assert [offset(lab, group.group_id, one) for group in groups] == [2, 1, 1]
 
 
-def test_who_asks_for_offsets_hears_none_that_a_transaction_may_change(lab: Lab) -> None:
+def test_who_asks_for_offsets_hears_none_that_a_transaction_may_change(lab: BackendHarness) -> None:
     """GRP-03: the answer waits for the end; whoever read on from the old offset would read twice."""
     one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
     producer, heard = lab.producer(), []
@@ -110,12 +110,12 @@ def test_who_asks_for_offsets_hears_none_that_a_transaction_may_change(lab: Lab)
     assert heard == [2]
 
 
-def test_a_group_that_committed_nothing_has_no_offsets(lab: Lab) -> None:
+def test_a_group_that_committed_nothing_has_no_offsets(lab: BackendHarness) -> None:
     assert lab.admin.group_offsets(lab.name(), [TopicPartition(lab.topic(), 0)]) == {}
     assert lab.admin.group_offsets(lab.name(), []) == {}
 
 
-def test_a_member_commits_for_its_generation(lab: Lab, making: Making) -> None:
+def test_a_member_commits_for_its_generation(lab: BackendHarness, making: Making) -> None:
     """GRP-02 (KIP-447)."""
     one, member, producer = TopicPartition(lab.topic(), 0), making(), lab.producer()
     member.enter()
@@ -127,7 +127,9 @@ def test_a_member_commits_for_its_generation(lab: Lab, making: Making) -> None:
 
 
 @pytest.mark.parametrize("zombie", ["of an older generation", "nobody knows", "whose place was taken"])
-def test_a_zombie_is_told_to_abort_and_nothing_of_it_is_committed(lab: Lab, making: Making, zombie: str) -> None:
+def test_a_zombie_is_told_to_abort_and_nothing_of_it_is_committed(
+    lab: BackendHarness, making: Making, zombie: str
+) -> None:
     """GRP-02, PRD-05 (KIP-447): each with a transactional id of its own, so that only the group can tell."""
     topic, member = lab.topic(), making("place" if zombie == "whose place was taken" else None)
     one, producer = TopicPartition(topic, 0), lab.producer()

@@ -7,10 +7,10 @@ import pytest
 from eosfw.errors import DamagedDataError, ReadStalledError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
-from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, Lab, record
+from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 
 
-def test_read_committed_stops_at_the_first_record_of_an_open_transaction(lab: Lab) -> None:
+def test_read_committed_stops_at_the_first_record_of_an_open_transaction(lab: BackendHarness) -> None:
     """CON-01: the last stable offset is the first of the open transaction."""
     topic = lab.topic()
     lab.write(topic, b"before")
@@ -24,7 +24,7 @@ def test_read_committed_stops_at_the_first_record_of_an_open_transaction(lab: La
     assert lab.values(topic) == [b"before", b"open", b"after"]
 
 
-def test_a_read_across_an_open_transaction_says_where_it_waits(lab: Lab) -> None:
+def test_a_read_across_an_open_transaction_says_where_it_waits(lab: BackendHarness) -> None:
     """CON-01: never a silent end, which would pass for the whole topic."""
     topic = lab.topic()
     lab.write(topic, b"before")
@@ -36,7 +36,7 @@ def test_a_read_across_an_open_transaction_says_where_it_waits(lab: Lab) -> None
         lab.read({one: OffsetRange(0, 2)}, stall_timeout=2.0)
 
 
-def test_read_committed_filters_aborted_records_between_committed_ones(lab: Lab) -> None:
+def test_read_committed_filters_aborted_records_between_committed_ones(lab: BackendHarness) -> None:
     """CON-01: by producer and range, so a neighbour's records stay."""
     topic = lab.topic()
     aborted = lab.open_transaction(topic, b"x1")
@@ -53,7 +53,7 @@ def test_read_committed_filters_aborted_records_between_committed_ones(lab: Lab)
     assert lab.values(topic) == [b"k1", b"k2", b"k3"]
 
 
-def test_read_uncommitted_sees_aborted_records_but_no_control_records(lab: Lab) -> None:
+def test_read_uncommitted_sees_aborted_records_but_no_control_records(lab: BackendHarness) -> None:
     """CON-02: the markers take offsets 1 and 3, nobody is shown them."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"aborted")
@@ -68,7 +68,7 @@ def test_read_uncommitted_sees_aborted_records_but_no_control_records(lab: Lab) 
     assert [(row.offset, row.value) for row in rows] == [(0, b"aborted"), (2, b"committed")]
 
 
-def test_the_position_passes_control_and_aborted_records_at_the_end(lab: Lab) -> None:
+def test_the_position_passes_control_and_aborted_records_at_the_end(lab: BackendHarness) -> None:
     """CON-05: the last visible offset is far below the end, yet the read is done."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"committed")
@@ -84,7 +84,7 @@ def test_the_position_passes_control_and_aborted_records_at_the_end(lab: Lab) ->
     assert [(row.offset, row.value) for row in rows] == [(0, b"committed")]
 
 
-def test_a_range_of_nothing_but_hidden_records_is_read_to_its_end(lab: Lab) -> None:
+def test_a_range_of_nothing_but_hidden_records_is_read_to_its_end(lab: BackendHarness) -> None:
     """CON-05: at the end of the log, then in its middle."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, *[b"aborted"] * 10)
@@ -97,7 +97,7 @@ def test_a_range_of_nothing_but_hidden_records_is_read_to_its_end(lab: Lab) -> N
     assert lab.read(hidden) == []
 
 
-def test_a_range_ends_before_the_records_behind_it(lab: Lab) -> None:
+def test_a_range_ends_before_the_records_behind_it(lab: BackendHarness) -> None:
     """CON-05: an end is exclusive, an empty range is read at once."""
     topic = lab.topic()
     lab.write(topic, *[b"%d" % n for n in range(10)])
@@ -109,7 +109,7 @@ def test_a_range_ends_before_the_records_behind_it(lab: Lab) -> None:
     assert lab.read({one: OffsetRange(6, 6)}) == []
 
 
-def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(lab: Lab) -> None:
+def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(lab: BackendHarness) -> None:
     """CON-05: a start behind the end is what truncation looks like."""
     topic = lab.topic()
     lab.write(topic, b"only")
@@ -118,7 +118,7 @@ def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(lab: Lab) -> N
         lab.read({TopicPartition(topic, 0): OffsetRange(5, 9)}, UNCOMMITTED, stall_timeout=10.0)
 
 
-def test_a_topic_that_does_not_exist_is_named(lab: Lab) -> None:
+def test_a_topic_that_does_not_exist_is_named(lab: BackendHarness) -> None:
     """CON-01."""
     missing = lab.name()
 
@@ -126,7 +126,7 @@ def test_a_topic_that_does_not_exist_is_named(lab: Lab) -> None:
         lab.read({TopicPartition(missing, 0): OffsetRange(0, 1)})
 
 
-def test_a_reader_of_one_partition_sees_part_of_a_transaction(lab: Lab) -> None:
+def test_a_reader_of_one_partition_sees_part_of_a_transaction(lab: BackendHarness) -> None:
     """CON-03: atomic is what becomes visible, not what somebody chooses to read of it."""
     topic = lab.topic(partitions=2)
     producer = lab.open_transaction(topic, b"a", b"b", b"c")
@@ -141,7 +141,7 @@ def test_a_reader_of_one_partition_sees_part_of_a_transaction(lab: Lab) -> None:
     assert [row.value for row in other] == [b"elsewhere"]
 
 
-def test_a_reader_starting_inside_an_aborted_transaction_sees_none_of_it(lab: Lab) -> None:
+def test_a_reader_starting_inside_an_aborted_transaction_sees_none_of_it(lab: BackendHarness) -> None:
     """CON-03: its limits never show what was aborted."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"a", b"b", b"c")
@@ -150,7 +150,7 @@ def test_a_reader_starting_inside_an_aborted_transaction_sees_none_of_it(lab: La
     assert lab.read({TopicPartition(topic, 0): OffsetRange(1, 4)}) == []
 
 
-def test_the_end_at_read_committed_lies_before_an_open_transaction(lab: Lab) -> None:
+def test_the_end_at_read_committed_lies_before_an_open_transaction(lab: BackendHarness) -> None:
     """BRK-06: it is the last stable offset, from which lag is counted; at read_uncommitted it is the end of the log."""
     topic = lab.topic()
     lab.write(topic, b"before")

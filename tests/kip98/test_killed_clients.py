@@ -19,7 +19,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay, Lose
 from kip98.counting import Counter, Names
 from kip98.doomed import TIMEOUT
-from kip98.lab import UNCOMMITTED, WAIT, Lab
+from kip98.lab import UNCOMMITTED, WAIT, BackendHarness
 from kip98.ways import EMBEDDED, Way
 
 LAST: Final = 4
@@ -100,7 +100,7 @@ def heard(process: subprocess.Popen[str]) -> str:
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize(("request_", "nth"), REQUESTS)
 def test_a_successor_of_a_killed_client_continues_after_its_commits(
-    lab: Lab, own_cluster: EmbeddedCluster, start: Start, request_: str, nth: int, moment: str
+    lab: BackendHarness, own_cluster: EmbeddedCluster, start: Start, request_: str, nth: int, moment: str
 ) -> None:
     """Killed with a request on its way, or with the answer on its way back; what comes late changes nothing."""
     counter = Counter(lab, Names.fresh(lab, PARTITIONS))
@@ -125,7 +125,7 @@ def test_a_successor_of_a_killed_client_continues_after_its_commits(
 
 @pytest.mark.parametrize("order", ["commit", "send"])
 def test_a_client_stopped_beyond_its_transaction_timeout_is_fenced(
-    lab: Lab, own_cluster: EmbeddedCluster, start: Start, order: str
+    lab: BackendHarness, own_cluster: EmbeddedCluster, start: Start, order: str
 ) -> None:
     """COR-15: stopped by SIGSTOP beyond transaction.timeout.ms, then continued."""
     names = Names.fresh(lab)

@@ -12,7 +12,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 from kip98.ways import EMBEDDED, Way
 
 BOUND: Final = 3.0
@@ -40,7 +40,7 @@ def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime, request: p
 class Mover:
     """Moves offsets with records; what it aborts it moves again."""
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: BackendHarness) -> None:
         self.lab = lab
         self.topic, self.own, self.group = lab.topic(), lab.name(), ConsumerGroupMetadata(lab.name())
         self.here = TopicPartition(self.topic, 0)
@@ -73,7 +73,9 @@ class Mover:
         )
 
 
-def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(lab: Lab, own_cluster: EmbeddedCluster) -> None:
+def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(
+    lab: BackendHarness, own_cluster: EmbeddedCluster
+) -> None:
     """PRD-04, PRD-08: whatever the caller is told, the transaction cannot be committed any more."""
     mover = Mover(lab)
     producer = mover.start()
@@ -96,7 +98,7 @@ def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(lab: Lab
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_an_answer_lost_in_an_aborted_transaction_shows_no_records(
-    lab: Lab, own_cluster: EmbeddedCluster, request_: str
+    lab: BackendHarness, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
     """PRD-04: before the abort or by it; the same producer goes on, or gives itself up and another one does."""
     mover = Mover(lab)

@@ -13,7 +13,7 @@ from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProduce
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
 from kip98.counting import Counter, Names
-from kip98.lab import WAIT, Lab
+from kip98.lab import WAIT, BackendHarness
 from kip98.ways import EMBEDDED, Way
 from pytest_eos.contracts.transactions import CALLS
 
@@ -52,7 +52,7 @@ EXPECTED = [str(number).encode() for number in range(LAST)]
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_a_request_without_an_answer_ends_the_producer_and_loses_nothing(
-    lab: Lab, own_cluster: EmbeddedCluster, request_: str
+    lab: BackendHarness, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
     """PRD-08, PRD-11: indefinite; what follows is a new producer that looks what is there."""
     counter = Counter(lab, Names.fresh(lab))
@@ -75,7 +75,9 @@ def test_a_request_without_an_answer_ends_the_producer_and_loses_nothing(
 
 
 @pytest.mark.parametrize("request_", REQUESTS)
-def test_an_answer_that_is_lost_once_repeats_nothing(lab: Lab, own_cluster: EmbeddedCluster, request_: str) -> None:
+def test_an_answer_that_is_lost_once_repeats_nothing(
+    lab: BackendHarness, own_cluster: EmbeddedCluster, request_: str
+) -> None:
     """PRD-08: the client asks again, or gives the producer up: never is anything there twice."""
     counter = Counter(lab, Names.fresh(lab))
     lost = own_cluster.faults.add(Lose(request_, nth=2, transactional_id=counter.own))

@@ -23,7 +23,7 @@ from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProduce
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Drop, Fail
-from kip98.lab import COMMITTED, WAIT, Lab
+from kip98.lab import COMMITTED, WAIT, BackendHarness
 from kip98.ways import EMBEDDED, Way
 
 BOUND, ROOM, SLACK, HOUR = 1.0, 3.0, 20.0, 3600.0
@@ -57,13 +57,13 @@ def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend
 
 
 @pytest.fixture
-def topic(lab: Lab) -> str:
+def topic(lab: BackendHarness) -> str:
     """An empty one."""
     return lab.topic()
 
 
 @pytest.fixture
-def producer(lab: Lab, topic: str) -> TransactionalProducer:
+def producer(lab: BackendHarness, topic: str) -> TransactionalProducer:
     """A producer inside a transaction, its records written."""
     return lab.open_transaction(topic, *[b"v"] * 10)
 
@@ -125,7 +125,9 @@ def test_a_flush_without_an_answer_is_indefinite(
         producer.flush(BOUND)
 
 
-def test_a_reader_whose_cluster_went_away_ends_by_an_error(lab: Lab, topic: str, own_cluster: EmbeddedCluster) -> None:
+def test_a_reader_whose_cluster_went_away_ends_by_an_error(
+    lab: BackendHarness, topic: str, own_cluster: EmbeddedCluster
+) -> None:
     """LogReader: never an end that only looks like one."""
     reader = lab.reader(COMMITTED)
     own_cluster.close()

@@ -10,7 +10,7 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import InvalidPidMappingError
 from eosfw.protocols import TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 from kip98.ways import WAYS, Way
 
 JUST_OVER_A_WEEK = 7 * 86_400 + 3_600.0
@@ -30,7 +30,7 @@ def test_a_producer_whose_id_expired_fails_and_a_new_one_begins(
     way: Way, cluster: EmbeddedCluster, runtime: Runtime
 ) -> None:
     """PRD-09, COR-17: fatal, since taking the id up again would let an expired zombie write (KAFKA-18019)."""
-    lab = Lab(way.connect(cluster.bootstrap_servers, runtime), runtime)
+    lab = BackendHarness(way.connect(cluster.bootstrap_servers, runtime), runtime)
     topic = lab.topic()
     rested = lab.producer("rested")
     cluster.broker.jump(JUST_OVER_A_WEEK)

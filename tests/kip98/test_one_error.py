@@ -23,7 +23,7 @@ from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 from kip98.ways import EMBEDDED, Way
 from pytest_eos.contracts.transactions import CALLS
 
@@ -100,7 +100,7 @@ def backend(way: Way, module_cluster: EmbeddedCluster, runtime: Runtime, request
 class Story:
     """One transaction of every request, for an id that is followed by its holders."""
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: BackendHarness) -> None:
         self._lab, self.topic, self.own = lab, lab.topic(), lab.name()
         self._group = ConsumerGroupMetadata(lab.name())
 
@@ -139,7 +139,7 @@ class Story:
 
 @pytest.mark.parametrize(("request_", "code"), CASES)
 def test_each_error_code_maps_to_one_error_across_calls(
-    lab: Lab, module_cluster: EmbeddedCluster, way: Way, request_: str, code: str
+    lab: BackendHarness, module_cluster: EmbeddedCluster, way: Way, request_: str, code: str
 ) -> None:
     """PRD-02, PRD-04, PRD-08: abort and go on, or close and go on with another; of the refused nothing is seen."""
     story, here = Story(lab), (way.backend, request_, code)

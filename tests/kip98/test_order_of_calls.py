@@ -11,7 +11,7 @@ from eosfw.errors import FatalError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
 from eosfw.state.producer_state import TRANSITIONS, ProducerCall, ProducerStateMachine, TransactionManagerState
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 
 CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
     "init": lambda producer, _: producer.init_transactions(WAIT),
@@ -31,7 +31,7 @@ def refuse(producer: TransactionalProducer, topic: str, *names: str) -> None:
             CALLS[name](producer, topic)
 
 
-def test_each_illegal_call_raises_and_leaves_the_transaction_unchanged(lab: Lab) -> None:
+def test_each_illegal_call_raises_and_leaves_the_transaction_unchanged(lab: BackendHarness) -> None:
     """PRD-02, PRD-01: before init, while ready, inside a transaction, after close."""
     topic = lab.topic()
     producer = lab.backend.producer(lab.name())
@@ -49,7 +49,7 @@ def test_each_illegal_call_raises_and_leaves_the_transaction_unchanged(lab: Lab)
     assert lab.values(topic) == [b"kept"]
 
 
-def test_a_producer_without_transactional_id_knows_no_transactions(lab: Lab) -> None:
+def test_a_producer_without_transactional_id_knows_no_transactions(lab: BackendHarness) -> None:
     """PRD-02."""
     topic = lab.topic()
     producer = lab.backend.producer(None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eosfw.records import ProducerBatch
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 
 # What Java's Utils.murmur2 gives for these keys (Kafka's own UtilsTest).
 MURMUR2 = {
@@ -18,7 +18,7 @@ PARTITIONS = 7
 EXPECTED = {key: (hashed & 0x7FFFFFFF) % PARTITIONS for key, hashed in MURMUR2.items()}
 
 
-def test_keyed_records_lie_where_javas_partitioner_puts_them(lab: Lab) -> None:
+def test_keyed_records_lie_where_javas_partitioner_puts_them(lab: BackendHarness) -> None:
     """One by one, then as a batch: one key in two partitions would lose its order."""
     topic = lab.topic(partitions=PARTITIONS)
     producer = lab.producer()
@@ -35,7 +35,7 @@ def test_keyed_records_lie_where_javas_partitioner_puts_them(lab: Lab) -> None:
     assert {row.key: row.partition for row in rows} == EXPECTED
 
 
-def test_records_without_key_use_more_than_one_partition_over_time(lab: Lab) -> None:
+def test_records_without_key_use_more_than_one_partition_over_time(lab: BackendHarness) -> None:
     """A batch may stick to one partition, a producer does not for ever.
 
     librdkafka draws a partition anew every 10 ms, at random: a hundred transactions leave room for many draws.

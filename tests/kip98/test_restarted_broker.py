@@ -14,7 +14,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import COMMITTED, WAIT, Lab
+from kip98.lab import COMMITTED, WAIT, BackendHarness
 from kip98.ways import PARAMS, Way
 from real_kafka import RealKafka, RealKafkaUnavailableError
 
@@ -90,7 +90,7 @@ def backend(way: Way, broker: Broker, runtime: Runtime) -> Backend:
     return way.connect(broker.bootstrap_servers, runtime)
 
 
-def move_on(lab: Lab, producer: TransactionalProducer, topic: str, group: str, to: int) -> None:
+def move_on(lab: BackendHarness, producer: TransactionalProducer, topic: str, group: str, to: int) -> None:
     """Commit one record, with how far the group is, as often as a broker that still loads its groups asks for."""
     deadline = lab.runtime.now() + WAIT
     while True:
@@ -107,7 +107,7 @@ def move_on(lab: Lab, producer: TransactionalProducer, topic: str, group: str, t
             return
 
 
-def test_whoever_had_met_the_broker_goes_on_with_it(lab: Lab, broker: Broker) -> None:
+def test_whoever_had_met_the_broker_goes_on_with_it(lab: BackendHarness, broker: Broker) -> None:
     """Protocols: look-ups, transactions with offsets, reads need no new client (librdkafka's issue 5511).
 
     Who led a partition before the restart leads it in a newer epoch; a look-up by the older one is refused.

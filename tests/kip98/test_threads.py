@@ -6,12 +6,12 @@ import pytest
 
 from eosfw.errors import IllegalStateError
 from eosfw.records import ProducerBatch
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 
 SENDERS, EACH = 4, 500
 
 
-def test_many_senders_share_one_transaction_and_each_keeps_its_order(lab: Lab) -> None:
+def test_many_senders_share_one_transaction_and_each_keeps_its_order(lab: BackendHarness) -> None:
     """PRD-06, PRD-07: sequence numbers follow the order of sending, per partition."""
     topic = lab.topic(partitions=2)
     producer = lab.producer()
@@ -30,7 +30,7 @@ def test_many_senders_share_one_transaction_and_each_keeps_its_order(lab: Lab) -
         assert mine == [b"%d %d" % (number, turn) for turn in range(EACH)]
 
 
-def test_of_two_that_end_one_transaction_exactly_one_does(lab: Lab) -> None:
+def test_of_two_that_end_one_transaction_exactly_one_does(lab: BackendHarness) -> None:
     """PRD-06: one open transaction, one end."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"kept")
@@ -48,7 +48,7 @@ def test_of_two_that_end_one_transaction_exactly_one_does(lab: Lab) -> None:
     assert lab.values(topic) == [b"kept"]
 
 
-def test_a_batch_larger_than_the_buffer_arrives_whole_and_in_order(lab: Lab) -> None:
+def test_a_batch_larger_than_the_buffer_arrives_whole_and_in_order(lab: BackendHarness) -> None:
     """PRD-07: the sender waits for room; nothing is dropped, nothing is sent twice."""
     topic = lab.topic()
     properties = {"buffer.memory": "65536", "linger.ms": "0"}
@@ -63,7 +63,7 @@ def test_a_batch_larger_than_the_buffer_arrives_whole_and_in_order(lab: Lab) -> 
     assert lab.values(topic) == values
 
 
-def test_a_delivery_callback_hears_of_every_record_before_the_commit_returns(lab: Lab) -> None:
+def test_a_delivery_callback_hears_of_every_record_before_the_commit_returns(lab: BackendHarness) -> None:
     """PRD-04: offsets ascend in the order of sending."""
     topic = lab.topic()
     producer = lab.producer()
@@ -79,7 +79,7 @@ def test_a_delivery_callback_hears_of_every_record_before_the_commit_returns(lab
     assert heard == list(range(100))
 
 
-def test_an_order_of_calls_broken_by_a_closed_producer_is_named(lab: Lab) -> None:
+def test_an_order_of_calls_broken_by_a_closed_producer_is_named(lab: BackendHarness) -> None:
     """PRD-02: the text says what to do."""
     producer = lab.producer()
     producer.close()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import InvalidTransactionTimeoutError, ProducerFencedError
-from kip98.lab import UNCOMMITTED, WAIT, Lab, record
+from kip98.lab import UNCOMMITTED, WAIT, BackendHarness, record
 from pytest_eos.contracts.transactions import SOON
 
 
-def test_a_transaction_beyond_its_timeout_is_aborted_and_looks_like_a_fencing(lab: Lab) -> None:
+def test_a_transaction_beyond_its_timeout_is_aborted_and_looks_like_a_fencing(lab: BackendHarness) -> None:
     """COR-15: the abort bumps the epoch; the owner hears what a zombie hears."""
     topic = lab.topic()
     slow = lab.open_transaction(topic, b"slow", timeout=SOON)
@@ -19,7 +19,7 @@ def test_a_transaction_beyond_its_timeout_is_aborted_and_looks_like_a_fencing(la
         slow.commit_transaction(WAIT)
 
 
-def test_the_owner_of_a_timed_out_transaction_needs_a_new_producer(lab: Lab) -> None:
+def test_the_owner_of_a_timed_out_transaction_needs_a_new_producer(lab: BackendHarness) -> None:
     """COR-15, COR-03."""
     topic, own = lab.topic(), lab.name()
     slow = lab.open_transaction(topic, b"slow", transactional_id=own, timeout=SOON)
@@ -34,7 +34,7 @@ def test_the_owner_of_a_timed_out_transaction_needs_a_new_producer(lab: Lab) -> 
     assert lab.values(topic) == [b"again"]
 
 
-def test_a_timed_out_transaction_never_holds_back_what_others_commit(lab: Lab) -> None:
+def test_a_timed_out_transaction_never_holds_back_what_others_commit(lab: BackendHarness) -> None:
     """COR-15, CON-01: the last stable offset moves on by itself."""
     topic = lab.topic()
     lab.open_transaction(topic, b"slow", timeout=SOON)
@@ -44,7 +44,7 @@ def test_a_timed_out_transaction_never_holds_back_what_others_commit(lab: Lab) -
     assert lab.values(topic, UNCOMMITTED) == [b"slow", b"other"]
 
 
-def test_a_timeout_above_the_brokers_maximum_is_refused_at_the_start(lab: Lab) -> None:
+def test_a_timeout_above_the_brokers_maximum_is_refused_at_the_start(lab: BackendHarness) -> None:
     """COR-02."""
     longest = lab.admin.max_transaction_timeout()
     assert longest is not None

@@ -9,10 +9,10 @@ import pytest
 from eosfw.errors import ProducerFencedError
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch
-from kip98.lab import UNCOMMITTED, WAIT, Lab, record
+from kip98.lab import UNCOMMITTED, WAIT, BackendHarness, record
 
 
-def test_zombie_commit_after_successor_starts_reaches_no_reader(lab: Lab) -> None:
+def test_zombie_commit_after_successor_starts_reaches_no_reader(lab: BackendHarness) -> None:
     """PRD-01, COR-03: initialising aborts the predecessor's open transaction, then raises the epoch."""
     topic, shared = lab.topic(), lab.name()
     zombie = lab.open_transaction(topic, b"zombie", transactional_id=shared)
@@ -25,7 +25,7 @@ def test_zombie_commit_after_successor_starts_reaches_no_reader(lab: Lab) -> Non
     assert lab.values(topic) == [b"successor"]
 
 
-def test_zombie_send_after_successor_starts_reaches_no_reader(lab: Lab) -> None:
+def test_zombie_send_after_successor_starts_reaches_no_reader(lab: BackendHarness) -> None:
     """COR-03: the partition refuses the old epoch, so not even a dirty reader sees the record."""
     topic, shared = lab.topic(), lab.name()
     zombie = lab.open_transaction(topic, b"before", transactional_id=shared)
@@ -39,7 +39,7 @@ def test_zombie_send_after_successor_starts_reaches_no_reader(lab: Lab) -> None:
     assert lab.values(topic, UNCOMMITTED) == [b"before"]
 
 
-def test_zombie_that_begins_after_its_successor_started_cannot_write(lab: Lab) -> None:
+def test_zombie_that_begins_after_its_successor_started_cannot_write(lab: BackendHarness) -> None:
     """COR-02, COR-03: same producer id, higher epoch, also when no transaction was open."""
     topic, shared = lab.topic(), lab.name()
     zombie = lab.producer(shared)
@@ -53,7 +53,7 @@ def test_zombie_that_begins_after_its_successor_started_cannot_write(lab: Lab) -
     assert lab.values(topic, UNCOMMITTED) == []
 
 
-def test_successor_never_waits_for_the_transaction_timeout_of_its_predecessor(lab: Lab) -> None:
+def test_successor_never_waits_for_the_transaction_timeout_of_its_predecessor(lab: BackendHarness) -> None:
     """COR-03: an open transaction of fifteen minutes is aborted by the initialisation itself."""
     topic, shared = lab.topic(), lab.name()
     lab.open_transaction(topic, b"zombie", transactional_id=shared, timeout=900.0)
@@ -79,7 +79,7 @@ AFTER_FENCING: dict[str, Callable[[TransactionalProducer, str], None]] = {
 }
 
 
-def test_a_fenced_producer_can_only_be_closed(lab: Lab) -> None:
+def test_a_fenced_producer_can_only_be_closed(lab: BackendHarness) -> None:
     """PRD-02: fatal has no exit."""
     topic, shared = lab.topic(), lab.name()
     zombie = lab.open_transaction(topic, b"zombie", transactional_id=shared)
@@ -95,7 +95,7 @@ def test_a_fenced_producer_can_only_be_closed(lab: Lab) -> None:
     assert lab.values(topic) == []
 
 
-def test_of_successive_holders_of_one_id_only_the_last_commits(lab: Lab) -> None:
+def test_of_successive_holders_of_one_id_only_the_last_commits(lab: BackendHarness) -> None:
     """COR-03: one producer id, an epoch for each."""
     topic, shared = lab.topic(), lab.name()
     holders = [lab.open_transaction(topic, b"%d" % turn, transactional_id=shared) for turn in range(4)]

@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
-from kip98.lab import Lab
+from kip98.lab import BackendHarness
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ def cluster(request: pytest.FixtureRequest) -> Reached:
 
 
 @pytest.fixture
-def lab(cluster: Reached, runtime: Runtime) -> Iterator[Lab]:
+def lab(cluster: Reached, runtime: Runtime) -> Iterator[BackendHarness]:
     """A laboratory that is cleared up behind the test."""
-    lab = Lab(cluster.backend(runtime), runtime)
+    lab = BackendHarness(cluster.backend(runtime), runtime)
     yield lab
     lab.close()

@@ -14,7 +14,7 @@ from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import UNCOMMITTED, WAIT, Lab
+from kip98.lab import UNCOMMITTED, WAIT, BackendHarness
 from pytest_eos.contracts.deadlines import BOUND, CALLS, SLACK
 
 RUNTIME = ThreadRuntime()
@@ -92,7 +92,7 @@ def test_an_invalid_response_is_an_eosfw_error_within_the_deadline(babbler: Babb
 def test_a_transaction_without_records_commits_though_the_cluster_is_gone(transport: str) -> None:
     """TXN-17: there is nothing to lose, so nobody is asked."""
     cluster = EmbeddedCluster.start({}, RUNTIME)
-    lab = Lab(connect(cluster.bootstrap_servers, **{"eosfw.transport": transport}), RUNTIME)
+    lab = BackendHarness(connect(cluster.bootstrap_servers, **{"eosfw.transport": transport}), RUNTIME)
     producer = lab.producer()
     cluster.close()
 
@@ -107,7 +107,7 @@ def test_a_transaction_without_records_commits_though_the_cluster_is_gone(transp
 @pytest.mark.parametrize("transport", ["direct", "socket"])
 def test_closing_frees_a_reader_that_waits(embedded: str, transport: str) -> None:
     """LogReader: a read under way on another thread ends by raising."""
-    lab = Lab(connect(embedded, **{"eosfw.transport": transport}), RUNTIME)
+    lab = BackendHarness(connect(embedded, **{"eosfw.transport": transport}), RUNTIME)
     topic = lab.topic()
     reader = lab.reader(UNCOMMITTED)
     lab.write(topic, b"v")

@@ -18,15 +18,15 @@ from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.partitioner import murmur2
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
-from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, Lab, record
+from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 from kip98.test_partitioning import MURMUR2
 
 RUNTIME = ThreadRuntime()
 
 
 @pytest.fixture
-def direct(embedded: str) -> Lab:
-    return Lab(MemoryBackend.connect({"bootstrap.servers": embedded}, RUNTIME), RUNTIME)
+def direct(embedded: str) -> BackendHarness:
+    return BackendHarness(MemoryBackend.connect({"bootstrap.servers": embedded}, RUNTIME), RUNTIME)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def saying(tree: Mapping[str, Any]) -> Callable[[Callable[[], Answer]], Answer]:
     return lambda _: tree
 
 
-def test_a_produce_request_whose_answer_was_lost_is_repeated_and_stored_once(direct: Lab, trouble) -> None:
+def test_a_produce_request_whose_answer_was_lost_is_repeated_and_stored_once(direct: BackendHarness, trouble) -> None:
     """PRD-07, BRK-02: the same sequence numbers again."""
     topic, producer = direct.topic(), direct.producer()
     made = trouble(PRODUCE, lost, lost)
@@ -74,7 +74,9 @@ def test_a_produce_request_whose_answer_was_lost_is_repeated_and_stored_once(dir
     "code", [Code.NOT_COORDINATOR, Code.COORDINATOR_LOAD_IN_PROGRESS, Code.CONCURRENT_TRANSACTIONS]
 )
 @pytest.mark.parametrize("api", [INIT_PRODUCER_ID, END_TXN])
-def test_a_coordinator_that_moved_or_is_busy_is_asked_again(direct: Lab, trouble, api: Api, code: Code) -> None:
+def test_a_coordinator_that_moved_or_is_busy_is_asked_again(
+    direct: BackendHarness, trouble, api: Api, code: Code
+) -> None:
     """PRD-08."""
     topic = direct.topic()
     made = trouble(api, *[saying({"error_code": code, "producer_id": -1, "producer_epoch": -1})] * 2)
@@ -89,7 +91,7 @@ def test_a_coordinator_that_moved_or_is_busy_is_asked_again(direct: Lab, trouble
     assert made.count(FIND_COORDINATOR.name) == (3 if code is Code.NOT_COORDINATOR else 1)
 
 
-def test_a_lost_answer_to_an_end_leaves_an_indefinite_outcome(direct: Lab, trouble) -> None:
+def test_a_lost_answer_to_an_end_leaves_an_indefinite_outcome(direct: BackendHarness, trouble) -> None:
     """Design: it was committed, and the producer cannot know."""
     from eosfw.errors import IndefiniteOutcomeError
 
@@ -105,7 +107,9 @@ def test_a_lost_answer_to_an_end_leaves_an_indefinite_outcome(direct: Lab, troub
 
 
 @pytest.mark.parametrize(("version", "requests"), [("1", 4), ("2", 0)])
-def test_partitions_are_added_once_for_each_transaction(direct: Lab, trouble, version: str, requests: int) -> None:
+def test_partitions_are_added_once_for_each_transaction(
+    direct: BackendHarness, trouble, version: str, requests: int
+) -> None:
     """PRD-03: by a request, or by the first batch (KIP-890)."""
     topic = direct.topic(partitions=2)
     producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": version})
@@ -121,7 +125,7 @@ def test_partitions_are_added_once_for_each_transaction(direct: Lab, trouble, ve
     assert len(direct.values(topic)) == 12
 
 
-def test_an_empty_transaction_asks_nothing_of_the_cluster(direct: Lab, trouble) -> None:
+def test_an_empty_transaction_asks_nothing_of_the_cluster(direct: BackendHarness, trouble) -> None:
     """PRD-04."""
     producer = direct.producer()
     made = trouble(END_TXN)
@@ -132,7 +136,7 @@ def test_an_empty_transaction_asks_nothing_of_the_cluster(direct: Lab, trouble) 
     assert made == []
 
 
-def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: Lab) -> None:
+def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: BackendHarness) -> None:
     """PRD-04, PRD-07: the producer goes on."""
     topic, producer = lab.topic(config={"max.message.bytes": "2000"}), lab.producer()
     told: list[EosfwError | None] = []
@@ -152,7 +156,7 @@ def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: Lab
     assert lab.values(topic) == [b"after"]
 
 
-def test_a_record_beyond_max_request_size_is_refused_where_it_is_sent(direct: Lab) -> None:
+def test_a_record_beyond_max_request_size_is_refused_where_it_is_sent(direct: BackendHarness) -> None:
     """PRD-08: abortable."""
     topic = direct.topic()
     producer = direct.producer()
@@ -165,7 +169,7 @@ def test_a_record_beyond_max_request_size_is_refused_where_it_is_sent(direct: La
     assert direct.values(topic) == []
 
 
-def test_large_batches_are_cut_and_keep_their_order_and_every_column(lab: Lab) -> None:
+def test_large_batches_are_cut_and_keep_their_order_and_every_column(lab: BackendHarness) -> None:
     """Batches are as large as brokers take by default."""
     topic, producer = lab.topic(), lab.producer()
     values = [b"%06d" % number + b"x" * (number % 700) for number in range(7000)]
@@ -183,7 +187,7 @@ def test_large_batches_are_cut_and_keep_their_order_and_every_column(lab: Lab) -
     assert [stamp for batch in batches for stamp in batch.timestamps] == stamps
 
 
-def test_single_records_and_batches_of_one_partition_keep_their_order(lab: Lab) -> None:
+def test_single_records_and_batches_of_one_partition_keep_their_order(lab: BackendHarness) -> None:
     """TransactionalProducer: records of one sender and partition keep their order."""
     topic, producer = lab.topic(), lab.producer()
     sent: list[bytes] = []
@@ -198,7 +202,7 @@ def test_single_records_and_batches_of_one_partition_keep_their_order(lab: Lab) 
     assert lab.values(topic) == sent
 
 
-def test_each_record_is_reported_with_its_place_before_the_commit_returns(lab: Lab) -> None:
+def test_each_record_is_reported_with_its_place_before_the_commit_returns(lab: BackendHarness) -> None:
     """DeliveryCallback."""
     topic, producer = lab.topic(), lab.producer()
     told: list[RecordMetadata | None] = []
@@ -213,7 +217,7 @@ def test_each_record_is_reported_with_its_place_before_the_commit_returns(lab: L
 def test_what_an_abort_drops_is_reported_as_dropped(embedded: str) -> None:
     """PRD-04: over a socket nothing has left before."""
     socket = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "socket"}, RUNTIME)
-    lab = Lab(socket, RUNTIME)
+    lab = BackendHarness(socket, RUNTIME)
     topic, producer = lab.topic(), lab.producer()
     told: list[EosfwError | None] = []
     producer.begin_transaction()
@@ -225,7 +229,7 @@ def test_what_an_abort_drops_is_reported_as_dropped(embedded: str) -> None:
     lab.close()
 
 
-def test_a_read_of_many_partitions_ends_only_when_each_is_read(lab: Lab) -> None:
+def test_a_read_of_many_partitions_ends_only_when_each_is_read(lab: BackendHarness) -> None:
     """LogReader: no partition is starved by others."""
     topic = lab.topic(partitions=5)
     for partition in range(5):

@@ -13,7 +13,7 @@ from eosfw.errors import ClusterUnavailableError, InvalidTransactionTimeoutError
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()
 MANY = 205
@@ -27,7 +27,7 @@ def backend(embedded: str, request: pytest.FixtureRequest) -> MemoryBackend:
 
 def test_of_many_ids_every_holder_is_shut_out(backend: MemoryBackend) -> None:
     """ADM-01: those with an open transaction, those without, those that nobody held."""
-    lab = Lab(backend, RUNTIME)
+    lab = BackendHarness(backend, RUNTIME)
     topic = lab.topic()
     zombies = [lab.producer() for _ in range(3)]
     for zombie in zombies:
@@ -96,7 +96,7 @@ def test_an_id_too_long_to_log_does_not_prevent_fencing_others(embedded: str) ->
     """ADM-01: the ids it came with are asked for again without it; it alone is out of time."""
     backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, RUNTIME)
     endless = "x" * 40_000
-    lab = Lab(backend, RUNTIME)
+    lab = BackendHarness(backend, RUNTIME)
     zombie, topic = lab.producer(), lab.topic()
     zombie.begin_transaction()
     zombie.send(record(topic, b"late"))
@@ -117,7 +117,7 @@ def test_many_ids_stay_fenced_after_a_start(tmp_path: Path, flush: dict[str, str
     """ADM-01: with a directory whose disk is waited for a client comes again, without one turn is enough."""
     cluster = EmbeddedCluster.start({"log.dirs": str(tmp_path), **flush}, RUNTIME)
     backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, RUNTIME)
-    lab = Lab(backend, RUNTIME)
+    lab = BackendHarness(backend, RUNTIME)
     topic, holders = lab.topic(), [lab.producer() for _ in range(5)]
     for holder in holders:
         holder.begin_transaction()

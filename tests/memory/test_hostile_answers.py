@@ -34,8 +34,8 @@ from eosfw_memory.log.batch import HEADER, LENGTH_END
 from eosfw_memory.log.markers import marker
 from eosfw_memory.protocol.bounds_check import MAX_ANSWERED
 from eosfw_memory.settings import Endpoint
+from pytest_eos.contracts.backend_harness import WAIT, record
 from pytest_eos.contracts.deadlines import BOUND, CALLS, ONE
-from pytest_eos.contracts.laboratory import WAIT, record
 
 RUNTIME = ThreadRuntime()
 _LENGTH = struct.Struct(">i")

@@ -14,7 +14,7 @@ from eosfw.records import ProducerBatch
 from eosfw_memory.client.apis import PRODUCE
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 
 __all__ = ["direct", "trouble"]
 IDEMPOTENT = {"enable.idempotence": "true"}
@@ -27,7 +27,7 @@ def own() -> Iterator[EmbeddedCluster]:
     cluster.close()
 
 
-def test_a_produce_retry_after_a_lost_answer_stores_records_once(direct: Lab, trouble) -> None:
+def test_a_produce_retry_after_a_lost_answer_stores_records_once(direct: BackendHarness, trouble) -> None:
     """PRD-01, BRK-02: by a producer id for nothing else, which `enable.idempotence` asks for."""
     topic, producer = direct.topic(), direct.backend.producer(None, properties=IDEMPOTENT)
     made = trouble(PRODUCE, lost, lost)
@@ -39,7 +39,7 @@ def test_a_produce_retry_after_a_lost_answer_stores_records_once(direct: Lab, tr
     assert direct.values(topic) == [b"a", b"b"]
 
 
-def test_without_idempotence_a_lost_answer_is_not_asked_for_again(direct: Lab, trouble) -> None:
+def test_without_idempotence_a_lost_answer_is_not_asked_for_again(direct: BackendHarness, trouble) -> None:
     """So it is the producer id that makes the repetition harmless."""
     topic, producer = direct.topic(), direct.backend.producer(None)
     made = trouble(PRODUCE, lost)
@@ -51,7 +51,7 @@ def test_without_idempotence_a_lost_answer_is_not_asked_for_again(direct: Lab, t
     assert (made.count("InitProducerId"), made.count("Produce")) == (0, 1)
 
 
-def test_each_idempotent_producer_has_an_id_of_its_own(lab: Lab) -> None:
+def test_each_idempotent_producer_has_an_id_of_its_own(lab: BackendHarness) -> None:
     """PRD-01: any broker gives one; nobody is fenced by it. Over every transport, on a real Kafka."""
     topic = lab.topic()
     producers = [lab.backend.producer(None, properties=IDEMPOTENT) for _ in range(2)]
@@ -70,7 +70,7 @@ def test_each_idempotent_producer_has_an_id_of_its_own(lab: Lab) -> None:
 def test_a_refused_batch_leaves_no_gap_behind(own: EmbeddedCluster) -> None:
     """BRK-02: what was sent behind it in the same call gets its sequence numbers, else all would be refused."""
     backend = MemoryBackend.connect({"bootstrap.servers": own.bootstrap_servers}, ThreadRuntime())
-    lab = Lab(backend, ThreadRuntime())
+    lab = BackendHarness(backend, ThreadRuntime())
     topic = lab.topic(config={"max.message.bytes": "1000"})
     producer = backend.producer(None, properties=IDEMPOTENT)
     producer.send(record(topic, b"first"))

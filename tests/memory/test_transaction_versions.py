@@ -13,22 +13,22 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import WAIT, Lab, record
+from kip98.lab import WAIT, BackendHarness, record
 
 FIRST = {"eosfw.transaction.version": "1"}
 
 
 @pytest.fixture(params=["direct", "socket"])
-def old(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[Lab]:
+def old(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[BackendHarness]:
     """A cluster that has settled on version 1, over either transport."""
     cluster = EmbeddedCluster.start({"transaction.version": "1"}, ThreadRuntime())
-    lab = Lab(Reached("old", cluster.bootstrap_servers, request.param).backend(runtime), runtime)
+    lab = BackendHarness(Reached("old", cluster.bootstrap_servers, request.param).backend(runtime), runtime)
     yield lab
     lab.close()
     cluster.close()
 
 
-def epochs(lab: Lab, producer: TransactionalProducer, topic: str) -> list[int]:
+def epochs(lab: BackendHarness, producer: TransactionalProducer, topic: str) -> list[int]:
     """The producer's epoch after each of four transactions: commit, abort, commit, and one that touches nothing."""
     found = []
     for number, end in enumerate(("commit", "abort", "commit", "commit")):
@@ -42,7 +42,7 @@ def epochs(lab: Lab, producer: TransactionalProducer, topic: str) -> list[int]:
     return found
 
 
-def test_each_transaction_has_an_epoch_of_its_own(lab: Lab) -> None:
+def test_each_transaction_has_an_epoch_of_its_own(lab: BackendHarness) -> None:
     """KIP-890: commits and aborts alike; what touched nothing needs none. Over every transport, on a real Kafka."""
     topic, producer = lab.topic(), lab.producer()
 
@@ -53,7 +53,7 @@ def test_each_transaction_has_an_epoch_of_its_own(lab: Lab) -> None:
     assert lab.admin.group_offsets(f"{topic}-group", [TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 2}
 
 
-def test_the_epoch_is_constant_under_transaction_version_1(old: Lab, lab: Lab) -> None:
+def test_the_epoch_is_constant_under_transaction_version_1(old: BackendHarness, lab: BackendHarness) -> None:
     """KIP-890: the cluster decides; a property of the client, too, for whoever tests version 1."""
     chosen = lab.backend.producer(lab.name(), properties=FIRST)
     chosen.init_transactions(WAIT)
@@ -63,7 +63,7 @@ def test_the_epoch_is_constant_under_transaction_version_1(old: Lab, lab: Lab) -
 
 
 @pytest.mark.parametrize(("version", "ended"), [("1", True), ("2", False)])
-def test_a_late_end_does_not_hit_the_next_transaction(lab: Lab, version: str, *, ended: bool) -> None:
+def test_a_late_end_does_not_hit_the_next_transaction(lab: BackendHarness, version: str, *, ended: bool) -> None:
     """KIP-890: the request of the transaction before is known by its epoch; version 1 takes it for the next one's."""
     topic = lab.topic()
     producer = lab.backend.producer(lab.name(), properties={"eosfw.transaction.version": version})
@@ -90,7 +90,7 @@ def test_a_late_end_does_not_hit_the_next_transaction(lab: Lab, version: str, *,
     assert lab.values(topic) == ([b"first", b"half"] if ended else [b"first"])
 
 
-def test_a_version_that_does_not_exist_is_refused(lab: Lab) -> None:
+def test_a_version_that_does_not_exist_is_refused(lab: BackendHarness) -> None:
     """CFG-05: with what there is."""
     with pytest.raises(EosfwError, match=r"eosfw\.transaction\.version: say auto, 1 or 2"):
         lab.backend.producer("x", properties={"eosfw.transaction.version": "3"})

@@ -25,7 +25,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.log.codec import encode_batch
-from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, Lab
+from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()
 IN_TIME = FenceProducersOptions(WAIT)
@@ -161,7 +161,7 @@ def test_a_hanging_transaction_is_found_and_ended(
     cluster: EmbeddedCluster, backend: MemoryBackend, admin: MemoryAdmin
 ) -> None:
     """COR-18, KIP-664: the last stable offset moves behind it, readers go on."""
-    lab = Lab(backend, RUNTIME)
+    lab = BackendHarness(backend, RUNTIME)
     where = hang(cluster, admin, "orders")
     lab.write("orders", b"waiting")
     assert lab.end("orders", COMMITTED) == 0

@@ -14,7 +14,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
-from kip98.lab import COMMITTED, WAIT, Lab, record
+from kip98.lab import COMMITTED, WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()
 
@@ -69,7 +69,10 @@ def test_a_closed_cluster_is_forgotten_and_who_still_calls_it_is_told() -> None:
 @pytest.mark.parametrize(("writer", "reader"), [("direct", "socket"), ("socket", "direct"), ("direct", "direct")])
 def test_what_one_transport_commits_wakes_who_waits_on_another(embedded: str, writer: str, reader: str) -> None:
     """Long polls hear of changes from any thread."""
-    writing, reading = Lab(connect(embedded, writer), RUNTIME), Lab(connect(embedded, reader), RUNTIME)
+    writing, reading = (
+        BackendHarness(connect(embedded, writer), RUNTIME),
+        BackendHarness(connect(embedded, reader), RUNTIME),
+    )
     topic = writing.topic()
     producer = writing.producer()
     seen: list[bytes | None] = []
@@ -90,7 +93,7 @@ def test_what_one_transport_commits_wakes_who_waits_on_another(embedded: str, wr
 def test_a_long_poll_by_direct_calls_is_woken_by_the_change(embedded: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long poll ends with the change it waits for."""
     monkeypatch.setattr("eosfw_memory.client.direct._SLICE", 2 * WAIT)
-    lab = Lab(connect(embedded, "direct"), RUNTIME)
+    lab = BackendHarness(connect(embedded, "direct"), RUNTIME)
     topic = lab.topic()
     reader = lab.backend.reader(COMMITTED, properties={"fetch.max.wait.ms": "60000"})
     wanted = {TopicPartition(topic, 0): OffsetRange(0, 1)}
@@ -109,7 +112,7 @@ def test_no_thread_is_needed(embedded: str, transport: str) -> None:
     import threading
 
     before = threading.active_count()
-    lab = Lab(connect(embedded, transport), RUNTIME)
+    lab = BackendHarness(connect(embedded, transport), RUNTIME)
     topic = lab.topic()
     lab.write(topic, b"v")
     lab.open_transaction(topic, b"w").abort_transaction(WAIT)
@@ -122,7 +125,7 @@ def test_no_thread_is_needed(embedded: str, transport: str) -> None:
 def test_a_connection_that_the_broker_closed_between_transactions_is_made_anew(runtime: Runtime) -> None:
     """Brokers close idle connections: nothing was sent there, so nothing is indefinite."""
     cluster = EmbeddedCluster.start({}, runtime)
-    lab = Lab(connect(cluster.bootstrap_servers, "socket"), runtime)
+    lab = BackendHarness(connect(cluster.bootstrap_servers, "socket"), runtime)
     topic, producer = lab.topic(), lab.producer()
     server = cluster._server
     for value in (b"a", b"b"):

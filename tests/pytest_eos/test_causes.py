@@ -10,7 +10,7 @@ from tests.pytest_eos.counter import CounterConnector, CounterTask
 
 from eosfw.errors import DamagedDataError
 from eosfw.records import SourceRecord
-from pytest_eos import causes
+from pytest_eos import failure_hints
 
 
 class ForgetfulTask(CounterTask):
@@ -59,13 +59,13 @@ def likely(eos, connector) -> list[str]:
 @pytest.mark.eos_zombie(at="commit")
 def test_a_task_that_ignores_the_committed_offset_is_named(eos):
     """Whoever starts over must read the committed offsets and replay from there."""
-    assert likely(eos, Forgetful) == [causes.SUCCESSOR]
+    assert likely(eos, Forgetful) == [failure_hints.SUCCESSOR]
 
 
 @pytest.mark.eos_zombie(at="commit")
 def test_a_task_whose_offsets_run_ahead_is_named(eos):
     """State ahead of rows (airbyte#36814)."""
-    assert likely(eos, broken.Ahead) == [causes.AHEAD]
+    assert likely(eos, broken.Ahead) == [failure_hints.AHEAD]
 
 
 @pytest.mark.eos_zombie(at="commit")
@@ -75,7 +75,7 @@ def test_offsets_that_are_visible_without_their_records_are_named(eos):
 
     (said,) = likely(eos, CounterConnector)
 
-    assert said.startswith(causes.OUTSIDE)
+    assert said.startswith(failure_hints.OUTSIDE)
     assert re.search(r'\{"next":8\} of \{"stream":"s1"\} at eos-\w+-offsets-0@\d+', said)
 
 
@@ -86,7 +86,7 @@ def test_offsets_that_a_zombie_set_back_are_named(eos):
 
     (said,) = likely(eos, CounterConnector)
 
-    assert said.startswith(causes.BACK)
+    assert said.startswith(failure_hints.BACK)
 
 
 @pytest.mark.eos_zombie(at="send-offsets")
@@ -94,11 +94,11 @@ def test_a_zombie_that_was_not_fenced_is_no_fault_of_the_connector(eos):
     """FEN-01: what a successor wrote again may have been committed too late."""
     eos.use(fencer=broken.IdleFencer)
 
-    assert likely(eos, CounterConnector) == [causes.ZOMBIE]
+    assert likely(eos, CounterConnector) == [failure_hints.ZOMBIE]
 
 
 def test_a_task_that_gives_a_record_twice_is_named(eos):
-    assert likely(eos, Stuttering) == [causes.TWICE]
+    assert likely(eos, Stuttering) == [failure_hints.TWICE]
 
 
 def test_tasks_that_share_a_source_partition_are_named(eos):
@@ -107,7 +107,7 @@ def test_tasks_that_share_a_source_partition_are_named(eos):
 
     with pytest.raises(DamagedDataError, match=r"^tasks sharing-0 and sharing-1 both give records of source partition"):
         run.source_records()
-    with pytest.raises(AssertionError, match=f"likely: {causes.SHARED}"):
+    with pytest.raises(AssertionError, match=f"likely: {failure_hints.SHARED}"):
         eos.assert_exactly_once(run, [b"s0:%d" % number for number in range(24)])
 
 

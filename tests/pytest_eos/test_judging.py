@@ -88,7 +88,7 @@ def test_a_list_is_judged_as_a_topic_is(eos):
     run = eos.run(CounterConnector, {"until": 3})
     records = list(run.records())
 
-    assert_exactly_once(records, run.source_records(), lab=eos)
+    assert_exactly_once(records, run.source_records(), eos=eos)
     values = [b"s%d:%d" % (stream, number) for stream in (0, 1) for number in range(3)]
     eos.assert_exactly_once([record.value for record in records], values)
     with pytest.raises(AssertionError, match="1 duplicate"):

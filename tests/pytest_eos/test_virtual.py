@@ -14,7 +14,7 @@ from eosfw.runtime.loop import IDLE_PAUSE
 from eosfw.runtime.startup import Startup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from pytest_eos.clusters import virtual
-from pytest_eos.lab import Eos, Place
+from pytest_eos.harness import EosHarness, Place
 
 TIMEOUT = 60.0
 SWEEP = 10.0
@@ -26,7 +26,7 @@ SEEDS = range(1, 201)
 @contextmanager
 def laboratory(seed, tmp_path):
     """A laboratory of its own for each seed."""
-    with virtual(seed) as cluster, Eos(cluster, "memory", Place("test", tmp_path, seed or 0, TIMEOUT)) as eos:
+    with virtual(seed) as cluster, EosHarness(cluster, "memory", Place("test", tmp_path, seed or 0, TIMEOUT)) as eos:
         yield eos
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_eos.lab import Eos
+    from pytest_eos.harness import EosHarness
     from pytest_eos.pipeline import Output, PipelineRun
     from pytest_eos.run import Run, Topic
     from pytest_eos.verdict import assert_exactly_once, assert_no_duplicates
     from pytest_eos.zombies import Zombie, Zombies
 
 __all__ = [
-    "Eos",
+    "EosHarness",
     "Output",
     "PipelineRun",
     "Run",
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Eos": "lab",
+    "EosHarness": "harness",
     "Output": "pipeline",
     "PipelineRun": "pipeline",
     "Run": "run",

@@ -17,7 +17,7 @@ def cut(run: Run) -> list[list[Record]]:
     """The records of each committed transaction of a run's connector, in the order of commits."""
     visible = {(record.topic, record.partition, record.offset): record for record in run.records()}
     written: dict[Author, list[Record]] = {}
-    for place, author in run.lab.authors.places().items():
+    for place, author in run.eos.authors.places().items():
         if author.task.connector == run.name and place in visible:
             written.setdefault(author, []).append(visible.pop(place))
     if visible:

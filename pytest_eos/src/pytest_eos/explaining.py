@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from eosfw.ids import TopicPartition
 from eosfw.records import SourceRecord
 from eosfw.text import quantity
-from pytest_eos import causes
+from pytest_eos import failure_hints
 from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, readable
 from pytest_eos.provenance import Author
 
 if TYPE_CHECKING:
-    from pytest_eos.lab import Eos
+    from pytest_eos.harness import EosHarness
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Findings:
     seen: Any
     difference: Difference
     kind: Any
-    lab: Eos | None
+    eos: EosHarness | None
     connector: str = ""
     sources: Sequence[SourceRecord] = ()
     changed: Difference | None = None
@@ -50,8 +50,8 @@ def nothing(found: Findings) -> str:
     from pytest_eos.run import Run
 
     why = ""
-    if isinstance(found.seen, Run) and found.lab is not None:
-        why = f" {found.lab.plugins.calls.told()}"
+    if isinstance(found.seen, Run) and found.eos is not None:
+        why = f" {found.eos.plugins.calls.told()}"
     return (
         f"{found.name}: nothing was seen, nothing is expected, so nothing is shown: give the source something to "
         f"give; if that is meant: allow_empty=True.{why}"
@@ -81,7 +81,7 @@ def _body(found: Findings) -> Iterator[str]:
     aborted = _visible(examples, found)
     if aborted:
         yield f"  aborted records became visible{_some(aborted)}:"
-        yield from (f"    {place}{_writer(place, found.lab)}" for place in aborted)
+        yield from (f"    {place}{_writer(place, found.eos)}" for place in aborted)
     yield from (f"  likely: {cause}" for cause in dict.fromkeys(_likely(examples, aborted, found)))
     if any(one.identity is None for one in examples):
         yield "  rows whose key is null cannot be told apart: leave them out, or choose other columns"
@@ -92,10 +92,10 @@ def _section(title: str, odd: Sequence[Odd], found: Findings) -> Iterator[str]:
         yield f"  {title}{_some(odd)}:"
     for one in odd:
         if one.seen == len(one.places) == 1:
-            yield f"    {readable(one.identity)}: at {one.places[0]}{_writer(one.places[0], found.lab)}"
+            yield f"    {readable(one.identity)}: at {one.places[0]}{_writer(one.places[0], found.eos)}"
             continue
         yield f"    {readable(one.identity)}: {quantity(one.seen, 'time')}"
-        yield from (f"      {place}{_writer(place, found.lab)}" for place in one.places)
+        yield from (f"      {place}{_writer(place, found.eos)}" for place in one.places)
         if one.places and one.seen > len(one.places):
             yield f"      and at {quantity(one.seen - len(one.places), 'more place')}"
 
@@ -131,24 +131,24 @@ def _sources_of(odd: Sequence[Odd], found: Findings) -> dict[object, SourceRecor
 def _visible(examples: Sequence[Odd], found: Findings) -> list[str]:
     """Of what is too much: places of records that no transaction committed."""
     places = [place for one in examples if one.seen > one.due for place in one.places if _in_kafka(place)]
-    if found.lab is None or not places:
+    if found.eos is None or not places:
         return []
     topics = {place.rpartition("-")[0] for place in places}
-    committed = frozenset[str]().union(*(found.lab.topic(topic).committed_places() for topic in sorted(topics)))
+    committed = frozenset[str]().union(*(found.eos.topic(topic).committed_places() for topic in sorted(topics)))
     return [place for place in places if place not in committed][:EXAMPLES]
 
 
 def _likely(examples: Sequence[Odd], aborted: Sequence[str], found: Findings) -> Iterator[str]:
     """Where to look first; nothing where no connector is to blame."""
-    if found.lab is None or aborted:
+    if found.eos is None or aborted:
         return
     duplicates = [one for one in examples if one.seen > one.due > 0]
     for one in duplicates:
-        authors = [author for place in one.places if (author := _author(place, found.lab)) is not None]
-        yield from causes.of_duplicate(authors, found.lab.history)
+        authors = [author for place in one.places if (author := _author(place, found.eos)) is not None]
+        yield from failure_hints.of_duplicate(authors, found.eos.history)
     missing = any(one.seen < one.due for one in examples)
-    if found.sources and found.lab.last_run is not None and (missing or not duplicates):
-        yield from causes.of_offsets(found.lab.last_run, found.sources, missing=missing)
+    if found.sources and found.eos.last_run is not None and (missing or not duplicates):
+        yield from failure_hints.of_offsets(found.eos.last_run, found.sources, missing=missing)
 
 
 def _changed(changed: Difference) -> Iterator[str]:
@@ -176,20 +176,20 @@ def _placed(found: Findings) -> Sequence[Odd]:
     return [Odd(one.identity, one.seen, one.due, tuple(wanted.get(one.identity, ()))) for one in examples]
 
 
-def _writer(place: str, lab: Eos | None) -> str:
+def _writer(place: str, eos: EosHarness | None) -> str:
     """Who wrote the record there, as far as that is known."""
     where = _in_kafka(place)
-    if lab is None or where is None:
+    if eos is None or where is None:
         return ""
-    author, producer = _author(place, lab), lab.cluster.producer_of(*where)
+    author, producer = _author(place, eos), eos.cluster.producer_of(*where)
     told = [] if author is None else [str(author)]
     told += [] if producer is None else [f"producer {producer.producer_id} epoch {producer.epoch}"]
     return f"  by {', '.join(told)}" if told else ""
 
 
-def _author(place: str, lab: Eos) -> Author | None:
+def _author(place: str, eos: EosHarness) -> Author | None:
     where = _in_kafka(place)
-    return where and lab.authors.at(*where)
+    return where and eos.authors.at(*where)
 
 
 def _in_kafka(place: str) -> tuple[TopicPartition, int] | None:

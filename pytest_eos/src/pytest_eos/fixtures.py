@@ -12,7 +12,7 @@ import pytest
 from pytest_eos import clocks
 from pytest_eos.leftovers import LEFTOVERS
 from pytest_eos.options import SETTINGS
-from pytest_eos.tally import TALLY
+from pytest_eos.session_statistics import STATISTICS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from eosfw.concurrency import Runtime
     from pytest_eos.clusters import Cluster
     from pytest_eos.faults import BrokerFaults
-    from pytest_eos.lab import Eos
-    from pytest_eos.markers import Haunt
+    from pytest_eos.harness import EosHarness
+    from pytest_eos.markers import ZombieSpec
     from pytest_eos.zombies import Zombies
 
 
@@ -33,7 +33,7 @@ def eos_unavailable(request: pytest.FixtureRequest) -> Any:
     def give_up(what: str, reason: str) -> NoReturn:
         if what in config.stash[SETTINGS].required:
             pytest.fail(f"{what} is required by --eos-require, but: {reason}", pytrace=False)
-        config.stash[TALLY].skipped.append(reason)
+        config.stash[STATISTICS].skipped.append(reason)
         pytest.skip(reason)
 
     return give_up
@@ -51,17 +51,17 @@ def eos_backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def eos_haunt(request: pytest.FixtureRequest) -> Haunt | None:
+def eos_zombie_spec(request: pytest.FixtureRequest) -> ZombieSpec | None:
     """The zombie that the test's marker asks for."""
-    haunt: Haunt | None = getattr(request, "param", None)
-    return haunt
+    zombie_spec: ZombieSpec | None = getattr(request, "param", None)
+    return zombie_spec
 
 
 @pytest.fixture
 def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cluster]:
     """A cluster: embedded and fresh for each test, or the one of `--eos-bootstrap-servers`.
 
-    It lives, with the laboratory `eos`, by a virtual clock where everything of the test is in this process.
+    It lives, with the harness `eos`, by a virtual clock where everything of the test is in this process.
     """
     from pytest_eos.clusters import serving, virtual
 
@@ -92,36 +92,42 @@ def _is_virtual(request: pytest.FixtureRequest, backend: str) -> bool:
 
 @pytest.fixture
 def eos(
-    request: pytest.FixtureRequest, eos_cluster: Cluster, eos_backend: str, eos_haunt: Haunt | None, tmp_path: Path
-) -> Iterator[Eos]:
-    """A laboratory on the cluster: workers, runs, zombies, assertions."""
-    from pytest_eos.lab import Eos, Place
-    from pytest_eos.plugin import LABS
+    request: pytest.FixtureRequest,
+    eos_cluster: Cluster,
+    eos_backend: str,
+    eos_zombie_spec: ZombieSpec | None,
+    tmp_path: Path,
+) -> Iterator[EosHarness]:
+    """The harness on the cluster: workers, runs, zombies, assertions."""
+    from pytest_eos.harness import EosHarness, Place
+    from pytest_eos.plugin import HARNESSES
     from pytest_eos.watchdog import watching
 
     options = request.config.stash[SETTINGS]
     place = Place(request.node.nodeid, tmp_path, options.seed, options.patience)
     made = request.config.stash[LEFTOVERS] if eos_cluster.local is None else None
-    tally = request.config.stash[TALLY]
-    with Eos(eos_cluster, eos_backend, place, haunt=eos_haunt, tally=tally, leftovers=made) as lab:
-        lab.refuse_without("transactions", "read_committed")  # what exactly-once rests on
+    statistics = request.config.stash[STATISTICS]
+    with EosHarness(
+        eos_cluster, eos_backend, place, zombie_spec=eos_zombie_spec, statistics=statistics, leftovers=made
+    ) as eos:
+        eos.refuse_without("transactions", "read_committed")  # what exactly-once rests on
         for marker in request.node.iter_markers("eos_backend"):
-            lab.refuse_without(*marker.kwargs.get("needs", ()))
-        labs = request.node.stash.setdefault(LABS, [])
-        labs.append(lab)
-        with watching(lab.plugins.calls, options.patience) if eos_cluster.virtual else nullcontext():
-            yield lab
-        labs.remove(lab)  # pytest keeps every test until the end of the session, and would keep this with it
+            eos.refuse_without(*marker.kwargs.get("needs", ()))
+        harnesses = request.node.stash.setdefault(HARNESSES, [])
+        harnesses.append(eos)
+        with watching(eos.plugins.calls, options.patience) if eos_cluster.virtual else nullcontext():
+            yield eos
+        harnesses.remove(eos)  # pytest keeps every test until the end of the session, and would keep this with it
 
 
 @pytest.fixture
-def zombies(eos: Eos) -> Zombies:
+def zombies(eos: EosHarness) -> Zombies:
     """Freeze tasks, or whole workers, at named steps; wake them later. One that never rose fails the test."""
     return eos.zombies
 
 
 @pytest.fixture
-def faults(eos: Eos) -> BrokerFaults:
+def faults(eos: EosHarness) -> BrokerFaults:
     """Lose answers, repeat requests, restart the broker at named points. One that never struck fails the test."""
     return eos.faults
 

@@ -18,7 +18,7 @@ from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.protocols import LocalCluster, Observer
 from eosfw.runtime import Worker
 from eosfw.runtime.preflight import connector_config
-from pytest_eos.offered import Offered
+from pytest_eos.extra_plugins import ExtraPlugins
 from pytest_eos.stalled import reason
 
 LOOK = 0.005
@@ -72,7 +72,7 @@ class WorkerGroup:
         self,
         name: str,
         cluster: ClusterChoice,
-        offered: Offered,
+        plugins: ExtraPlugins,
         waiting: Waiting,
         *,
         observers: Sequence[Observer] = (),
@@ -80,14 +80,14 @@ class WorkerGroup:
         served: LocalCluster | None = None,
     ) -> None:
         self.name, self.properties = name, properties or {}
-        self._waiting, self._offered = waiting, offered
+        self._waiting, self._plugins = waiting, plugins
         self.gates = Gates(waiting.runtime)
         self.connectors: dict[str, Mapping[str, str]] = {}
         pipeline = Pipeline(
             Path("pytest-eos"), cluster, {**_WORKER, "group.id": name, **self.properties}, self.connectors
         )
         # Gates come last: they block, and whoever records must have heard before.
-        self.local = LocalRun(pipeline, offered, waiting.runtime, observers=(*observers, self.gates), served=served)
+        self.local = LocalRun(pipeline, plugins, waiting.runtime, observers=(*observers, self.gates), served=served)
         self._started = False
         self.stopped = False
 
@@ -139,7 +139,7 @@ class WorkerGroup:
     def state(self) -> str:
         """What the likeliest cause is if nothing happens, then what each task did."""
         tasks = self.worker.status().tasks
-        return reason(tasks, self._offered.calls, self.connectors, virtual=self._waiting.virtual)
+        return reason(tasks, self._plugins.calls, self.connectors, virtual=self._waiting.virtual)
 
     def stop(self) -> None:
         """Stop cleanly: what was polled commits."""

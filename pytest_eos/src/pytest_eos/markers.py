@@ -37,7 +37,7 @@ def refuse_unknown(names: Iterable[str], config: pytest.Config, where: str) -> N
 
 
 @dataclass(frozen=True, slots=True)
-class Haunt:
+class ZombieSpec:
     """The zombie that a marker asks for."""
 
     step: TaskStep
@@ -48,7 +48,7 @@ class Haunt:
         return self.step.value
 
 
-def haunts(marker: pytest.Mark, where: str) -> list[Haunt]:
+def zombie_specs(marker: pytest.Mark, where: str) -> list[ZombieSpec]:
     """One zombie per step that the marker names; UsageError when it cannot be understood."""
     given = dict(marker.kwargs)
     at = given.pop("at", marker.args[0] if len(marker.args) == 1 else None)
@@ -56,7 +56,7 @@ def haunts(marker: pytest.Mark, where: str) -> list[Haunt]:
     if at is None or given or len(marker.args) > 1:
         odd = f"; unknown: {', '.join(given)}" if given else ""
         raise pytest.UsageError(f"{where}: write @pytest.mark.eos_zombie(at=STEP, nth=..., task=...){odd}")
-    return [Haunt(step, nth or _usual_nth(step), task) for step in steps(at, where)]
+    return [ZombieSpec(step, nth or _usual_nth(step), task) for step in steps(at, where)]
 
 
 def steps(at: object, where: str) -> list[TaskStep]:

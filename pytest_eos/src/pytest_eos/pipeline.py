@@ -29,7 +29,7 @@ from pytest_eos.run import Run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from pytest_eos.lab import Eos
+    from pytest_eos.harness import EosHarness
 
 _SHARED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 """Properties of a worker that a test does not take over: it has a group of its own."""
@@ -96,45 +96,45 @@ def as_rows(expected: Any, key: Any) -> tuple[Any, Any]:
     return [tuple(row[name] for name in columns) for row in rows], columns
 
 
-def load(lab: Eos, source: str | Path | Mapping[str, Any], *, steps: bool = True) -> Pipeline:
+def load(eos: EosHarness, source: str | Path | Mapping[str, Any], *, steps: bool = True) -> Pipeline:
     """A pipeline file, or a mapping of the same shape, moved to the test's cluster and folder.
 
     What the file says of its cluster, its group and its output folders is left aside: a test must not write there.
     """
     if isinstance(source, Mapping):
-        pipeline = parse(_plain(lab, source), lab.place.folder / "the pipeline")
+        pipeline = parse(_plain(eos, source), eos.place.folder / "the pipeline")
     else:
         pipeline = load_with_problems(source)
     if pipeline.problems:
         raise ConfigError(*pipeline.problems)
     worker = {name: value for name, value in pipeline.worker.items() if name not in _SHARED}
     wanted = pipeline.steps if steps else ()
-    moved = [replace(step, output=str(_place(lab, number, step))) for number, step in enumerate(wanted, 1)]
+    moved = [replace(step, output=str(_place(eos, number, step))) for number, step in enumerate(wanted, 1)]
     return replace(pipeline, worker=worker, steps=moved, broker={})
 
 
-def _plain(lab: Eos, document: Any) -> Any:
+def _plain(eos: EosHarness, document: Any) -> Any:
     """Texts for paths, names for connector classes, whatever else a mapping in Python may hold."""
     if isinstance(document, Mapping):
-        return {name: _plain(lab, value) for name, value in document.items()}
+        return {name: _plain(eos, value) for name, value in document.items()}
     if isinstance(document, list | tuple):
-        return [_plain(lab, value) for value in document]
+        return [_plain(eos, value) for value in document]
     if isinstance(document, type) and issubclass(document, SourceConnector):
-        return lab.plugins.add_connector(document)
+        return eos.plugins.add_connector(document)
     return str(document) if isinstance(document, Path) else document
 
 
-def _place(lab: Eos, number: int, step: Step) -> Path:
-    return lab.place.folder / "output" / f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
+def _place(eos: EosHarness, number: int, step: Step) -> Path:
+    return eos.place.folder / "output" / f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
 
 
-def run_steps(lab: Eos, pipeline: Pipeline, local: LocalRun) -> dict[str, Output]:
+def run_steps(eos: EosHarness, pipeline: Pipeline, local: LocalRun) -> dict[str, Output]:
     """Run every step over what is committed now; StepFailedError names the step."""
     if not pipeline.steps:
         return {}
     topics = sorted({one.topic for step in pipeline.steps for one in step.inputs})
-    ranges = committed_ranges(local, topics, RunControl(lab.runtime), lab.place.patience)
-    engine = lab.plugins.step_engine(pipeline.engine).start(
+    ranges = committed_ranges(local, topics, RunControl(eos.runtime), eos.place.patience)
+    engine = eos.plugins.step_engine(pipeline.engine).start(
         local.backend_name, local.client_properties, str(pipeline.folder), local.reader_choice
     )
     with closing(engine):
@@ -149,30 +149,30 @@ def _own(step: Step, ranges: Mapping[TopicPartition, Any]) -> dict[TopicPartitio
     return {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
 
 
-def refuse(lab: Eos, pipeline: Pipeline) -> None:
+def refuse(eos: EosHarness, pipeline: Pipeline) -> None:
     """Refuse what would make the run fail in the middle, or judge records of somebody else."""
     if not pipeline.connectors:
         raise pytest.UsageError(f"{pipeline.path.name} has no connectors: there is nothing to run")
-    if pipeline.steps and lab.cluster.virtual:
+    if pipeline.steps and eos.cluster.virtual:
         raise needs_real("a pipeline's steps (leave them out by `steps=False`, or ask for the fixture `eos_spark`)")
-    kind = lab.plugins.step_engine(pipeline.engine) if pipeline.steps else None
+    kind = eos.plugins.step_engine(pipeline.engine) if pipeline.steps else None
     if kind is not None and (problems := kind.problems(pipeline.steps, str(pipeline.folder))):
         raise ConfigError(*problems)
-    if lab.cluster.local is None and (used := _used(lab, pipeline)):
+    if eos.cluster.local is None and (used := _used(eos, pipeline)):
         raise pytest.UsageError(
             f"topics {', '.join(used)} of {pipeline.path.name} hold records already, and a step reads all of a topic: "
             f"delete them, or leave out --eos-bootstrap-servers"
         )
 
 
-def remove_topics(lab: Eos, made: Leftovers, pipeline: Pipeline) -> None:
+def remove_topics(eos: EosHarness, made: Leftovers, pipeline: Pipeline) -> None:
     """Delete the topics that a run made under names of the file, so that the next test may have the same ones."""
     topics = _topics(pipeline) & made.topics
-    if made.keep or not topics or lab.backend.capabilities.lacking("delete_topics"):
+    if made.keep or not topics or eos.backend.capabilities.lacking("delete_topics"):
         return
-    with closing(lab.backend.admin()) as admin:
+    with closing(eos.backend.admin()) as admin:
         admin.delete_topics(topics)
-        lab.waiting.until(lambda: not admin.partitions(topics), f"the deletion of {', '.join(sorted(topics))}")
+        eos.waiting.until(lambda: not admin.partitions(topics), f"the deletion of {', '.join(sorted(topics))}")
     made.topics -= topics
 
 
@@ -181,8 +181,8 @@ def _topics(pipeline: Pipeline) -> set[str]:
     return written | {one.topic for step in pipeline.steps for one in step.inputs}
 
 
-def _used(lab: Eos, pipeline: Pipeline) -> list[str]:
-    with closing(lab.backend.admin()) as admin:
+def _used(eos: EosHarness, pipeline: Pipeline) -> list[str]:
+    with closing(eos.backend.admin()) as admin:
         counts = admin.partitions(_topics(pipeline))
         ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
         ends = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)

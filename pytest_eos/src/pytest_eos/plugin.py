@@ -16,14 +16,14 @@ import pytest
 from pytest_eos import first_cause, markers
 from pytest_eos.leftovers import LEFTOVERS, Leftovers
 from pytest_eos.options import SETTINGS, add_options, read_options
-from pytest_eos.tally import TALLY, Tally
+from pytest_eos.session_statistics import STATISTICS, SessionStatistics
 
 pytest_plugins = ("pytest_eos.fixtures",)
 pytest.register_assert_rewrite("pytest_eos.contracts")
 
-LABS = pytest.StashKey[list[Any]]()
-"""The laboratories of a test."""
-_WORKER_KEY = "eos_tally"
+HARNESSES = pytest.StashKey[list[Any]]()
+"""The harnesses of a test."""
+_WORKER_KEY = "eos_statistics"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options, register the markers."""
     config.stash[SETTINGS] = read_options(config)
-    config.stash[TALLY] = Tally()
+    config.stash[STATISTICS] = SessionStatistics()
     config.stash[LEFTOVERS] = Leftovers(config.stash[SETTINGS].keep)
     for line in markers.LINES:
         config.addinivalue_line("markers", line)
@@ -55,9 +55,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     markers.refuse_unknown((mark.name for mark in metafunc.definition.iter_markers()), metafunc.config, where)
     zombie = metafunc.definition.get_closest_marker("eos_zombie")
     if zombie is not None:
-        if "eos_haunt" not in metafunc.fixturenames:
+        if "eos_zombie_spec" not in metafunc.fixturenames:
             raise pytest.UsageError(f"{where}: eos_zombie needs the fixture `eos` in the test's arguments")
-        metafunc.parametrize("eos_haunt", markers.haunts(zombie, where), ids=str, indirect=True)
+        metafunc.parametrize("eos_zombie_spec", markers.zombie_specs(zombie, where), ids=str, indirect=True)
     chosen = metafunc.config.stash[SETTINGS].backends
     marker = metafunc.definition.get_closest_marker("eos_backend")
     if "eos_backend" in metafunc.fixturenames and (len(chosen) > 1 or "all" in chosen or (marker and marker.args)):
@@ -68,16 +68,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Fail a test whose zombie never rose: what it shows is nothing (a fault that was asked for must happen)."""
     result = yield
-    for lab in item.stash.get(LABS, []):
-        if complaint := lab.unrisen() or _pretence(lab):
+    for eos in item.stash.get(HARNESSES, []):
+        if complaint := eos.never_frozen() or _false_commits(eos):
             pytest.fail(complaint, pytrace=False)
     return result
 
 
-def _pretence(lab: Any) -> str:
-    from pytest_eos.pretence import pretences
+def _false_commits(eos: Any) -> str:
+    from pytest_eos.false_commits import false_commits
 
-    return "\n".join(pretences(lab))
+    return "\n".join(false_commits(eos))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -87,8 +87,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     if report.failed and ("eos" in getattr(item, "fixturenames", ()) or _promise(item)):
         first_cause.mark(report)
     if report.when == "call" and report.failed:
-        for lab in item.stash.get(LABS, []):
-            report.sections.append(("eos timeline", lab.timeline_section()))
+        for eos in item.stash.get(HARNESSES, []):
+            report.sections.append(("eos timeline", eos.timeline_section()))
         if promise := _promise(item):
             report.sections.append(("broken promise", promise))
     return report
@@ -107,7 +107,7 @@ def _promise(item: pytest.Item) -> str | None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say how many zombies rose, what was found, what was skipped, what the first of many failures says."""
     failed = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
-    if lines := config.stash[TALLY].lines() + first_cause.lines(failed):
+    if lines := config.stash[STATISTICS].lines() + first_cause.lines(failed):
         terminalreporter.section("eos")
         for line in lines:
             terminalreporter.write_line(line)
@@ -125,10 +125,10 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Remove what tests made on a running cluster; send a worker's counts home."""
     if made := session.config.stash[LEFTOVERS]:
-        session.config.stash[TALLY].removed += made.lines()
+        session.config.stash[STATISTICS].removed += made.lines()
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output[_WORKER_KEY] = session.config.stash[TALLY].as_dict()
+        output[_WORKER_KEY] = session.config.stash[STATISTICS].as_dict()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -136,4 +136,4 @@ def pytest_testnodedown(node: Any) -> None:
     """Add up what a worker counted."""
     counted = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
     if counted:
-        node.config.stash[TALLY].add(counted)
+        node.config.stash[STATISTICS].add(counted)

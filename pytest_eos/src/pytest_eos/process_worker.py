@@ -15,7 +15,7 @@ from eosfw.errors import ExitCode
 from eosfw.observe.lines import event_to_line
 from eosfw.state.steps import StepEvent, TaskStep
 from pytest_eos.clusters import Cluster, runtime
-from pytest_eos.lab import Eos, Place
+from pytest_eos.harness import EosHarness, Place
 from pytest_eos.processes import Job
 
 _LOOK = 0.02
@@ -54,16 +54,16 @@ def work(job: Job) -> ExitCode:
     connector = imported(job.connector)
     place = Place(f"process {os.getpid()}", Path(), 0, job.patience)
     observers = (Teller(), Sleeper(TaskStep(job.step), job.nth))
-    with Eos(Cluster(job.bootstrap_servers), job.backend, place) as lab:
-        group = lab.worker(job.group, observers=observers, **job.worker)
-        run = lab.starting(connector, job.properties, name=job.name, worker=group)
+    with EosHarness(Cluster(job.bootstrap_servers), job.backend, place) as eos:
+        group = eos.worker(job.group, observers=observers, **job.worker)
+        run = eos.starting(connector, job.properties, name=job.name, worker=group)
         group.put(run.name, run.properties)
         while not group.worker.status().superseded and not group.worker.drained(job.patience):
             if failures := group.worker.status().failures:
                 for task in failures:
                     sys.stderr.write(f"pytest-eos: task {task.id} failed: {_last_line(task.trace)}\n")
                 return ExitCode.VERDICT_FAILED
-            lab.runtime.sleep(_LOOK)
+            eos.runtime.sleep(_LOOK)
         superseded = group.worker.status().superseded
         group.stop()
     return ExitCode.FENCED if superseded else ExitCode.OK

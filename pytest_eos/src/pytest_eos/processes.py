@@ -20,11 +20,11 @@ from eosfw.observe.lines import event_from_line
 from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
 from pytest_eos.group import as_texts
-from pytest_eos.searching import module_path
-from pytest_eos.tally import Tally
+from pytest_eos.import_paths import absolute_sys_path
+from pytest_eos.session_statistics import SessionStatistics
 
 if TYPE_CHECKING:
-    from pytest_eos.lab import Eos
+    from pytest_eos.harness import EosHarness
 
 _GRACE = 10.0
 
@@ -55,20 +55,20 @@ class Job:
 class WorkerProcess:
     """A worker in another process, which stops itself before a step."""
 
-    def __init__(self, lab: Eos, job: Job, process: subprocess.Popen[str]) -> None:
-        self._lab, self._job, self._process = lab, job, process
+    def __init__(self, eos: EosHarness, job: Job, process: subprocess.Popen[str]) -> None:
+        self._eos, self._job, self._process = eos, job, process
         self.group, self.name = job.group, job.name
         self.pid = process.pid
-        self.history = History(lab.runtime)
+        self.history = History(eos.runtime)
         """What the process said of its steps."""
         self._frozen = self._moved = self._killed = False
         self._woken_at: float | None = None
-        self._reader = lab.runtime.spawn(f"eos-process-{self.pid}", self._listen)
+        self._reader = eos.runtime.spawn(f"eos-process-{self.pid}", self._listen)
 
     @classmethod
     def start(
         cls,
-        lab: Eos,
+        eos: EosHarness,
         connector: str,
         properties: Mapping[str, object],
         step: TaskStep,
@@ -78,17 +78,17 @@ class WorkerProcess:
     ) -> Self:
         """Start the process; it puts the connector at once."""
         job = Job(
-            lab.backend_name,
-            lab.cluster.bootstrap_servers,
-            group or lab.fresh_group(),
+            eos.backend_name,
+            eos.cluster.bootstrap_servers,
+            group or eos.fresh_group(),
             connector,
-            lab.named(connector),
+            eos.named(connector),
             as_texts({"eosfw.identity": "headers", **properties}),
             as_texts(worker),
             step.value,
             nth,
-            module_path(),
-            lab.place.patience,
+            absolute_sys_path(),
+            eos.place.patience,
         )
         command = [sys.executable, "-m", "pytest_eos.process_worker"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(job.path)}
@@ -99,7 +99,7 @@ class WorkerProcess:
         )
         _pipe(process.stdin).write(job.line() + "\n")
         _pipe(process.stdin).flush()
-        return cls(lab, job, process)
+        return cls(eos, job, process)
 
     @property
     def _connector(self) -> type[SourceConnector]:
@@ -114,7 +114,7 @@ class WorkerProcess:
 
     def await_frozen(self) -> WorkerProcess:
         """Wait until the whole process stands still before the step."""
-        self._lab.waiting.until(lambda: self._process.poll() is not None or self._stopped(), str(self))
+        self._eos.waiting.until(lambda: self._process.poll() is not None or self._stopped(), str(self))
         if self._process.poll() is not None:
             self._reader.join(_GRACE)
             pytest.fail(f"{self.complaint()} {self._last_words()}", pytrace=False)
@@ -128,15 +128,15 @@ class WorkerProcess:
 
     def source_records(self) -> list[SourceRecord]:
         """What it, with all who took its connector over, should have written up to the committed source offsets."""
-        worker = self._lab.worker(self.group, **self._job.worker)
-        run = self._lab.starting(self._connector, self._job.properties, name=self.name, worker=worker)
+        worker = self._eos.worker(self.group, **self._job.worker)
+        run = self._eos.starting(self._connector, self._job.properties, name=self.name, worker=worker)
         worker.connectors[self.name] = run.properties
         return run.source_records()
 
     def wake(self) -> WorkerProcess:
         """Let the process go on (SIGCONT)."""
         self._moved = True
-        self._woken_at = self._lab.runtime.now()
+        self._woken_at = self._eos.runtime.now()
         os.kill(self.pid, signal.SIGCONT)
         return self
 
@@ -149,7 +149,7 @@ class WorkerProcess:
 
     def await_end(self) -> int:
         """Wait until the process ended by itself; return its status, 5 where it found itself superseded."""
-        self._lab.waiting.until(lambda: self._process.poll() is not None, f"the end of {self}")
+        self._eos.waiting.until(lambda: self._process.poll() is not None, f"the end of {self}")
         self._reader.join(_GRACE)
         return int(self._process.returncode)
 
@@ -171,13 +171,13 @@ class WorkerProcess:
         since = max(event.at for event in last.values())
         return [Freeze(event, since, self._woken_at) for event in last.values()]
 
-    def count(self, tally: Tally) -> None:
+    def count(self, statistics: SessionStatistics) -> None:
         """Add how it ended to the summary, once it is over."""
         if self.rose:
-            tally.zombies += 1
-            tally.killed += self._killed
-            tally.fenced += self.fenced and not self._killed
-            tally.stopped += not self.fenced and not self._killed
+            statistics.zombies += 1
+            statistics.killed += self._killed
+            statistics.fenced += self.fenced and not self._killed
+            statistics.stopped += not self.fenced and not self._killed
 
     def complaint(self) -> str:
         """Why a test with this process shows nothing."""
@@ -204,7 +204,7 @@ class WorkerProcess:
             if line.startswith("{"):
                 event = event_from_line(line)
                 self.history.observe(event)
-                self._lab.history.observe(event)
+                self._eos.history.observe(event)
 
     def __str__(self) -> str:
         return f"process {self.pid} of group {self.group} before {self._job.step}"

@@ -23,7 +23,7 @@ from pytest_eos.stalled import held_back
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from pytest_eos.lab import Eos
+    from pytest_eos.harness import EosHarness
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 
@@ -47,8 +47,10 @@ class Record(NamedTuple):
 class Topic:
     """Topics of the test's cluster; `since` leaves out what was there before."""
 
-    def __init__(self, lab: Eos, topics: tuple[str, ...], since: Mapping[TopicPartition, int] | None = None) -> None:
-        self.lab = lab
+    def __init__(
+        self, eos: EosHarness, topics: tuple[str, ...], since: Mapping[TopicPartition, int] | None = None
+    ) -> None:
+        self.eos = eos
         self._topics, self._since = topics, since or {}
 
     @property
@@ -58,7 +60,7 @@ class Topic:
 
     def ranges(self) -> Ranges:
         """From the start to the end that the isolation reader under test sees, once nothing written before is open."""
-        with closing(self.lab.backend.admin()) as admin:
+        with closing(self.eos.backend.admin()) as admin:
             self._await_decided(admin)
         with closing(self._reader()) as reader:
             bounds = reader.bounds(self.topics)
@@ -68,14 +70,14 @@ class Topic:
         """What the isolation reader shows, by partition and offset."""
         ranges = self.ranges()
         with closing(self._reader(headers=True)) as reader:
-            for batch in reader.read(ranges, self.lab.place.patience):
+            for batch in reader.read(ranges, self.eos.place.patience):
                 if isinstance(batch, LogBatch):
                     yield from rows(batch)
 
     def committed_places(self) -> frozenset[str]:
         """Where committed records lie, by the backend's own reader, whatever reader is under test."""
-        with closing(self.lab.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
-            batches = reader.read(self.ranges(), self.lab.place.patience)
+        with closing(self.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
+            batches = reader.read(self.ranges(), self.eos.place.patience)
             return frozenset(row.place for batch in batches for row in rows(batch))
 
     def values(self) -> list[bytes | None]:
@@ -84,16 +86,16 @@ class Topic:
 
     def dataframe(self, spark: SparkSession) -> DataFrame:
         """The same records in Spark, with the columns of Spark's Kafka source, headers included."""
-        if self.lab.cluster.virtual:
+        if self.eos.cluster.virtual:
             raise needs_real("Spark (a session that the test brings along; the fixture `eos_spark` sees to it)")
         ranges = self.ranges()
-        reader = spark.read.format("eosfw").option("backend", self.lab.backend_name)
+        reader = spark.read.format("eosfw").option("backend", self.eos.backend_name)
         choice = self._reader_choice()
         if choice.name is not None:
             own = {f"isolationReader.{name}": text for name, text in choice.properties.items()}
             reader = reader.options(isolationReader=choice.name, **own)
         return (
-            reader.option("kafka.bootstrap.servers", self.lab.cluster.bootstrap_servers)
+            reader.option("kafka.bootstrap.servers", self.eos.cluster.bootstrap_servers)
             .option("assign", json.dumps(_partitions(ranges)))
             .option("startingOffsets", json.dumps(_offsets(ranges, "start")))
             .option("endingOffsets", json.dumps(_offsets(ranges, "end")))
@@ -103,11 +105,11 @@ class Topic:
 
     def _reader_choice(self) -> PartChoice:
         """What the test's newest worker chose."""
-        return self.lab.reader_choice()
+        return self.eos.reader_choice()
 
     def _reader(self, *, headers: bool = False) -> IsolationReader:
-        lab = self.lab
-        return parts.isolation_reader(lab.plugins, self._reader_choice(), lab.backend, lab.runtime, headers=headers)
+        eos = self.eos
+        return parts.isolation_reader(eos.plugins, self._reader_choice(), eos.backend, eos.runtime, headers=headers)
 
     def _await_decided(self, admin: Admin) -> None:
         counts = admin.partitions(self.topics)
@@ -119,10 +121,10 @@ class Topic:
             return all(stable[one] >= end for one, end in written.items())
 
         def open_ones() -> str:
-            tells = self.lab.backend.capabilities.describe_transactions
+            tells = self.eos.backend.capabilities.describe_transactions
             return held_back(admin.open_transactions(ones) if tells else ())
 
-        self.lab.waiting.until(decided, f"the end of every transaction in {', '.join(self.topics)}", open_ones)
+        self.eos.waiting.until(decided, f"the end of every transaction in {', '.join(self.topics)}", open_ones)
 
     def __str__(self) -> str:
         return f"topic {', '.join(self.topics)}"
@@ -131,15 +133,15 @@ class Topic:
 class Run(Topic):
     """A connector's run: what became visible, what an independent replay of its source says should have."""
 
-    def __init__(self, lab: Eos, group: WorkerGroup, name: str, properties: Mapping[str, str]) -> None:
-        super().__init__(lab, (), _ends(lab))
+    def __init__(self, eos: EosHarness, group: WorkerGroup, name: str, properties: Mapping[str, str]) -> None:
+        super().__init__(eos, (), _ends(eos))
         self.group, self.name, self.properties = group, name, properties
 
     @property
     def topics(self) -> tuple[str, ...]:
         """Where the connector wrote."""
         told = self.properties.get("topic")
-        return tuple(sorted({*self.lab.authors.topics, *((told,) if told else ())}))
+        return tuple(sorted({*self.eos.authors.topics, *((told,) if told else ())}))
 
     def source_records(self) -> list[SourceRecord]:
         """What should have been written: fresh tasks replay the source up to the committed offsets."""
@@ -178,8 +180,8 @@ def rows(batch: LogBatch) -> Iterator[Record]:
         yield Record(batch.topic, batch.partition, offset, key, value, own)
 
 
-def _ends(lab: Eos) -> Mapping[TopicPartition, int]:
-    with closing(lab.backend.admin()) as admin:
+def _ends(eos: EosHarness) -> Mapping[TopicPartition, int]:
+    with closing(eos.backend.admin()) as admin:
         ones = [TopicPartition(topic, n) for topic, count in admin.partitions().items() for n in range(count)]
         return admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
 

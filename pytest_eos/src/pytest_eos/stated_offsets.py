@@ -48,7 +48,7 @@ def stated(run: Run) -> Iterator[Stated]:
     """Each committed offset of a run's connector that the offsets topic still holds, by partition, in order."""
     local, store = run.group.local, run.offset_store()
     topic = local.config["offset.storage.topic"]
-    with closing(run.lab.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
+    with closing(run.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
         for one in _single(reader, run, topic):
             for partition, offset in store.decode(run.name, [one]).values():
                 yield Stated(partition, offset, f"{topic}-{one.partition}@{one.offsets[0]}")
@@ -56,14 +56,14 @@ def stated(run: Run) -> Iterator[Stated]:
 
 def _single(reader: LogReader, run: Run, topic: str) -> Iterator[LogBatch]:
     """The topic's records, each as a batch of its own: a store folds what it gets together."""
-    for batch in reader.read(_whole(run, topic), run.lab.place.patience):
+    for batch in reader.read(_whole(run, topic), run.eos.place.patience):
         columns = zip(batch.offsets, batch.keys, batch.values, batch.timestamps, strict=True)
         for offset, key, value, timestamp in columns:
             yield LogBatch(topic, batch.partition, [offset], [key], [value], [timestamp])
 
 
 def _whole(run: Run, topic: str) -> dict[TopicPartition, OffsetRange]:
-    with closing(run.lab.backend.admin()) as admin:
+    with closing(run.eos.backend.admin()) as admin:
         ones = [TopicPartition(topic, number) for number in range(admin.partitions([topic]).get(topic, 0))]
         starts, ends = admin.log_start_offsets(ones), admin.end_offsets(ones, IsolationLevel.READ_COMMITTED)
     return {one: OffsetRange(starts[one], ends[one]) for one in ones if starts[one] < ends[one]}

@@ -18,11 +18,11 @@ from pytest_eos.pipeline import Output, as_rows
 from pytest_eos.run import Record, Run, Topic
 
 if TYPE_CHECKING:
-    from pytest_eos.lab import Eos
+    from pytest_eos.harness import EosHarness
 
 
 def assert_exactly_once(
-    seen: Any, expected: Any, *, key: Any = None, lab: Eos | None = None, allow_empty: bool = False
+    seen: Any, expected: Any, *, key: Any = None, eos: EosHarness | None = None, allow_empty: bool = False
 ) -> None:
     """Assert that `seen` holds every expected record once and nothing else; explain what is wrong.
 
@@ -41,11 +41,13 @@ def assert_exactly_once(
     if isinstance(seen, Output) or is_frame(seen):
         expected, key = as_rows(expected, key)
     _require(seen, allow_empty=allow_empty)
-    found = _judged(_opened(seen), expected, key, lab)
+    found = _judged(_opened(seen), expected, key, eos)
     _raise_if(found, seen, allow_empty=allow_empty)
 
 
-def assert_no_duplicates(seen: Any, *, key: Any = None, lab: Eos | None = None, allow_empty: bool = False) -> None:
+def assert_no_duplicates(
+    seen: Any, *, key: Any = None, eos: EosHarness | None = None, allow_empty: bool = False
+) -> None:
     """Assert that no record appears twice in a Run, a Topic, a DataFrame or a list; explain where they come from.
 
     AssertionError also where there is nothing that could appear twice, unless `allow_empty`.
@@ -59,7 +61,7 @@ def assert_no_duplicates(seen: Any, *, key: Any = None, lab: Eos | None = None, 
     else:
         counts = counted(seen, kind)[kind]
         difference = compare(counts, Counter(dict.fromkeys(counts, 1)))
-    _raise_if(Findings(seen, difference, kind, _lab(seen, lab)), judged, allow_empty=allow_empty)
+    _raise_if(Findings(seen, difference, kind, _eos(seen, eos)), judged, allow_empty=allow_empty)
 
 
 def _opened(seen: Any) -> Any:
@@ -80,7 +82,7 @@ def _require(seen: Any, *, allow_empty: bool) -> None:
         )
     if allow_empty or isinstance(seen, Run) or not isinstance(seen, Topic):
         return
-    with closing(seen.lab.backend.admin()) as admin:
+    with closing(seen.eos.backend.admin()) as admin:
         known = list(admin.partitions())
     for topic in seen.topics:
         if topic not in known:
@@ -90,7 +92,7 @@ def _require(seen: Any, *, allow_empty: bool) -> None:
             )
 
 
-def _judged(seen: Any, expected: Any, key: Any, lab: Eos | None) -> Findings:
+def _judged(seen: Any, expected: Any, key: Any, eos: EosHarness | None) -> Findings:
     if isinstance(expected, Topic | Output | str | bytes):
         raise TypeError(
             f"expected is {expected!s:.80}: pass a list, say `run.source_records()`, values, or a DataFrame"
@@ -99,13 +101,13 @@ def _judged(seen: Any, expected: Any, key: Any, lab: Eos | None) -> Findings:
         expected = list(expected)
     sources = not is_frame(expected) and bool(expected) and all(isinstance(one, SourceRecord) for one in expected)
     kind = key or _usual_key(seen, expected)
-    name = _connector(seen, lab)
+    name = _connector(seen, eos)
     both_ways = sources and kind == "headers"
     counts = None
     if not (is_frame(seen) or is_frame(expected)):
         counts = counted(seen, *((kind, "value") if both_ways else (kind,)))
     difference = _compared(seen, expected, kind, name, counts)
-    findings = Findings(seen, difference, kind, _lab(seen, lab), name, expected if sources else ())
+    findings = Findings(seen, difference, kind, _eos(seen, eos), name, expected if sources else ())
     if both_ways and not difference:
         # Same identities: are they the same records, too? A source that cannot be replayed shows here.
         findings.changed = _compared(seen, expected, "value", name, counts, may_repeat=True)
@@ -132,14 +134,14 @@ def _compared(
     return compare_frame(seen, due, kind) if counts is None else compare(counts[kind], due)
 
 
-def _connector(seen: Any, lab: Eos | None) -> str:
+def _connector(seen: Any, eos: EosHarness | None) -> str:
     if isinstance(seen, Run):
         return seen.name
-    return lab.last_run.name if lab is not None and lab.last_run is not None else ""
+    return eos.last_run.name if eos is not None and eos.last_run is not None else ""
 
 
-def _lab(seen: Any, lab: Eos | None) -> Eos | None:
-    return seen.lab if isinstance(seen, Topic) else lab
+def _eos(seen: Any, eos: EosHarness | None) -> EosHarness | None:
+    return seen.eos if isinstance(seen, Topic) else eos
 
 
 def _raise_if(found: Findings, judged: Any, *, allow_empty: bool) -> None:
@@ -150,7 +152,7 @@ def _raise_if(found: Findings, judged: Any, *, allow_empty: bool) -> None:
         raise AssertionError(nothing(found))
     if not found.anything:
         return
-    if found.lab is not None:
-        found.lab.tally.duplicates += found.difference.duplicates + found.difference.unexpected
-        found.lab.tally.missing += found.difference.missing
+    if found.eos is not None:
+        found.eos.statistics.duplicates += found.difference.duplicates + found.difference.unexpected
+        found.eos.statistics.missing += found.difference.missing
     raise AssertionError(explanation(found))

@@ -13,7 +13,7 @@ from pytest_eos.markers import steps
 
 if TYPE_CHECKING:
     from pytest_eos.group import WorkerGroup
-    from pytest_eos.lab import Eos
+    from pytest_eos.harness import EosHarness
     from pytest_eos.processes import WorkerProcess
 
 
@@ -88,8 +88,8 @@ class Zombie:
 class Zombies:
     """Makes zombies of one test, and knows those that never rose."""
 
-    def __init__(self, lab: Eos) -> None:
-        self._lab = lab
+    def __init__(self, eos: EosHarness) -> None:
+        self._eos = eos
         self.made: list[Zombie] = []
         self.processes: list[WorkerProcess] = []
 
@@ -104,9 +104,9 @@ class Zombies:
     ) -> Zombie:
         """Have a task freeze before a step when it comes by for the nth time."""
         (step,) = steps(at, "zombies")
-        group = worker or self._lab.worker()
+        group = worker or self._eos.worker()
         zombie = Zombie(
-            group, group.gates.freeze(step, task=task, connector=connector, nth=nth), nth, self._lab.place.patience
+            group, group.gates.freeze(step, task=task, connector=connector, nth=nth), nth, self._eos.place.patience
         )
         self.made.append(zombie)
         return zombie
@@ -128,10 +128,10 @@ class Zombies:
         """
         from pytest_eos.processes import WorkerProcess
 
-        if self._lab.cluster.virtual:
+        if self._eos.cluster.virtual:
             raise needs_real("a worker in a process of its own")
         (step,) = steps(at, "zombies")
-        process = WorkerProcess.start(self._lab, connector, properties, step, nth, group, worker_properties or {})
+        process = WorkerProcess.start(self._eos, connector, properties, step, nth, group, worker_properties or {})
         self.processes.append(process)
         return process
 
@@ -144,10 +144,10 @@ class Zombies:
         """Count what rose; leave nobody frozen."""
         for zombie in self.made:
             if zombie.rose:
-                self._lab.tally.zombies += 1
-                self._lab.tally.fenced += zombie.fenced
-                self._lab.tally.stopped += not zombie.fenced
+                self._eos.statistics.zombies += 1
+                self._eos.statistics.fenced += zombie.fenced
+                self._eos.statistics.stopped += not zombie.fenced
             zombie.wake()
         for process in self.processes:
             process.close()
-            process.count(self._lab.tally)
+            process.count(self._eos.statistics)

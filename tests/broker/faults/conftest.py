@@ -10,7 +10,7 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Faults
-from pytest_eos.contracts.laboratory import Lab
+from pytest_eos.contracts.backend_harness import BackendHarness
 
 SHORT = "1000"
 
@@ -39,18 +39,20 @@ def backend(request: pytest.FixtureRequest, cluster: EmbeddedCluster, runtime: R
 
 
 @pytest.fixture
-def lab(backend: MemoryBackend, runtime: Runtime) -> Iterator[Lab]:
-    lab = Lab(backend, runtime)
+def lab(backend: MemoryBackend, runtime: Runtime) -> Iterator[BackendHarness]:
+    lab = BackendHarness(backend, runtime)
     yield lab
     lab.close()
 
 
 @pytest.fixture
-def hasty(cluster: EmbeddedCluster, backend: MemoryBackend, runtime: Runtime) -> Iterator[Lab]:
+def hasty(cluster: EmbeddedCluster, backend: MemoryBackend, runtime: Runtime) -> Iterator[BackendHarness]:
     """A laboratory whose client waits for no answer longer than a moment."""
     waits = {"request.timeout.ms": SHORT, "default.api.timeout.ms": SHORT, "max.block.ms": SHORT}
     known = {"bootstrap.servers": cluster.bootstrap_servers}
-    lab = Lab(MemoryBackend.connect({**known, **waits, "eosfw.transport": transport(backend)}, runtime), runtime)
+    lab = BackendHarness(
+        MemoryBackend.connect({**known, **waits, "eosfw.transport": transport(backend)}, runtime), runtime
+    )
     yield lab
     lab.close()
 

@@ -14,7 +14,7 @@ from eosfw_memory.coordinators.groups.records import Committed
 from eosfw_memory.delayed_operation import DisconnectClientError
 from eosfw_memory.faults import Refuse, Restart
 from eosfw_memory.faults.points import after, before
-from pytest_eos.contracts.laboratory import WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 OFFSETS = [before("offsets"), after("offsets")]
 MATERIALIZE = [before("materialize"), after("materialize")]
@@ -41,7 +41,7 @@ def backend(cluster, runtime):
 class Copier:
     """Reads a partition, writes what it makes of it, commits both together."""
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: BackendHarness) -> None:
         self.lab = lab
         self.topic = lab.topic()
         self.read = TopicPartition(self.topic, 0)

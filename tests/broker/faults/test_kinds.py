@@ -11,7 +11,7 @@ from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.faults import Delay, Drop, Fail, Jump, Lose, Refuse, Repeat, Restart
 from eosfw_memory.faults.points import requests
 from eosfw_memory.protocol.routes import ROUTES
-from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, record
+from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, record
 
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
 

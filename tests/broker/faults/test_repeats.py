@@ -14,7 +14,7 @@ from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.codes import Code
 from eosfw_memory.faults import Lose, Repeat
 from eosfw_memory.log.codec import encode_batch
-from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, Lab
+from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness
 
 GROUP = "readers"
 
@@ -36,7 +36,7 @@ class Way(NamedTuple):
 class Transaction:
     """One transaction, made of single requests: nothing here tries again."""
 
-    def __init__(self, lab: Lab, way: Way | None = None) -> None:
+    def __init__(self, lab: BackendHarness, way: Way | None = None) -> None:
         self.lab = lab
         self.way = way or Way(1, commit=True)
         self.id = lab.name()

@@ -21,7 +21,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw_memory.client.backend import MemoryBackend
 from ports import free_port
-from pytest_eos.contracts.laboratory import Lab, record
+from pytest_eos.contracts.backend_harness import BackendHarness, record
 
 from ..conftest import WAIT, Clients
 from .kit import data_file, files
@@ -153,11 +153,11 @@ def test_a_kill_between_offsets_and_their_answer_leaves_them_with_their_records(
     lab.close()
 
 
-def laboratory(broker: Process) -> Lab:
+def laboratory(broker: Process) -> BackendHarness:
     """A client that gives a dead broker up in time."""
     runtime = ThreadRuntime()
     known = {"bootstrap.servers": broker.servers, "eosfw.transport": "socket", **HASTY}
-    return Lab(MemoryBackend.connect(known, runtime), runtime)
+    return BackendHarness(MemoryBackend.connect(known, runtime), runtime)
 
 
 def test_a_second_broker_on_the_directory_ends_with_a_sentence(running, tmp_path):

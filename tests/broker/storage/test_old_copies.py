@@ -22,7 +22,7 @@ from eosfw_memory.log.markers import outcome_of
 from eosfw_memory.protocol.handlers import init_producer_id, offset_for_leader_epoch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.directory import DataDirectory
-from pytest_eos.contracts.laboratory import WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 from ..log.log_harness import NOW, plain
 from .kit import House, files
@@ -245,7 +245,7 @@ def test_a_producer_open_across_a_restore_is_fenced_by_its_next_write(tmp_path):
     runtime, properties = ThreadRuntime(), {"log.dirs": str(tmp_path / "data")}
     cluster = EmbeddedCluster.start(properties | {"listeners": "PLAINTEXT://127.0.0.1:0"}, runtime)
     where = {"listeners": f"PLAINTEXT://{cluster.bootstrap_servers}"}
-    lab = Lab(connected(cluster, runtime), runtime)
+    lab = BackendHarness(connected(cluster, runtime), runtime)
     topic, zombie = lab.topic(), lab.producer("mover")
     write(zombie, topic, b"kept")
     lab.values(topic)

@@ -24,7 +24,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
 from eosfw.transactions import TransactionDescription, TransactionFilters, TransactionState
-from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 IN_TIME = FenceProducersOptions(WAIT)
@@ -75,7 +75,7 @@ class AdministrationContract(OnBackendUnderTest):
     # --- fencing
 
     @pytest.mark.eos_needs("transactions")
-    def test_fencing_has_an_answer_for_each_id_and_one_for_all(self, lab: Lab) -> None:
+    def test_fencing_has_an_answer_for_each_id_and_one_for_all(self, lab: BackendHarness) -> None:
         """ADM-01: ids with an open transaction, without one, and one that nobody ever held."""
         topic = lab.topic()
         busy, idle = lab.open_transaction(topic, b"half"), lab.producer()
@@ -91,7 +91,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert lab.values(topic) == []
 
     @pytest.mark.eos_needs("transactions", "fence_by_init_producer_id")
-    def test_fencing_again_keeps_the_producer_id_and_raises_the_epoch(self, lab: Lab) -> None:
+    def test_fencing_again_keeps_the_producer_id_and_raises_the_epoch(self, lab: BackendHarness) -> None:
         """ADM-01: idempotent for whoever fences, final for whoever is fenced."""
         own = lab.name()
         first = lab.admin.fence_producers([own], IN_TIME)
@@ -103,7 +103,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert second.epoch(own).result(WAIT) == (first.epoch(own).result(WAIT) or 0) + 1
 
     @pytest.mark.eos_needs("transactions")
-    def test_a_client_that_is_not_told_the_producer_id_says_so(self, lab: Lab) -> None:
+    def test_a_client_that_is_not_told_the_producer_id_says_so(self, lab: BackendHarness) -> None:
         """ADM-01, declared as `fence_by_init_producer_id`: None, never a made-up number."""
         own = lab.name()
         result = lab.admin.fence_producers([own], IN_TIME)
@@ -113,7 +113,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert (result.epoch(own).result(WAIT) is not None) is told
 
     @pytest.mark.eos_needs("transactions")
-    def test_an_id_that_was_not_to_be_fenced_has_no_answer(self, lab: Lab) -> None:
+    def test_an_id_that_was_not_to_be_fenced_has_no_answer(self, lab: BackendHarness) -> None:
         """ADM-01: a mistake of the caller."""
         result = lab.admin.fence_producers([lab.name()], IN_TIME)
 
@@ -126,7 +126,7 @@ class AdministrationContract(OnBackendUnderTest):
         result.outcomes()
 
     @pytest.mark.eos_needs("transactions")
-    def test_each_id_that_cannot_be_fenced_in_time_fails_by_itself(self, lab: Lab) -> None:
+    def test_each_id_that_cannot_be_fenced_in_time_fails_by_itself(self, lab: BackendHarness) -> None:
         """ADM-02: within the option's timeout, in words that name the cluster."""
         nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
         result = nowhere.admin().fence_producers(["a", "b"], FenceProducersOptions(0.3))
@@ -139,7 +139,7 @@ class AdministrationContract(OnBackendUnderTest):
         nowhere.close()
 
     @pytest.mark.eos_needs("transactions")
-    def test_closing_the_admin_client_fails_what_is_not_fenced_yet(self, lab: Lab) -> None:
+    def test_closing_the_admin_client_fails_what_is_not_fenced_yet(self, lab: BackendHarness) -> None:
         """Common rules: whoever waits for an answer gets one."""
         nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
         admin = nowhere.admin()
@@ -153,7 +153,7 @@ class AdministrationContract(OnBackendUnderTest):
             admin.fence_producers(["b"])
 
     @describes
-    def test_the_time_that_fencing_may_take_is_not_stored_with_the_id(self, lab: Lab) -> None:
+    def test_the_time_that_fencing_may_take_is_not_stored_with_the_id(self, lab: BackendHarness) -> None:
         """ADM-03: Java's client stores it as the next owner's transaction timeout."""
         short, long = lab.name(), lab.name()
         lab.admin.fence_producers([short], FenceProducersOptions(WAIT)).outcomes()
@@ -163,7 +163,7 @@ class AdministrationContract(OnBackendUnderTest):
 
     @pytest.mark.eos_needs("transactions")
     @pytest.mark.parametrize("call", NOTICES)
-    def test_a_fenced_producer_hears_one_error_whatever_call_it_makes(self, lab: Lab, call: str) -> None:
+    def test_a_fenced_producer_hears_one_error_whatever_call_it_makes(self, lab: BackendHarness, call: str) -> None:
         """PRD-08: clients say it in many ways, callers see one; none of what comes late is visible."""
         topic = lab.topic()
         zombie = lab.open_transaction(topic, b"half")
@@ -179,7 +179,9 @@ class AdministrationContract(OnBackendUnderTest):
     # --- looking
 
     @pytest.mark.parametrize("call", NEEDS)
-    def test_what_a_backend_cannot_ask_is_refused_with_the_capability_it_takes(self, lab: Lab, call: str) -> None:
+    def test_what_a_backend_cannot_ask_is_refused_with_the_capability_it_takes(
+        self, lab: BackendHarness, call: str
+    ) -> None:
         """COR-18, declared as `describe_transactions`, `abort_transactions`: an empty answer would be a lie."""
         capability, ask = NEEDS[call]
         if not lab.backend.capabilities.lacking(capability):
@@ -189,7 +191,7 @@ class AdministrationContract(OnBackendUnderTest):
             ask(lab.admin)
 
     @describes
-    def test_an_open_transaction_is_described_with_its_partitions(self, lab: Lab) -> None:
+    def test_an_open_transaction_is_described_with_its_partitions(self, lab: BackendHarness) -> None:
         """COR-18: state, producer, timeout, start; nothing of it is left once it is over."""
         topic = lab.topic(partitions=2)
         producer = lab.open_transaction(topic, b"v", timeout=45.0)
@@ -207,7 +209,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert (over.started, over.partitions) == (None, frozenset())
 
     @describes
-    def test_an_unknown_id_is_not_found_and_other_ids_are_answered(self, lab: Lab) -> None:
+    def test_an_unknown_id_is_not_found_and_other_ids_are_answered(self, lab: BackendHarness) -> None:
         """COR-18: TransactionalIdNotFound for that id alone."""
         known, unknown = str(lab.producer().transactional_id), lab.name()
 
@@ -218,7 +220,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert unknown in str(told[unknown])
 
     @describes
-    def test_transactional_ids_are_listed_by_state_by_producer_and_by_age(self, lab: Lab) -> None:
+    def test_transactional_ids_are_listed_by_state_by_producer_and_by_age(self, lab: BackendHarness) -> None:
         """COR-18: each filter alone."""
         topic = lab.topic()
         busy, idle = lab.open_transaction(topic, b"v"), lab.producer()
@@ -235,7 +237,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert listed(TransactionFilters(older_than=3600.0)) == set()
 
     @describes
-    def test_a_partition_tells_who_writes_and_since_when_a_transaction_is_open(self, lab: Lab) -> None:
+    def test_a_partition_tells_who_writes_and_since_when_a_transaction_is_open(self, lab: BackendHarness) -> None:
         """COR-18: the first offset while it is open, then none."""
         topic = lab.topic()
         lab.write(topic, b"before")
@@ -251,7 +253,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert [each for each in lab.admin.describe_producers([one])[one] if each.open_since is not None] == []
 
     @describes
-    def test_a_transaction_that_its_coordinator_will_end_is_not_hanging(self, lab: Lab) -> None:
+    def test_a_transaction_that_its_coordinator_will_end_is_not_hanging(self, lab: BackendHarness) -> None:
         """COR-18, KIP-664: however old it is."""
         topic = lab.topic()
         lab.open_transaction(topic, b"open")
@@ -261,7 +263,7 @@ class AdministrationContract(OnBackendUnderTest):
     # --- ending one by hand
 
     @pytest.mark.eos_needs("transactions", "describe_transactions", "abort_transactions")
-    def test_a_transaction_is_aborted_in_one_partition_by_its_start_offset(self, lab: Lab) -> None:
+    def test_a_transaction_is_aborted_in_one_partition_by_its_start_offset(self, lab: BackendHarness) -> None:
         """COR-18, KIP-664: the last stable offset moves there, and nowhere else."""
         topic = lab.topic(partitions=2)
         producer = lab.open_transaction(topic, b"held")
@@ -277,7 +279,7 @@ class AdministrationContract(OnBackendUnderTest):
         assert lab.visible(topic) == []
 
     @pytest.mark.eos_needs("describe_transactions", "abort_transactions")
-    def test_where_nothing_is_open_nothing_is_aborted(self, lab: Lab) -> None:
+    def test_where_nothing_is_open_nothing_is_aborted(self, lab: BackendHarness) -> None:
         """COR-18: a mistyped offset must not hit another transaction; what is open is named."""
         topic = lab.topic()
         lab.write(topic, b"before")
@@ -303,7 +305,7 @@ def _write(producer: TransactionalProducer, topic: str) -> None:
     producer.commit_transaction(WAIT)
 
 
-def _described(lab: Lab, transactional_id: str) -> TransactionDescription:
+def _described(lab: BackendHarness, transactional_id: str) -> TransactionDescription:
     told = lab.admin.describe_transactions([transactional_id])[transactional_id]
     if isinstance(told, EosfwError):
         raise told

@@ -21,8 +21,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Fencer, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from pytest_eos.contracts.administration import AdministrationContract
+from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 from pytest_eos.contracts.deletion import DeletionContract
-from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab, record
 from pytest_eos.contracts.offsets import OffsetsContract
 from pytest_eos.contracts.producer_properties import ProducerPropertiesContract
 from pytest_eos.contracts.transactions import TransactionContract, needs_transactions
@@ -36,21 +36,23 @@ class BackendContract(
 ):
     """Inherit it, define the fixture `backend`; `fencer` is the installed one of the backend's name."""
 
-    def test_a_backend_names_itself_and_says_what_it_can(self, lab: Lab) -> None:
+    def test_a_backend_names_itself_and_says_what_it_can(self, lab: BackendHarness) -> None:
         """HOOK: chosen by name, judged by capability."""
         assert isinstance(lab.backend, Backend)
         assert lab.backend.name
         assert isinstance(lab.backend.capabilities, Capabilities)
 
     @pytest.mark.parametrize("client", list(Client), ids=lambda client: client.name.lower())
-    def test_an_unknown_client_property_is_reported_before_the_client_is_made(self, lab: Lab, client: Client) -> None:
+    def test_an_unknown_client_property_is_reported_before_the_client_is_made(
+        self, lab: BackendHarness, client: Client
+    ) -> None:
         """CFG-08: `problems` names the property, so that a worker can refuse it before it replaces a task."""
         told = lab.backend.problems({"client.id": "me", "surely.unknown": "x"}, client)
 
         assert [problem.where for problem in told] == ["surely.unknown"]
 
     @pytest.mark.eos_needs("batch_headers")
-    def test_a_batch_carries_headers(self, lab: Lab) -> None:
+    def test_a_batch_carries_headers(self, lab: BackendHarness) -> None:
         """Declared as `batch_headers`: each record of a column has its own."""
         topic = lab.topic()
         headers = [(("h", b"1"),), (), (("h", None), ("g", b""))]
@@ -64,7 +66,7 @@ class BackendContract(
         assert [own for batch in batches for own in batch.headers or ()] == headers
 
     @pytest.mark.eos_needs("describe_transactions")
-    def test_whoever_holds_a_partition_back_is_named(self, lab: Lab) -> None:
+    def test_whoever_holds_a_partition_back_is_named(self, lab: BackendHarness) -> None:
         """KIP-664, declared as `describe_transactions`: so that an operator knows whom to fence."""
         topic = lab.topic()
         lab.write(topic, b"before")
@@ -74,7 +76,7 @@ class BackendContract(
 
         assert (found.transactional_id, found.first_offset) == (holder.transactional_id, 1)
 
-    def test_an_empty_answer_means_that_nobody_holds_a_partition(self, lab: Lab) -> None:
+    def test_an_empty_answer_means_that_nobody_holds_a_partition(self, lab: BackendHarness) -> None:
         """Whoever cannot name holders, which is declared as `describe_transactions`, raises: silence would be a lie."""
         partitions = [TopicPartition(lab.topic(), 0)]
         if not lab.backend.capabilities.lacking("describe_transactions"):
@@ -84,7 +86,7 @@ class BackendContract(
         with pytest.raises(EosfwError):
             lab.admin.open_transactions(partitions)
 
-    def test_a_producer_without_transactional_id_writes_at_once(self, lab: Lab) -> None:
+    def test_a_producer_without_transactional_id_writes_at_once(self, lab: BackendHarness) -> None:
         """PRD-02: it knows no transactions."""
         topic = lab.topic()
         lab.write(topic, b"plain")
@@ -94,7 +96,7 @@ class BackendContract(
             lab.backend.producer(None).begin_transaction()
 
     @needs_transactions
-    def test_keyed_records_lie_where_javas_partitioner_puts_them(self, lab: Lab) -> None:
+    def test_keyed_records_lie_where_javas_partitioner_puts_them(self, lab: BackendHarness) -> None:
         """Ruling on partitioning: equal keys meet in equal partitions, whichever language wrote them."""
         topic = lab.topic(partitions=7)
         producer = lab.producer()
@@ -110,7 +112,7 @@ class BackendContract(
         assert len(rows) == 2 * len(_PLACES)
 
     @needs_transactions
-    def test_a_callback_hears_of_every_record_before_the_commit_returns(self, lab: Lab) -> None:
+    def test_a_callback_hears_of_every_record_before_the_commit_returns(self, lab: BackendHarness) -> None:
         """TXN-08: with the place where the record came to lie."""
         topic = lab.topic()
         heard: list[int | None] = []
@@ -123,7 +125,7 @@ class BackendContract(
         assert heard == [row.offset for row in lab.rows(topic)]
 
     @needs_transactions
-    def test_a_read_that_an_open_transaction_holds_up_says_where_it_waits(self, lab: Lab) -> None:
+    def test_a_read_that_an_open_transaction_holds_up_says_where_it_waits(self, lab: BackendHarness) -> None:
         """OFF-02, ruling on short reads: never a short answer, never a wait without end."""
         topic = lab.topic()
         lab.open_transaction(topic, b"open")
@@ -131,7 +133,7 @@ class BackendContract(
         with pytest.raises(ReadStalledError, match=topic):
             lab.read({TopicPartition(topic, 0): OffsetRange(0, 1)}, stall_timeout=0.2)
 
-    def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(self, lab: Lab) -> None:
+    def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(self, lab: BackendHarness) -> None:
         """CON-05: a silent jump would lose records."""
         topic = lab.topic()
         lab.write(topic, b"only")
@@ -139,7 +141,7 @@ class BackendContract(
         with pytest.raises(DamagedDataError, match=topic):
             lab.read({TopicPartition(topic, 0): OffsetRange(5, 9)}, UNCOMMITTED, stall_timeout=10.0)
 
-    def test_a_cluster_that_cannot_be_reached_is_named(self, lab: Lab) -> None:
+    def test_a_cluster_that_cannot_be_reached_is_named(self, lab: BackendHarness) -> None:
         """CFG-08 as ruled: every blocking call has a deadline, the text names the address."""
         properties = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}
         nowhere = type(lab.backend).connect(properties, lab.runtime)
@@ -151,18 +153,18 @@ class BackendContract(
         finally:
             nowhere.close()
 
-    def test_closing_twice_is_closing_once(self, lab: Lab) -> None:
+    def test_closing_twice_is_closing_once(self, lab: BackendHarness) -> None:
         """Common rules of the protocols."""
         for made in (lab.backend.admin(), lab.backend.reader(COMMITTED), lab.backend.producer(lab.name())):
             made.close()
             made.close()
 
-    def test_a_misspelt_property_is_refused_with_the_nearest_name(self, lab: Lab) -> None:
+    def test_a_misspelt_property_is_refused_with_the_nearest_name(self, lab: BackendHarness) -> None:
         """CFG-05: before anything is connected."""
         with pytest.raises(ConfigError, match=r"bootstrap\.servers"):
             type(lab.backend).connect({"bootstrap.server": "127.0.0.1:1"}, lab.runtime)
 
-    def test_every_part_of_a_record_comes_back_as_it_was_sent(self, lab: Lab) -> None:
+    def test_every_part_of_a_record_comes_back_as_it_was_sent(self, lab: BackendHarness) -> None:
         """Null is not empty, headers keep their order and may repeat."""
         topic = lab.topic()
         headers = (("h", b"1"), ("h", None), ("g", b""))
@@ -186,7 +188,7 @@ class BackendContract(
         assert batch.headers is not None
         assert list(batch.headers) == [headers, (), (), ()]
 
-    def test_a_batch_with_keys_timestamps_and_nulls_comes_back_whole(self, lab: Lab) -> None:
+    def test_a_batch_with_keys_timestamps_and_nulls_comes_back_whole(self, lab: BackendHarness) -> None:
         """Ruling on batches: columns in, columns out."""
         topic = lab.topic()
         producer = lab.producer()
@@ -201,7 +203,7 @@ class BackendContract(
         assert [row.value for row in rows] == [b"a", None, b"", b"b", None, b""]
         assert [row.key for row in rows] == [b"k", b"k", None, None, b"k", b""]
 
-    def test_topics_are_created_described_and_counted(self, lab: Lab) -> None:
+    def test_topics_are_created_described_and_counted(self, lab: BackendHarness) -> None:
         """Admin: writable as soon as created."""
         name = lab.name()
         lab.admin.create_topics([NewTopic(name, 3, config={"cleanup.policy": "compact"})])
@@ -211,7 +213,7 @@ class BackendContract(
         assert lab.admin.topic_config(name)["cleanup.policy"] == "compact"
         assert lab.ranges(name, UNCOMMITTED) == {TopicPartition(name, number): OffsetRange(0, 0) for number in range(3)}
 
-    def test_topics_that_exist_or_cannot_be_are_told_apart(self, lab: Lab) -> None:
+    def test_topics_that_exist_or_cannot_be_are_told_apart(self, lab: BackendHarness) -> None:
         """Admin: errors by what to do next."""
         topic = lab.topic()
 
@@ -222,7 +224,7 @@ class BackendContract(
         with pytest.raises(UnknownTopicOrPartitionError):
             lab.admin.end_offsets([TopicPartition(lab.name(), 0)], UNCOMMITTED)
 
-    def test_a_reader_reads_other_topics_and_new_records(self, lab: Lab) -> None:
+    def test_a_reader_reads_other_topics_and_new_records(self, lab: BackendHarness) -> None:
         """LogReader: one read at a time, any number of them."""
         first, second = lab.topic(), lab.topic()
         lab.write(first, b"a")
@@ -233,7 +235,7 @@ class BackendContract(
 
         assert lab.values(first) == [b"a", b"c"]
 
-    def test_a_read_given_up_half_way_leaves_the_reader_usable(self, lab: Lab) -> None:
+    def test_a_read_given_up_half_way_leaves_the_reader_usable(self, lab: BackendHarness) -> None:
         """LogReader: an iterator may be dropped."""
         topic = lab.topic(partitions=2)
         for partition in range(2):
@@ -244,7 +246,7 @@ class BackendContract(
 
         assert lab.values(topic) == [b"v", b"v"]
 
-    def test_a_fenced_holder_hears_of_it(self, lab: Lab, fencer: Fencer) -> None:
+    def test_a_fenced_holder_hears_of_it(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-01."""
         topic = lab.topic()
         victim = lab.producer()

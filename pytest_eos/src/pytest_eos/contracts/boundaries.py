@@ -12,7 +12,7 @@ from eosfw.state.boundary import End
 from pytest_eos.contracts.connector import SourceConnectorContract, committed, sample
 from pytest_eos.contracts.driving import Driver, Offsets, Transaction
 from pytest_eos.contracts.source import Source
-from pytest_eos.lab import Eos
+from pytest_eos.harness import EosHarness
 
 
 class TransactionBoundariesContract(SourceConnectorContract):
@@ -34,7 +34,7 @@ class TransactionBoundariesContract(SourceConnectorContract):
                 for one in driver.transactions(share, behind, source.most):
                     _check_ends(one, must_end, behind)
 
-    def test_a_run_ends_transactions_where_its_task_says(self, eos: Eos, driver: Driver, source: Source) -> None:
+    def test_a_run_ends_transactions_where_its_task_says(self, eos: EosHarness, driver: Driver, source: Source) -> None:
         """BND-02, BND-03: what becomes visible together is what the task put together."""
         _must_end(driver, source)
         run = eos.run(source.connector, {**source.given, "tasks.max": 1}, until=source.most)

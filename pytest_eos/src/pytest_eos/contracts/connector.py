@@ -24,11 +24,11 @@ from eosfw.state.boundary import End
 from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver, Offsets, key_of
-from pytest_eos.contracts.elsewhere import disagreement, fingerprints, fingerprints_elsewhere
 from pytest_eos.contracts.held import held
+from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
 from pytest_eos.contracts.source import Source
+from pytest_eos.harness import EosHarness
 from pytest_eos.installed import installed
-from pytest_eos.lab import Eos
 from pytest_eos.options import SETTINGS
 from pytest_eos.watchdog import watching
 
@@ -136,7 +136,7 @@ class SourceConnectorContract:
     def test_another_process_gets_the_same_records(self, driver: Driver, source: Source) -> None:
         """A task lives in whatever process its worker is; nothing may hang on this one, say the seed of `hash`."""
         here = fingerprints(driver, source.most)
-        there = fingerprints_elsewhere(source.connector, source.texts, source.most, virtual=driver.virtual)
+        there = fingerprints_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual)
 
         if differs := disagreement(here, there):
             pytest.fail(differs, pytrace=False)
@@ -199,13 +199,13 @@ class SourceConnectorContract:
 
     # --- under a worker
 
-    def test_a_run_writes_every_record_once(self, eos: Eos, source: Source) -> None:
+    def test_a_run_writes_every_record_once(self, eos: EosHarness, source: Source) -> None:
         """TXN-04: the worker's transactions around it."""
         run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(run, run.source_records())
 
-    def test_a_run_goes_on_where_the_one_before_stopped(self, eos: Eos, source: Source) -> None:
+    def test_a_run_goes_on_where_the_one_before_stopped(self, eos: EosHarness, source: Source) -> None:
         """OFF-02: stopped on the way, started again."""
         eos.run(source.connector, source.given, until=max(1, source.most // 3))
         run = eos.run(source.connector, source.given, until=source.most)
@@ -214,7 +214,7 @@ class SourceConnectorContract:
 
     @pytest.mark.parametrize("step", [*STARTUP, *TRANSACTION], ids=lambda step: step.value)
     def test_a_worker_killed_at_any_step_loses_and_repeats_nothing(
-        self, eos: Eos, source: Source, step: TaskStep
+        self, eos: EosHarness, source: Source, step: TaskStep
     ) -> None:
         """F2: another worker finds what was committed, and nothing else."""
         first = eos.starting(source.connector, source.given)
@@ -230,7 +230,7 @@ class SourceConnectorContract:
         eos.assert_exactly_once(eos.topic(run.topics[0]), run.source_records(), key="headers")
 
     @pytest.mark.eos_zombie(at="all", nth=1)
-    def test_a_zombie_adds_nothing_and_takes_nothing(self, eos: Eos, source: Source) -> None:
+    def test_a_zombie_adds_nothing_and_takes_nothing(self, eos: EosHarness, source: Source) -> None:
         """KIP-618: frozen at any step, replaced, woken."""
         run = eos.run(source.connector, source.given, until=source.most)
 

@@ -14,7 +14,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
 from pytest_eos.clusters import runtime
-from pytest_eos.contracts.laboratory import COMMITTED, WAIT, record
+from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, record
 from pytest_eos.installed import installed
 
 BOUND = 0.4

@@ -7,7 +7,7 @@ import pytest
 from eosfw.errors import GroupIdNotFoundError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
-from pytest_eos.contracts.laboratory import WAIT, Lab
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 deletes = pytest.mark.eos_needs("delete_topics")
@@ -17,7 +17,7 @@ class DeletionContract(OnBackendUnderTest):
     """Part of BackendContract: for backends that declare `delete_topics`."""
 
     @deletes
-    def test_topics_are_deleted_with_an_answer_for_each(self, lab: Lab) -> None:
+    def test_topics_are_deleted_with_an_answer_for_each(self, lab: BackendHarness) -> None:
         """Admin: one that does not exist spoils no other; another one stays."""
         first, second, other, nowhere = lab.topic(), lab.topic(partitions=2), lab.topic(), lab.name()
         lab.write(second, b"gone")
@@ -32,7 +32,7 @@ class DeletionContract(OnBackendUnderTest):
         lab.until(lambda: lab.admin.partitions([first, second, other]), lambda left: list(left) == [other])
 
     @pytest.mark.eos_needs("delete_topics", "transactions")
-    def test_groups_are_deleted_with_their_offsets(self, lab: Lab) -> None:
+    def test_groups_are_deleted_with_their_offsets(self, lab: BackendHarness) -> None:
         """Admin: an answer for each; a group that nobody knows is said to be unknown."""
         one, group, nobody = TopicPartition(lab.topic(), 0), lab.group(), lab.name()
         producer = lab.producer()
@@ -50,7 +50,7 @@ class DeletionContract(OnBackendUnderTest):
         assert lab.admin.group_offsets(group, [one]) == {}, "a group was deleted, its offsets are still told"
 
     @deletes
-    def test_nothing_to_delete_is_no_mistake(self, lab: Lab) -> None:
+    def test_nothing_to_delete_is_no_mistake(self, lab: BackendHarness) -> None:
         """Admin: whoever clears up may have made nothing."""
         assert lab.admin.delete_topics([]) == {}
         assert lab.admin.delete_groups([]) == {}

@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.errors import AbortableError, EosfwError, ProducerFencedError
 from eosfw.protocols import Fencer, TransactionalProducer
-from pytest_eos.contracts.laboratory import WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 _MANY = 12
@@ -21,7 +21,7 @@ class FencerContract(OnBackendUnderTest):
         assert isinstance(fencer, Fencer)
         assert fencer.name
 
-    def test_an_earlier_holder_cannot_commit_any_more(self, lab: Lab, fencer: Fencer) -> None:
+    def test_an_earlier_holder_cannot_commit_any_more(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-01: what a zombie still sends reaches no reader."""
         topic = lab.topic()
         zombie = lab.producer()
@@ -35,7 +35,7 @@ class FencerContract(OnBackendUnderTest):
             zombie.commit_transaction(WAIT)
         assert lab.values(topic) == []
 
-    def test_what_an_earlier_holder_left_open_is_aborted(self, lab: Lab, fencer: Fencer) -> None:
+    def test_what_an_earlier_holder_left_open_is_aborted(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-01: readers need not wait for the transaction's timeout."""
         topic = lab.topic()
         zombie = lab.open_transaction(topic, b"half")
@@ -46,7 +46,7 @@ class FencerContract(OnBackendUnderTest):
         with pytest.raises(EosfwError):
             zombie.commit_transaction(WAIT)
 
-    def test_what_was_committed_before_stays(self, lab: Lab, fencer: Fencer) -> None:
+    def test_what_was_committed_before_stays(self, lab: BackendHarness, fencer: Fencer) -> None:
         """Fencing takes nothing back."""
         topic = lab.topic()
         holder = lab.producer()
@@ -58,13 +58,13 @@ class FencerContract(OnBackendUnderTest):
 
         assert lab.values(topic) == [b"kept"]
 
-    def test_an_id_that_nobody_holds_is_fenced_all_the_same(self, lab: Lab, fencer: Fencer) -> None:
+    def test_an_id_that_nobody_holds_is_fenced_all_the_same(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-01: the leader fences ids by count, whoever used them."""
         nobody = lab.name()
 
         assert fencer.fence([nobody], WAIT) == {nobody: None}
 
-    def test_a_successor_may_take_the_id_over_afterwards(self, lab: Lab, fencer: Fencer) -> None:
+    def test_a_successor_may_take_the_id_over_afterwards(self, lab: BackendHarness, fencer: Fencer) -> None:
         """Fencing ends a holder, never the id."""
         topic, name = lab.topic(), lab.name()
         lab.producer(name)
@@ -77,7 +77,7 @@ class FencerContract(OnBackendUnderTest):
 
         assert lab.values(topic) == [b"new"]
 
-    def test_an_id_is_fenced_as_often_as_that_is_asked_for(self, lab: Lab, fencer: Fencer) -> None:
+    def test_an_id_is_fenced_as_often_as_that_is_asked_for(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-01: each generation of tasks holds the ids of the one before."""
         topic, name = lab.topic(), lab.name()
         for number in range(3):
@@ -88,7 +88,7 @@ class FencerContract(OnBackendUnderTest):
             assert not _commits(holder, topic), f"an id was fenced {number} times, then its next holder was not"
         assert lab.values(topic) == []
 
-    def test_many_ids_are_fenced_in_one_call(self, lab: Lab, fencer: Fencer) -> None:
+    def test_many_ids_are_fenced_in_one_call(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-02: each has an outcome of its own, none is forgotten."""
         topic = lab.topic()
         holders = [lab.producer() for _ in range(_MANY)]

@@ -11,7 +11,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Gap, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
 from pytest_eos.clusters import runtime
-from pytest_eos.contracts.laboratory import WAIT, Lab
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
 from pytest_eos.contracts.on_backend import OnBackend
 
 _STALL = 0.5
@@ -41,7 +41,7 @@ class IsolationReaderContract(OnBackend):
         """Whether its level hides what is not committed."""
         return reader_class.name == "read_committed"
 
-    def test_committed_records_are_shown_in_order(self, lab: Lab, reader: IsolationReader) -> None:
+    def test_committed_records_are_shown_in_order(self, lab: BackendHarness, reader: IsolationReader) -> None:
         """CON-01: every level shows them."""
         topic = lab.topic()
         lab.write(topic, b"a", b"b")
@@ -50,7 +50,7 @@ class IsolationReaderContract(OnBackend):
         assert _values(reader, topic) == [b"a", b"b", b"c"]
 
     def test_aborted_records_are_shown_to_nobody_who_asks_for_committed_ones(
-        self, lab: Lab, reader: IsolationReader, *, committed_only: bool
+        self, lab: BackendHarness, reader: IsolationReader, *, committed_only: bool
     ) -> None:
         """CON-02: dropped, wherever they lie."""
         topic = lab.topic()
@@ -62,7 +62,7 @@ class IsolationReaderContract(OnBackend):
         assert _values(reader, topic) == expected, "an aborted record is shown, or a committed one is not"
 
     def test_an_open_transaction_ends_what_is_visible(
-        self, lab: Lab, reader: IsolationReader, *, committed_only: bool
+        self, lab: BackendHarness, reader: IsolationReader, *, committed_only: bool
     ) -> None:
         """CON-01: up to the last stable offset, even before records that are committed behind it."""
         topic = _held_back(lab)
@@ -71,7 +71,7 @@ class IsolationReaderContract(OnBackend):
         assert _values(reader, topic) == expected, "it shows too much, beyond the last stable offset, or too little"
 
     def test_a_read_that_an_open_transaction_holds_up_is_never_short(
-        self, lab: Lab, reader: IsolationReader, *, committed_only: bool
+        self, lab: BackendHarness, reader: IsolationReader, *, committed_only: bool
     ) -> None:
         """CON-01: nobody knows yet what lies there, so that it is neither the end of a read nor a gap."""
         topic = _held_back(lab)
@@ -86,7 +86,7 @@ class IsolationReaderContract(OnBackend):
         assert stalled is not None, "a read ended, without a word, at an open transaction: it must raise"
         assert topic in str(stalled), "the error does not name the topic that is held up"
 
-    def test_every_offset_is_shown_or_accounted_for(self, lab: Lab, reader: IsolationReader) -> None:
+    def test_every_offset_is_shown_or_accounted_for(self, lab: BackendHarness, reader: IsolationReader) -> None:
         """ISO: records and gaps together are the whole range, without overlap."""
         topic = lab.topic()
         _transaction(lab, topic, b"a", commit=True)
@@ -99,7 +99,7 @@ class IsolationReaderContract(OnBackend):
         due = list(range(whole.start, whole.end))
         assert sorted(offsets) == due, "some offsets are neither shown nor accounted for, or both"
 
-    def test_bounds_cover_every_partition(self, lab: Lab, reader: IsolationReader) -> None:
+    def test_bounds_cover_every_partition(self, lab: BackendHarness, reader: IsolationReader) -> None:
         """An empty partition has an empty range."""
         topic = lab.topic(partitions=2)
         lab.write(topic, b"a", b"b", partition=1)
@@ -110,7 +110,7 @@ class IsolationReaderContract(OnBackend):
         assert ends == {0: (0, 0), 1: (0, 2)}
         assert set(bounds) == {TopicPartition(topic, 0), TopicPartition(topic, 1)}
 
-    def test_a_reader_reads_again_what_was_added(self, lab: Lab, reader: IsolationReader) -> None:
+    def test_a_reader_reads_again_what_was_added(self, lab: BackendHarness, reader: IsolationReader) -> None:
         """One read at a time, any number of them."""
         topic = lab.topic()
         lab.write(topic, b"a")
@@ -121,7 +121,7 @@ class IsolationReaderContract(OnBackend):
         assert _values(reader, topic) == [b"a", b"b"]
 
 
-def _held_back(lab: Lab) -> str:
+def _held_back(lab: BackendHarness) -> str:
     """A topic whose second record is in an open transaction, with a record before it and one behind."""
     topic = lab.topic()
     lab.write(topic, b"before")
@@ -130,7 +130,7 @@ def _held_back(lab: Lab) -> str:
     return topic
 
 
-def _transaction(lab: Lab, topic: str, value: bytes, *, commit: bool) -> None:
+def _transaction(lab: BackendHarness, topic: str, value: bytes, *, commit: bool) -> None:
     producer = lab.open_transaction(topic, value)
     if commit:
         producer.commit_transaction(WAIT)

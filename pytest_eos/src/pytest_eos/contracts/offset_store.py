@@ -10,7 +10,7 @@ import pytest
 from eosfw.errors import DamagedDataError, TaskFailedError
 from eosfw.protocols import OffsetStore
 from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition
-from pytest_eos.contracts.laboratory import COMMITTED, UNCOMMITTED, WAIT, Lab
+from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
 from pytest_eos.contracts.on_backend import OnBackend
 
 _TOPIC = "offsets"
@@ -107,7 +107,7 @@ class OffsetStoreContract(OnBackend):
 
     @pytest.mark.eos_needs("transactions", "read_committed")
     def test_offsets_come_back_if_and_only_if_their_transaction_was_committed(
-        self, store: OffsetStore, lab: Lab
+        self, store: OffsetStore, lab: BackendHarness
     ) -> None:
         """TXN-02: they share the fate of the records before them, also where that is to be taken back."""
         topic = lab.topic(config={"cleanup.policy": "compact"})

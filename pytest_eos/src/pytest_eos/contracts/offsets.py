@@ -7,7 +7,7 @@ import pytest
 from eosfw.errors import EosfwError, ProducerFencedError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
-from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
 from pytest_eos.contracts.transactions import needs_transactions
 
@@ -20,7 +20,7 @@ class OffsetsContract(OnBackendUnderTest):
     # --- offsets of sources: records of a topic like others (KIP-618)
 
     @needs_transactions
-    def test_source_offsets_commit_in_the_transaction_of_their_records(self, lab: Lab) -> None:
+    def test_source_offsets_commit_in_the_transaction_of_their_records(self, lab: BackendHarness) -> None:
         """TXN-02: in the log as soon as they are flushed, visible with the commit, not before it nor behind it."""
         topic, offsets = lab.topic(), lab.offsets_topic()
         producer = lab.producer()
@@ -37,7 +37,7 @@ class OffsetsContract(OnBackendUnderTest):
         assert (lab.values(topic), lab.values(offsets)) == ([b"v"], [b"o"])
 
     @needs_transactions
-    def test_source_offsets_are_taken_back_with_their_records(self, lab: Lab) -> None:
+    def test_source_offsets_are_taken_back_with_their_records(self, lab: BackendHarness) -> None:
         """TXN-02: else their records are lost, for whoever resumes goes on behind them."""
         topic, offsets = lab.topic(), lab.offsets_topic()
         producer = lab.producer()
@@ -50,7 +50,7 @@ class OffsetsContract(OnBackendUnderTest):
         assert lab.values(topic) == [], "an aborted record is visible: the abort committed"
 
     @needs_transactions
-    def test_source_offsets_of_a_zombie_are_visible_to_nobody(self, lab: Lab) -> None:
+    def test_source_offsets_of_a_zombie_are_visible_to_nobody(self, lab: BackendHarness) -> None:
         """COR-03: they would take its successor's place back."""
         topic, offsets, own = lab.topic(), lab.offsets_topic(), lab.name()
         zombie = lab.producer(own)
@@ -66,7 +66,7 @@ class OffsetsContract(OnBackendUnderTest):
     # --- offsets of a consumer group (KIP-447)
 
     @needs_transactions
-    def test_offsets_of_a_group_commit_with_their_transaction(self, lab: Lab) -> None:
+    def test_offsets_of_a_group_commit_with_their_transaction(self, lab: BackendHarness) -> None:
         """PRD-05: whoever copies from topic to topic reads on behind what it wrote."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
@@ -80,7 +80,7 @@ class OffsetsContract(OnBackendUnderTest):
         assert committed == {one: 5}, "a group's offsets were not committed with their transaction: it has others, none"
 
     @needs_transactions
-    def test_offsets_of_a_group_are_taken_back_with_their_transaction(self, lab: Lab) -> None:
+    def test_offsets_of_a_group_are_taken_back_with_their_transaction(self, lab: BackendHarness) -> None:
         """PRD-05: the group goes on where it was, since the records it made are gone."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
@@ -94,7 +94,7 @@ class OffsetsContract(OnBackendUnderTest):
         )
 
     @needs_transactions
-    def test_offsets_of_a_group_that_a_zombie_sent_count_for_nobody(self, lab: Lab) -> None:
+    def test_offsets_of_a_group_that_a_zombie_sent_count_for_nobody(self, lab: BackendHarness) -> None:
         """COR-03, KIP-447: nor those that it keeps until its commit."""
         one, group, own = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group()), lab.name()
         zombie = lab.producer(own)
@@ -111,7 +111,7 @@ class OffsetsContract(OnBackendUnderTest):
         )
 
     @needs_transactions
-    def test_group_offsets_in_an_open_transaction_are_not_returned(self, lab: Lab) -> None:
+    def test_group_offsets_in_an_open_transaction_are_not_returned(self, lab: BackendHarness) -> None:
         """GRP-03: from `send_offsets` on; whoever read on from the old ones would read twice."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
@@ -133,7 +133,7 @@ def _send_both(producer: TransactionalProducer, topic: str, offsets: str) -> Non
     producer.send(record(offsets, b"o", key=b"k"))
 
 
-def _told_at_once(lab: Lab, group: str, one: TopicPartition) -> object:
+def _told_at_once(lab: BackendHarness, group: str, one: TopicPartition) -> object:
     """What a client hears of a group's offsets that does not wait; None where it hears of a delay."""
     hasty = lab.backend.admin(_SHORT)
     try:

@@ -10,9 +10,9 @@ import pytest
 from eosfw.capabilities import Capabilities
 from eosfw.protocols import Backend, Fencer
 from pytest_eos.clusters import runtime
-from pytest_eos.contracts.laboratory import Lab
+from pytest_eos.contracts.backend_harness import BackendHarness
+from pytest_eos.harness import EosHarness
 from pytest_eos.installed import installed
-from pytest_eos.lab import Eos
 from pytest_eos.leftovers import LEFTOVERS
 from pytest_eos.markers import suggestion
 
@@ -21,14 +21,14 @@ class OnBackend:
     """What contracts over a backend share: its fixtures, the choice of tests by what it declares."""
 
     @pytest.fixture
-    def backend(self, eos: Eos) -> Backend:
+    def backend(self, eos: EosHarness) -> Backend:
         """A backend on a cluster of the test's own; `--eos-backend` chooses it."""
         return eos.backend
 
     @pytest.fixture
-    def lab(self, request: pytest.FixtureRequest, backend: Backend) -> Iterator[Lab]:
+    def lab(self, request: pytest.FixtureRequest, backend: Backend) -> Iterator[BackendHarness]:
         """A laboratory over the backend, cleared up behind the test."""
-        lab = Lab(backend, runtime(), request.config.stash[LEFTOVERS])
+        lab = BackendHarness(backend, runtime(), request.config.stash[LEFTOVERS])
         yield lab
         lab.close()
 

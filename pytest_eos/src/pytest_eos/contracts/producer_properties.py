@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from eosfw.errors import ConfigError
-from pytest_eos.contracts.laboratory import WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 _CONTRADICTIONS = (
@@ -27,7 +27,9 @@ class ProducerPropertiesContract(OnBackendUnderTest):
 
     @pytest.mark.eos_needs("transactions")
     @pytest.mark.parametrize("properties", [*_CONTRADICTIONS, {"enable.idempotence": "false"}], ids=_named)
-    def test_what_contradicts_a_transactional_producer_is_refused(self, lab: Lab, properties: dict[str, str]) -> None:
+    def test_what_contradicts_a_transactional_producer_is_refused(
+        self, lab: BackendHarness, properties: dict[str, str]
+    ) -> None:
         """PRD-10: named, before anything is connected; else it would be replaced without a word."""
         (name,) = properties
 
@@ -36,7 +38,7 @@ class ProducerPropertiesContract(OnBackendUnderTest):
 
     @pytest.mark.parametrize("properties", _CONTRADICTIONS, ids=_named)
     def test_what_contradicts_idempotence_that_was_asked_for_is_refused(
-        self, lab: Lab, properties: dict[str, str]
+        self, lab: BackendHarness, properties: dict[str, str]
     ) -> None:
         """PRD-10: without a transactional id, too."""
         (name,) = properties
@@ -46,7 +48,7 @@ class ProducerPropertiesContract(OnBackendUnderTest):
 
     @pytest.mark.parametrize("properties", [*_CONTRADICTIONS, {"enable.idempotence": "true"}], ids=_named)
     def test_a_producer_that_need_not_be_idempotent_takes_what_it_is_given(
-        self, lab: Lab, properties: dict[str, str]
+        self, lab: BackendHarness, properties: dict[str, str]
     ) -> None:
         """PRD-10, KIP-679: nobody asked for idempotence by name, so less than that is no contradiction."""
         topic = lab.topic()
@@ -57,7 +59,7 @@ class ProducerPropertiesContract(OnBackendUnderTest):
 
         assert lab.until(lambda: lab.values(topic), lambda values: values == [b"v"])
 
-    def test_an_empty_transactional_id_is_refused(self, lab: Lab) -> None:
+    def test_an_empty_transactional_id_is_refused(self, lab: BackendHarness) -> None:
         """PRD-10: it is neither an id nor none."""
         with pytest.raises(ConfigError, match=r"transactional\.id"):
             lab.backend.producer("")

@@ -16,7 +16,7 @@ from eosfw.errors import (
 )
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch
-from pytest_eos.contracts.laboratory import UNCOMMITTED, WAIT, Lab, record
+from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
 from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 SOON = 3.0
@@ -38,7 +38,7 @@ class TransactionContract(OnBackendUnderTest):
     # --- all or nothing
 
     @needs_transactions
-    def test_records_of_one_transaction_appear_together_in_every_partition(self, lab: Lab) -> None:
+    def test_records_of_one_transaction_appear_together_in_every_partition(self, lab: BackendHarness) -> None:
         """COR-09, CON-01: none before the commit, all behind it."""
         first, second = lab.topic(partitions=2), lab.topic()
         producer = lab.producer()
@@ -55,7 +55,7 @@ class TransactionContract(OnBackendUnderTest):
         assert lab.values(second) == [b"c"]
 
     @needs_transactions
-    def test_an_abort_takes_back_every_record_and_the_same_producer_goes_on(self, lab: Lab) -> None:
+    def test_an_abort_takes_back_every_record_and_the_same_producer_goes_on(self, lab: BackendHarness) -> None:
         """PRD-04: in every partition, whatever was flushed before."""
         topic = lab.topic(partitions=2)
         producer = lab.open_transaction(topic, b"taken back")
@@ -69,7 +69,7 @@ class TransactionContract(OnBackendUnderTest):
 
     @needs_transactions
     @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
-    def test_a_transaction_without_records_may_end(self, lab: Lab, end: str) -> None:
+    def test_a_transaction_without_records_may_end(self, lab: BackendHarness, end: str) -> None:
         """PRD-04, COR-08: the coordinator never hears of it."""
         topic = lab.topic()
         producer = lab.producer()
@@ -81,7 +81,9 @@ class TransactionContract(OnBackendUnderTest):
         assert lab.values(topic) == [b"kept"]
 
     @needs_transactions
-    def test_a_record_that_cannot_be_delivered_keeps_its_whole_transaction_from_committing(self, lab: Lab) -> None:
+    def test_a_record_that_cannot_be_delivered_keeps_its_whole_transaction_from_committing(
+        self, lab: BackendHarness
+    ) -> None:
         """PRD-04: nobody asked for a callback, yet the failure surfaces; an abort heals the producer."""
         topic = lab.topic()
         producer = lab.open_transaction(topic, b"good")
@@ -97,7 +99,7 @@ class TransactionContract(OnBackendUnderTest):
     # --- one holder of a transactional id
 
     @needs_transactions
-    def test_a_successor_shuts_its_predecessor_out(self, lab: Lab) -> None:
+    def test_a_successor_shuts_its_predecessor_out(self, lab: BackendHarness) -> None:
         """PRD-01, COR-03: what was open is aborted at once, what comes late reaches no reader."""
         topic, own = lab.topic(), lab.name()
         zombie = lab.open_transaction(topic, b"half", transactional_id=own)
@@ -110,7 +112,7 @@ class TransactionContract(OnBackendUnderTest):
         assert lab.values(topic) == [b"new"], "a zombie's record is visible"
 
     @needs_transactions
-    def test_a_zombie_that_begins_after_its_successor_started_cannot_write(self, lab: Lab) -> None:
+    def test_a_zombie_that_begins_after_its_successor_started_cannot_write(self, lab: BackendHarness) -> None:
         """BRK-01: its epoch is too old, whatever it tries."""
         topic, own = lab.topic(), lab.name()
         zombie = lab.producer(own)
@@ -122,7 +124,7 @@ class TransactionContract(OnBackendUnderTest):
         assert lab.values(topic) == [], "a zombie's record is visible"
 
     @needs_transactions
-    def test_a_fenced_producer_can_only_be_closed(self, lab: Lab) -> None:
+    def test_a_fenced_producer_can_only_be_closed(self, lab: BackendHarness) -> None:
         """PRD-02: fatal has no exit, so nobody recovers a zombie by mistake."""
         topic, own = lab.topic(), lab.name()
         zombie = lab.open_transaction(topic, b"half", transactional_id=own)
@@ -139,7 +141,7 @@ class TransactionContract(OnBackendUnderTest):
     # --- the order of calls
 
     @needs_transactions
-    def test_a_call_out_of_order_raises_and_changes_nothing(self, lab: Lab) -> None:
+    def test_a_call_out_of_order_raises_and_changes_nothing(self, lab: BackendHarness) -> None:
         """PRD-01, PRD-02: before init, while ready, inside a transaction, after close."""
         topic = lab.topic()
         producer = lab.backend.producer(lab.name())
@@ -159,7 +161,7 @@ class TransactionContract(OnBackendUnderTest):
     # --- time
 
     @needs_transactions
-    def test_a_transaction_beyond_its_timeout_is_aborted(self, lab: Lab) -> None:
+    def test_a_transaction_beyond_its_timeout_is_aborted(self, lab: BackendHarness) -> None:
         """COR-15: it holds nobody back for ever; its owner hears what a zombie hears."""
         topic = lab.topic()
         slow = lab.open_transaction(topic, b"slow", timeout=SOON)
@@ -170,7 +172,7 @@ class TransactionContract(OnBackendUnderTest):
             slow.commit_transaction(WAIT)
 
     @needs_transactions
-    def test_a_timeout_above_the_brokers_maximum_is_refused_at_the_start(self, lab: Lab) -> None:
+    def test_a_timeout_above_the_brokers_maximum_is_refused_at_the_start(self, lab: BackendHarness) -> None:
         """COR-02: not at the first commit."""
         longest = lab.admin.max_transaction_timeout()
         if longest is None:
@@ -180,7 +182,7 @@ class TransactionContract(OnBackendUnderTest):
             lab.producer(timeout=longest + 1.0)
 
     @needs_transactions
-    def test_what_is_not_committed_is_there_for_those_who_ask_for_it(self, lab: Lab) -> None:
+    def test_what_is_not_committed_is_there_for_those_who_ask_for_it(self, lab: BackendHarness) -> None:
         """CON-02: so that tests and tools can tell a record that was hidden from one that was never written."""
         topic = lab.topic()
         lab.open_transaction(topic, b"open").abort_transaction(WAIT)

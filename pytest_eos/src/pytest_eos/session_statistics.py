@@ -8,7 +8,7 @@ import pytest
 
 
 @dataclass(slots=True)
-class Tally:
+class SessionStatistics:
     """What goes into the terminal summary."""
 
     zombies: int = 0
@@ -52,4 +52,4 @@ class Tally:
         return lines + self.removed
 
 
-TALLY = pytest.StashKey[Tally]()
+STATISTICS = pytest.StashKey[SessionStatistics]()

@@ -9,18 +9,18 @@ from eosfw.state.steps import StepEvent, TaskStep
 from pytest_eos.run import Topic
 
 if TYPE_CHECKING:
-    from pytest_eos.lab import Eos
+    from pytest_eos.harness import EosHarness
 
 
-def pretences(lab: Eos) -> list[str]:
+def false_commits(eos: EosHarness) -> list[str]:
     """What each zombie said that is not so: it committed after its successor had started, yet nobody sees its records.
 
     The data may be right all the same; but whoever swallows a fencing goes on for ever, and counts what is not there.
     """
-    events = lab.history.events()
-    frozen = [zombie.freeze.event for zombie in lab.zombies.made if zombie.freeze is not None]
+    events = eos.history.events()
+    frozen = [zombie.freeze.event for zombie in eos.zombies.made if zombie.freeze is not None]
     claims = [claim for event in frozen if (claim := _claim(event, events)) is not None]
-    return [_said(claim) for claim in claims if not _visible(lab, claim)]
+    return [_message(claim) for claim in claims if not _visible(eos, claim)]
 
 
 def _claim(frozen: StepEvent, events: Sequence[StepEvent]) -> StepEvent | None:
@@ -36,15 +36,15 @@ def _claim(frozen: StepEvent, events: Sequence[StepEvent]) -> StepEvent | None:
     return None
 
 
-def _visible(lab: Eos, claim: StepEvent) -> bool:
-    written = lab.authors.places_of(claim)
+def _visible(eos: EosHarness, claim: StepEvent) -> bool:
+    written = eos.authors.places_of(claim)
     if not written:  # sent as columns, which nobody signed: nothing to tell by
         return True
-    seen = Topic(lab, tuple(sorted({topic for topic, _, _ in written}))).committed_places()
+    seen = Topic(eos, tuple(sorted({topic for topic, _, _ in written}))).committed_places()
     return any(f"{topic}-{partition}@{offset}" in seen for topic, partition, offset in written)
 
 
-def _said(claim: StepEvent) -> str:
+def _message(claim: StepEvent) -> str:
     return (
         f"task {claim.task} of generation {claim.generation} says that it committed transaction {claim.transaction}, "
         f"though a successor had started, and nobody sees its records: it was fenced, and something swallowed the "

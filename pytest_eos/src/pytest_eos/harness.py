@@ -22,17 +22,17 @@ from eosfw.observe.timeline import svg, text
 from eosfw.pipeline.model import ClusterChoice
 from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
 from pytest_eos.clusters import Cluster
+from pytest_eos.extra_plugins import ExtraPlugins, Wrap
 from pytest_eos.faults import BrokerFaults
 from pytest_eos.group import LOOK, VIRTUAL_LOOK, Waiting, WorkerGroup, as_texts
 from pytest_eos.installed import installed
 from pytest_eos.leftovers import Leftovers
-from pytest_eos.markers import Haunt
-from pytest_eos.offered import Offered, Wrap
+from pytest_eos.markers import ZombieSpec
 from pytest_eos.pipeline import PipelineRun, chosen, load, refuse, remove_topics, run_steps
 from pytest_eos.provenance import Authors
 from pytest_eos.recording import recorded
 from pytest_eos.run import Run, Topic
-from pytest_eos.tally import Tally
+from pytest_eos.session_statistics import SessionStatistics
 from pytest_eos.verdict import assert_exactly_once as _assert_exactly_once
 from pytest_eos.verdict import assert_no_duplicates as _assert_no_duplicates
 from pytest_eos.zombies import Zombies
@@ -51,8 +51,8 @@ class Place:
     patience: float
 
 
-class Eos:
-    """The laboratory of one test. The fixture `eos` makes it."""
+class EosHarness:
+    """The test harness for one test. The fixture `eos` makes it."""
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class Eos:
         backend: str,
         place: Place,
         *,
-        haunt: Haunt | None = None,
-        tally: Tally | None = None,
+        zombie_spec: ZombieSpec | None = None,
+        statistics: SessionStatistics | None = None,
         leftovers: Leftovers | None = None,
     ) -> None:
         self.cluster, self.backend_name, self.place = cluster, backend, place
-        self.tally = tally or Tally()
+        self.statistics = statistics or SessionStatistics()
         self.runtime: Runtime = cluster.runtime
         self.history = History(self.runtime)
         """What happened in all workers of the test."""
@@ -77,8 +77,8 @@ class Eos:
         """Chance that `--eos-seed` repeats."""
         self._names = random.Random(f"{place.seed} {place.nodeid} names")  # noqa: S311 - same
         self._leftovers = leftovers
-        self._offered = Offered(installed(), self.authors, leftovers)
-        self._haunt, self._haunted = haunt, False
+        self._plugins = ExtraPlugins(installed(), self.authors, leftovers)
+        self._zombie_spec, self._zombie_made = zombie_spec, False
         self._workers: list[WorkerGroup] = []
         self._undo = ExitStack()
         self._backend: Backend | None = None
@@ -97,9 +97,9 @@ class Eos:
         return self._backend
 
     @property
-    def plugins(self) -> Offered:
+    def plugins(self) -> ExtraPlugins:
         """What workers of this test find installed."""
-        return self._offered
+        return self._plugins
 
     def use(
         self,
@@ -110,11 +110,11 @@ class Eos:
         wrap_backend: Wrap | None = None,
     ) -> None:
         """Put parts under test in the place of those installed; call it before the first worker is made."""
-        offered = self._offered
-        offered.fencer_class = fencer or offered.fencer_class
-        offered.offset_store_class = offset_store or offered.offset_store_class
-        offered.isolation_reader_class = isolation_reader or offered.isolation_reader_class
-        offered.wrap = wrap_backend or offered.wrap
+        plugins = self._plugins
+        plugins.fencer_class = fencer or plugins.fencer_class
+        plugins.offset_store_class = offset_store or plugins.offset_store_class
+        plugins.isolation_reader_class = isolation_reader or plugins.isolation_reader_class
+        plugins.wrap = wrap_backend or plugins.wrap
 
     def refuse_without(self, *needed: str) -> None:
         """Fail the test when its backend cannot do what it needs."""
@@ -148,7 +148,7 @@ class Eos:
         made = WorkerGroup(
             group or self.fresh_group(),
             ClusterChoice(self.backend_name, self.cluster.client),
-            self._offered,
+            self._plugins,
             self.waiting,
             observers=(self.history, self.authors, *observers),
             properties={**self._earlier(group), **as_texts(given)},
@@ -201,10 +201,10 @@ class Eos:
         worker: WorkerGroup | None = None,
     ) -> Run:
         """A run that is set up but not put on its worker yet: `run.group.put(run.name, run.properties)` does that."""
-        cls = connector if isinstance(connector, str) else self._offered.add_connector(connector)
+        cls = connector if isinstance(connector, str) else self._plugins.add_connector(connector)
         group = worker or self.worker()
         name = name or self.named(cls)
-        kind = self._offered.connector(cls)
+        kind = self._plugins.connector(cls)
         given = {"connector.class": cls, **as_texts(properties or {})}
         given.setdefault("eosfw.identity", "headers")
         given.setdefault("tasks.max", "2")
@@ -241,8 +241,8 @@ class Eos:
         given = {name: {"tasks.max": "1", **properties} for name, properties in pipeline.connectors.items()}
         kinds = {name: properties["connector.class"] for name, properties in given.items()}
         runs = {name: self.starting(kinds[name], given[name], name=name, worker=group) for name in given}
-        haunted = runs[chosen("connector", zombie or next(iter(runs)), runs)]
-        self._run_together(haunted, [run for run in runs.values() if run is not haunted], until)
+        with_zombie = runs[chosen("connector", zombie or next(iter(runs)), runs)]
+        self._run_together(with_zombie, [run for run in runs.values() if run is not with_zombie], until)
         outputs = run_steps(self, pipeline, group.local)
         group.stop()
         return PipelineRun(runs, outputs)
@@ -259,19 +259,19 @@ class Eos:
         """Run connectors of one group, the first of them with the zombie that the test's marker asks for."""
         for other in others:
             other.group.put(other.name, other.properties)
-        if self._haunt is None:
+        if self._zombie_spec is None:
             run.group.put(run.name, run.properties)
             _await(run.group, until)
         else:
-            self._haunted = True
-            self._run_haunted(run, self._haunt, until)
+            self._zombie_made = True
+            self._run_with_zombie(run, self._zombie_spec, until)
 
-    def _run_haunted(self, run: Run, haunt: Haunt, until: Until) -> None:
+    def _run_with_zombie(self, run: Run, zombie_spec: ZombieSpec, until: Until) -> None:
         group, given = run.group, run.properties
-        shares = group.shares(self._offered.connector(given["connector.class"]), run.name, given)
+        shares = group.shares(self._plugins.connector(given["connector.class"]), run.name, given)
         # The last of several tasks, and a successor with one task less, so that source partitions move.
-        victim = shares - 1 if haunt.task is None else haunt.task
-        zombie = self.zombies.task(haunt.step, task=victim, connector=run.name, nth=haunt.nth, worker=group)
+        victim = shares - 1 if zombie_spec.task is None else zombie_spec.task
+        zombie = self.zombies.task(zombie_spec.step, task=victim, connector=run.name, nth=zombie_spec.nth, worker=group)
         group.put(run.name, given)
         zombie.await_frozen()
         group.put(run.name, {**given, "tasks.max": str(max(1, shares - 1))})
@@ -283,24 +283,25 @@ class Eos:
     def assert_exactly_once(self, seen: Any, expected: Any, *, key: Any = None, allow_empty: bool = False) -> None:
         """`pytest_eos.assert_exactly_once`; `seen` may also be a topic's name."""
         __tracebackhide__ = True
-        _assert_exactly_once(self._seen(seen), expected, key=key, lab=self, allow_empty=allow_empty)
+        _assert_exactly_once(self._seen(seen), expected, key=key, eos=self, allow_empty=allow_empty)
 
     def assert_no_duplicates(self, seen: Any, *, key: Any = None, allow_empty: bool = False) -> None:
         """`pytest_eos.assert_no_duplicates`; `seen` may also be a topic's name."""
         __tracebackhide__ = True
-        _assert_no_duplicates(self._seen(seen), key=key, lab=self, allow_empty=allow_empty)
+        _assert_no_duplicates(self._seen(seen), key=key, eos=self, allow_empty=allow_empty)
 
     def _seen(self, seen: Any) -> Any:
         return self.topic(seen) if isinstance(seen, str) else seen
 
     # --- what a failure shows
 
-    def unrisen(self) -> str | None:
+    def never_frozen(self) -> str | None:
         """Why this test shows nothing, if so: zombies it asked for did not rise, faults did not happen."""
         complaints = self.zombies.complaints() + self.faults.complaints()
-        if self._haunt is not None and not self._haunted:
+        if self._zombie_spec is not None and not self._zombie_made:
             complaints.append(
-                f"the zombie at {self._haunt} never rose: the test called neither `eos.run` nor `eos.run_pipeline`."
+                f"the zombie at {self._zombie_spec} never rose: "
+                "the test called neither `eos.run` nor `eos.run_pipeline`."
             )
         return "\n".join(complaints) or None
 

@@ -17,7 +17,7 @@ from pytest_eos.task_calls import CallLog
 Wrap = Callable[[Backend], Backend]
 
 
-class Offered(Plugins):
+class ExtraPlugins(Plugins):
     """What is installed, with a test's connectors and whatever else it replaces.
 
     Backends made through it sign what tasks send; `wrap` puts a test's own layer under that.

@@ -30,7 +30,7 @@ class Row(NamedTuple):
     value: bytes | None
 
 
-class Lab:
+class BackendHarness:
     """Names that no other test uses, on a cluster that others use too; `close` lets go of everything made here."""
 
     def __init__(self, backend: Backend, runtime: Runtime, leftovers: Leftovers | None = None) -> None:

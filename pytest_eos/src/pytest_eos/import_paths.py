@@ -6,6 +6,6 @@ import os
 import sys
 
 
-def module_path() -> tuple[str, ...]:
+def absolute_sys_path() -> tuple[str, ...]:
     """`sys.path` without anything that depends on the folder a process is in."""
     return tuple(os.path.abspath(entry) for entry in sys.path)

@@ -20,7 +20,7 @@ from eosfw.connectors import SourceConnector
 from eosfw.records import SourceRecord
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.driving import Driver
-from pytest_eos.searching import module_path
+from pytest_eos.import_paths import absolute_sys_path
 from pytest_eos.virtual import VirtualRuntime
 
 _PATIENCE = 60.0
@@ -38,7 +38,7 @@ def fingerprints(driver: Driver, most: int) -> list[str]:
     return [fingerprint(record) for share in driver.shares(1) for record in driver.records(share, {}, most)]
 
 
-def fingerprints_elsewhere(
+def fingerprints_in_subprocess(
     connector: type[SourceConnector], properties: Mapping[str, str], most: int, *, virtual: bool
 ) -> list[str]:
     """The same, read by a fresh interpreter with another seed of `hash`; in virtual time where that is the test's."""
@@ -48,7 +48,7 @@ def fingerprints_elsewhere(
         ran = subprocess.run(
             [sys.executable, "-m", __name__],
             input=json.dumps(job),
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(module_path()), "PYTHONHASHSEED": "12345"},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(absolute_sys_path()), "PYTHONHASHSEED": "12345"},
             capture_output=True,
             text=True,
             check=False,
