@@ -22,7 +22,7 @@ from random import Random
 from conditions import show
 
 from eosfw_memory import broker as broker_module
-from eosfw_memory.storage.committing import Ready
+from eosfw_memory.storage.group_fsync import Completable
 from eosfw_memory.transaction_completion import StepwiseCompletion
 
 ROOT = Path(__file__).parents[1]
@@ -34,12 +34,12 @@ from tests.broker.storage.crash_check import Verdicts, lived  # noqa: E402
 def as_before() -> None:
     """Write markers and that all is complete in one step; leave open what no coordinator knows."""
 
-    def go_on(self: StepwiseCompletion, ready: Ready) -> bool:
+    def complete_step(self: StepwiseCompletion, ready: Completable) -> bool:
         self._step(ready, lambda: self._broker.coordinator.mark(ready.decided))
         self._step(ready, lambda: self._broker.coordinator.complete(self._broker.now_ms()))
         return self._broker.coordinator.unfinished
 
-    StepwiseCompletion.go_on = go_on  # type: ignore[method-assign]
+    StepwiseCompletion.complete_step = complete_step  # type: ignore[method-assign]
     broker_module.end_unknown = lambda broker: None  # noqa: ARG005
 
 

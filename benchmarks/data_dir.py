@@ -30,7 +30,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import Topics
 
 VALUE, KEY = b"x" * 100, b"%08d"

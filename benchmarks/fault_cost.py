@@ -27,7 +27,7 @@ IDLE = Broker.serve
 def without(self: Broker, handler: Any, request: Any, context: Any) -> Any:
     with self._lock:
         answer = handler(self, request, context)
-        return answer if self._group_commit is None else None
+        return answer if self._group_fsync is None else None
 
 
 def transaction_us(producer: Any) -> float:

@@ -18,7 +18,7 @@ from eosfw.protocols import ConsumerGroupMetadata, NewTopic
 from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.storage.clean_stop import NAME
+from eosfw_memory.storage.coordinator_snapshot_file import NAME
 
 RUNTIME = ThreadRuntime()
 WAIT = 60.0

@@ -17,7 +17,7 @@ from eosfw_memory.faults import Jump
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.protocol.handlers import join_group, list_groups, produce
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 
 T0 = TopicPartition("t", 0)
 HOUR, YEARS = 3600.0, 10 * 365 * 86400.0

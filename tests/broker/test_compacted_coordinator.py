@@ -8,7 +8,7 @@ from eosfw_memory.broker import Broker
 from eosfw_memory.coordinators.states import Outcome, TransactionState
 from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 
 T0 = TopicPartition("t", 0)
 A_DAY_MS = 86_400_000

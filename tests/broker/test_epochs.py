@@ -16,7 +16,7 @@ from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.markers import coordinator_epoch_of
 from eosfw_memory.protocol.handlers import fetch, list_offsets, metadata, offset_for_leader_epoch, write_txn_markers
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import TRANSACTION_LOG
 
 T0 = TopicPartition("t", 0)

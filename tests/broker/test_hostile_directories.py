@@ -12,9 +12,9 @@ from eosfw.errors import ConfigError, DamagedDataError
 from eosfw_memory.faults.toml_file import read
 from eosfw_memory.log.batch import HEADER
 from eosfw_memory.log.errors import CorruptMessageError
-from eosfw_memory.storage.indexes import KIND, encode_index
+from eosfw_memory.storage.checksummed_file import decode_framed, encode_checksummed, encode_framed
 from eosfw_memory.storage.papers import TOPICS
-from eosfw_memory.storage.sealed import framed, seal, unframed
+from eosfw_memory.storage.segment_index import KIND, encode_index
 
 from .log.log_harness import Writer
 from .storage.kit import SMALL, TOPIC, House, data_file, files
@@ -57,13 +57,13 @@ def test_an_index_with_wrong_sizes_causes_no_wrong_read_or_allocation(tmp_path, 
         writer.send(b"%d" % number)
     house.stop()
     path = min((tmp_path / f"{TOPIC}-0").glob("*.index"))
-    witness, body, _ = unframed(KIND, memoryview(path.read_bytes()), 0)
+    fingerprint, body, _ = decode_framed(KIND, memoryview(path.read_bytes()), 0)
     segment = house.log.sealed_segments()[0]
     before = encode_index(segment, house.log.state.aborted)
     segment.ends[: len(ends)] = type(segment.ends)("q", ends)
     changed = encode_index(segment, house.log.state.aborted)
     assert bytes(body) == before != changed
-    path.write_bytes(framed(seal(KIND, witness, changed)))
+    path.write_bytes(encode_framed(encode_checksummed(KIND, fingerprint, changed)))
 
     house = House(tmp_path)
 

@@ -24,7 +24,7 @@ from eosfw_memory.log.errors import InvalidProducerEpochError, LogError
 from eosfw_memory.log.markers import Marker
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.transaction_log import TopicTransactionLog
 
 from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk

@@ -18,7 +18,7 @@ from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.protocol.handlers import create_topics, metadata
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.stored import MemoryStorage
+from eosfw_memory.storage.topic_storage import InMemoryTopicStorage
 from eosfw_memory.topic_creation import MAX_PARTITIONS_PER_REQUEST
 from eosfw_memory.topics import Topics
 
@@ -75,7 +75,7 @@ class TestSlices:
     def test_topics_that_cannot_be_kept_are_refused(self, handler, request_for):
         """Each with the reason; their names are free afterwards."""
 
-        class Full(MemoryStorage):
+        class Full(InMemoryTopicStorage):
             def create(self, *topics):
                 raise KafkaStorageError("full")
 

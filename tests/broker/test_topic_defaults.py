@@ -12,7 +12,7 @@ from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.errors import MessageTooLargeError
 from eosfw_memory.protocol.handlers import create_topics, describe_configs
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 
 TOPIC, BROKER = 2, 4
 OF_TOPIC, OF_BROKER, DEFAULT = 1, 4, 5

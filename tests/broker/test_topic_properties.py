@@ -190,7 +190,7 @@ def test_a_record_is_compacted_once_it_has_waited_long_enough():
     """BRK-09: however little there is to gain (`min.cleanable.dirty.ratio`), KIP-354."""
     log = written({**EACH, "max.compaction.lag.ms": "1000"}, 0, 0, 0, 2000)
     assert compact(log, 999)
-    cleaned = log.cleaned_to
+    cleaned = log.first_dirty_offset
     log.update_config(
         log_config(
             {"cleanup.policy": "compact", **EACH, "max.compaction.lag.ms": "1000", "min.cleanable.dirty.ratio": "1"}
@@ -200,9 +200,9 @@ def test_a_record_is_compacted_once_it_has_waited_long_enough():
         log.append(encode_batch([b"k"], [b"w"], 2000), 2000)
 
     assert not compact(log, 2999)
-    assert log.cleaned_to == cleaned
+    assert log.first_dirty_offset == cleaned
     assert compact(log, 3001)
-    assert log.cleaned_to > cleaned
+    assert log.first_dirty_offset > cleaned
 
 
 def test_a_compacted_log_ends_a_segment_early_enough_for_the_longest_wait():
@@ -221,9 +221,9 @@ def test_a_record_is_not_compacted_before_its_shortest_wait():
 
     assert not compact(log, 999)
     assert compact(log, 1000)
-    assert log.cleaned_to == 1
+    assert log.first_dirty_offset == 1
     assert compact(log, 1500)
-    assert log.cleaned_to == 2
+    assert log.first_dirty_offset == 2
 
 
 def test_a_log_is_compacted_only_when_enough_of_it_is_dirty():

@@ -17,10 +17,10 @@ from tests.broker.log.log_harness import Writer
 from tests.broker.storage.kit import NODE, SMALL, TOPIC, House, told
 
 from eosfw_memory.log.errors import LogError
-from eosfw_memory.storage.directory import DataDirectory
-from eosfw_memory.storage.indexes import KIND as INDEX_KIND
-from eosfw_memory.storage.sealed import framed
-from eosfw_memory.storage.stored import StoredTopic
+from eosfw_memory.storage.checksummed_file import encode_framed
+from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.storage.segment_index import KIND as INDEX_KIND
+from eosfw_memory.storage.topic_storage import StoredTopic
 
 _LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
@@ -137,7 +137,7 @@ def with_checksums(data: bytes) -> bytes:
 def resealed(data: bytes) -> bytes:
     """An index, each part of it, or a snapshot with the checksum that fits."""
     if data[1 + _LENGTH.size :].startswith(INDEX_KIND):
-        return data[:1] + b"".join(framed(_sealed(part)) for part in _parts(data, 1))
+        return data[:1] + b"".join(encode_framed(_sealed(part)) for part in _parts(data, 1))
     return data[:1] + _sealed(data[1:])
 
 

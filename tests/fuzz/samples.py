@@ -24,7 +24,7 @@ from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.markers import marker
 from eosfw_memory.log.producer_state import ProducerStateManager
 from eosfw_memory.protocol.routes import ROUTES
-from eosfw_memory.storage.snapshots import encode_producers
+from eosfw_memory.storage.producer_snapshot import encode_producers
 
 PRODUCER = ProducerIdAndEpoch(1000, 3)
 

@@ -37,7 +37,7 @@ from eosfw_memory.log.errors import LogError
 from eosfw_memory.protocol.codec import RequestError, decode
 from eosfw_memory.protocol.routes import ROUTES
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.snapshots import decode_state
+from eosfw_memory.storage.producer_snapshot import decode_state
 
 CORPUS = Path(__file__).with_name("corpus")
 _CRC_AT, _COVERED_FROM, _LENGTH_AT, _LENGTH_END = 17, 21, 8, 12

@@ -20,7 +20,7 @@ from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.log.retention import compact
 from eosfw_memory.protocol.handlers import offset_commit, txn_offset_commit
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import GROUP_LOG
 
 GROUPS = ("g", "h")

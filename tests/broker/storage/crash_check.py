@@ -15,8 +15,8 @@ from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.claiming import LOCK
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.storage.lock_file import LOCK
 
 from ..log.log_harness import COMMITTED, Consumer
 from .crash_clients import FEW, TIMEOUT_MS, Answers, Asker, Deed, Known, RefusedError, Run, StillRuntime, Writer
@@ -94,7 +94,7 @@ class Verdicts:
             storage = DataDirectory.open(root, waits=True, node_id=NODE, system=recorder)
             broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), StillRuntime(), storage)
             for _ in range(3):
-                broker._group_commit.flush()
+                broker._group_fsync.flush()
             steps = list(recorder.steps)
             broker.close()
         seen = set[tuple[object, ...]]()

@@ -20,7 +20,7 @@ from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.retention import compact
 from eosfw_memory.protocol.routes import ROUTES
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 
 from .crash_disk import Recorder
 from .kit import NODE
@@ -313,7 +313,7 @@ class Run:
         self.broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), runtime, storage)
         for topic, partitions in TOPICS.items():
             self.broker.topics.create(topic, partitions, {"segment.bytes": "700", **RULES.get(topic, {})})
-        self.flush = self.broker._group_commit.flush
+        self.flush = self.broker._group_fsync.flush
         self.flush()
         self.begins = len(self.recorder.steps)
         partitions = [TopicPartition(topic, number) for topic, count in TOPICS.items() for number in range(count)]

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import Topics
 
 NODE = 1
@@ -22,7 +22,7 @@ class House:
         self.root = root
         self.storage = DataDirectory.open(root, waits=waits, node_id=NODE, system=system)
         if self.storage.restored:  # tests copy directories; here is nobody to be fenced
-            self.storage.settled()
+            self.storage.producers_fenced()
         self.topics = Topics(self.storage)
         if self.topics.by_name(TOPIC) is None:
             self.topics.create(TOPIC, 1, config)

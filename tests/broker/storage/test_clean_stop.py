@@ -12,8 +12,8 @@ from eosfw_memory.coordinators.groups import log as group_log
 from eosfw_memory.coordinators.groups.records import Committed
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.clean_stop import NAME
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.coordinator_snapshot_file import NAME
+from eosfw_memory.storage.data_directory import DataDirectory
 
 from .kit import NODE
 

@@ -114,7 +114,7 @@ def test_nothing_is_cleaned_beyond_the_first_open_transaction(house):
     before = list(house.log.batches())
     assert not compact(house.log, NOW)
     assert list(house.log.batches()) == before
-    assert house.log.cleaned_to <= first
+    assert house.log.first_dirty_offset <= first
 
 
 @pytest.mark.parametrize("between", [11, 12, 13, 14])
@@ -486,7 +486,7 @@ class CompactingMachine(RuleBasedStateMachine):
             latest = {key: (offset, value) for offset, key, value in self.committed if offset < stable}
             assert all(offset in seen or value is None for offset, value in latest.values())
         unsure = {offset: value for rows in self.open.values() for offset, _, value in rows}
-        below = self.log.cleaned_to
+        below = self.log.first_dirty_offset
         dirty = [(offset, value) for offset, value in self.read(UNCOMMITTED, 1 << 20) if offset < below]
         assert all({**truth, **unsure}.get(offset, "aborted") == value for offset, value in dirty)
 

@@ -14,7 +14,7 @@ import pytest
 from eosfw_memory import broker as broker_module
 from eosfw_memory import unknown_transactions
 from eosfw_memory.storage.disk import Disk
-from eosfw_memory.storage.recovery import LastRun
+from eosfw_memory.storage.log_loader import PreviousRun
 from eosfw_memory.transaction_completion import StepwiseCompletion
 
 from .crash_check import Verdicts, lived
@@ -73,12 +73,12 @@ def test_the_record_of_a_run_is_whole(tmp_path):
 def complete_with_the_markers(monkeypatch):
     """Complete may be on the disk where the markers are not."""
 
-    def go_on(self, ready):
+    def complete_step(self, ready):
         self._step(ready, lambda: self._broker.coordinator.mark(ready.decided))
         self._step(ready, lambda: self._broker.coordinator.complete(self._broker.now_ms()))
         return self._broker.coordinator.unfinished
 
-    monkeypatch.setattr(StepwiseCompletion, "go_on", go_on)
+    monkeypatch.setattr(StepwiseCompletion, "complete_step", complete_step)
 
 
 def mark_with_the_decision(monkeypatch):
@@ -109,7 +109,7 @@ def end_the_wrong_one(monkeypatch):
 
 def refuse_what_is_out_of_order(monkeypatch):
     """A write that nobody was told of is missing before one that is there."""
-    monkeypatch.setattr(LastRun, "shuffled", False)
+    monkeypatch.setattr(PreviousRun, "shuffled", False)
 
 
 def sync_no_names(monkeypatch):
@@ -119,7 +119,7 @@ def sync_no_names(monkeypatch):
 
 def acknowledge_at_once(monkeypatch):
     """An answer does not wait for the disk."""
-    monkeypatch.setattr("eosfw_memory.storage.committing.GroupCommit.awaited", lambda self, answer, again: answer)  # noqa: ARG005
+    monkeypatch.setattr("eosfw_memory.storage.group_fsync.GroupFsync.after_fsync", lambda self, answer, again: answer)  # noqa: ARG005
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from eosfw_memory.log.log_storage import LogState
 from eosfw_memory.log.segment import MemorySegment
-from eosfw_memory.storage.indexes import decode_index
-from eosfw_memory.storage.scanning import Due, scan
-from eosfw_memory.storage.sealed import Witness, seal, unseal
-from eosfw_memory.storage.snapshots import decode_state, encode_producers
+from eosfw_memory.storage.checksummed_file import LogFingerprint, decode_checksummed, encode_checksummed
+from eosfw_memory.storage.producer_snapshot import decode_state, encode_producers
+from eosfw_memory.storage.segment_index import decode_index
+from eosfw_memory.storage.segment_scan import ExpectedBatch, scan
 
 from ..log.log_harness import Writer, new_log, unhurried
 
-WITNESS = Witness(uuid.UUID(int=1), 0, 0, 5, 100, 7)
+WITNESS = LogFingerprint(uuid.UUID(int=1), 0, 0, 5, 100, 7)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def snapshot():
 @given(data=st.binary(max_size=300))
 def test_arbitrary_bytes_are_no_snapshot_and_no_index(data):
     """Whatever the bytes, an answer; what it says is used only if checksum and witness fit."""
-    assert unseal(b"EOSP", data) is None
+    assert decode_checksummed(b"EOSP", data) is None
     state = decode_state(memoryview(data))
     assert state is None or isinstance(state, LogState)
     decode_index(memoryview(data), MemorySegment(0), 0)
@@ -44,14 +44,14 @@ def test_arbitrary_bytes_are_no_snapshot_and_no_index(data):
 @given(data=st.data())
 def test_a_changed_snapshot_is_not_believed(snapshot, data):
     """Any byte, any length."""
-    sealed = seal(b"EOSP", WITNESS, snapshot)
+    sealed = encode_checksummed(b"EOSP", WITNESS, snapshot)
     at = data.draw(st.integers(0, len(sealed) - 1))
     changed = bytearray(sealed)
     changed[at] ^= data.draw(st.integers(1, 255))
-    assert unseal(b"EOSP", bytes(changed)) is None
-    assert unseal(b"EOSP", sealed[:at]) is None
-    assert unseal(b"EOSX", sealed) is None
-    assert unseal(b"EOSP", sealed)[0] == WITNESS
+    assert decode_checksummed(b"EOSP", bytes(changed)) is None
+    assert decode_checksummed(b"EOSP", sealed[:at]) is None
+    assert decode_checksummed(b"EOSX", sealed) is None
+    assert decode_checksummed(b"EOSP", sealed)[0] == WITNESS
 
 
 @unhurried
@@ -66,7 +66,7 @@ def test_a_scan_of_arbitrary_bytes_ends_with_an_answer(tmp_path_factory, noise, 
     path = tmp_path_factory.mktemp("scan") / "0.log"
     path.write_bytes((good[:at] + noise + good[at:])[: max(cut, 1)])
     offsets = []
-    result = scan(path, Due(0, gaps=False), lambda header, size, control: offsets.append(header.base_offset))  # noqa: ARG005
+    result = scan(path, ExpectedBatch(0, gaps=False), lambda header, size, control: offsets.append(header.base_offset))  # noqa: ARG005
     assert offsets == list(range(len(offsets)))
     assert result.whole <= result.size
     assert bool(result.problem) == (result.whole < result.size)

@@ -15,8 +15,8 @@ from eosfw_memory.coordinators.groups.committing import Committer
 from eosfw_memory.coordinators.groups.records import Committed
 from eosfw_memory.log.batch import HEADER
 from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.storage.directory import DataDirectory
-from eosfw_memory.storage.stored import FIRST_PRODUCER_ID
+from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.storage.topic_storage import FIRST_PRODUCER_ID
 
 from ..log.log_harness import NOW, Writer, patched
 from .kit import NODE, TOPIC, House, data_file, files

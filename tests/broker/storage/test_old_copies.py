@@ -21,7 +21,7 @@ from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.markers import outcome_of
 from eosfw_memory.protocol.handlers import init_producer_id, offset_for_leader_epoch
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 from ..log.log_harness import NOW, plain

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.disk import Disk, OperatingSystem
-from eosfw_memory.storage.stored import StoredTopic
 from eosfw_memory.storage.topic_journal import JOURNAL, TopicJournal
+from eosfw_memory.storage.topic_storage import StoredTopic
 from eosfw_memory.topics import Topics
 
 from ..log.log_harness import unhurried

@@ -35,7 +35,7 @@ from eosfw_memory.log.leader_epochs import LEADER_EPOCHS_PER_START
 from eosfw_memory.log.markers import Marker
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.stored import MemoryStorage, Place, Storage
+from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, LogDirDescription, TopicStorage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Topic, Topics
 from eosfw_memory.transaction_completion import StepwiseCompletion, transactional_id_of
 from eosfw_memory.transaction_log import TopicTransactionLog
@@ -73,21 +73,21 @@ class Broker:
     """A broker without a network."""
 
     def __init__(
-        self, settings: Settings, endpoint: Endpoint, runtime: Runtime, storage: Storage | None = None
+        self, settings: Settings, endpoint: Endpoint, runtime: Runtime, storage: TopicStorage | None = None
     ) -> None:
         self.settings = settings
         self.endpoint = endpoint
-        self._storage = MemoryStorage() if storage is None else storage
+        self._storage = InMemoryTopicStorage() if storage is None else storage
         self.cluster_id = self._storage.cluster_id
         self.topics = Topics(self._storage, settings.topic_defaults)
         self._lock = runtime.lock()
         self._runtime = runtime
         self._began = runtime.wall() - runtime.now()
         self.faults = Faults(self, self._lock, runtime)
-        self.incarnation = 0
+        self.restarts = 0
         """How often it was started anew: answers that were put off before will never come."""
         self._upon_restart: list[Callable[[], None]] = []
-        kept = decode(self._storage.take_state(self._own_logs()))
+        kept = decode(self._storage.take_coordinator_snapshot(self._own_logs()))
         self.coordinator = TransactionCoordinator(
             TopicTransactionLog(self.transaction_log, self.faults, kept.transactions),
             self._write_markers,
@@ -102,7 +102,7 @@ class Broker:
         """What the broker does by itself; any part may add its own."""
         self._add_duties()
         Housekeeping(self.topics, settings).add_to(self.duties, self.now_ms())
-        self._group_commit = self._storage.group_commit(self._lock, runtime)
+        self._group_fsync = self._storage.group_fsync(self._lock, runtime)
         self._load()
         if self._storage.restored:
             self._disown()
@@ -118,22 +118,22 @@ class Broker:
         if self.faults.armed:
             handler = self.faults.around(handler)
         with self._lock:
-            if self._group_commit is None:
+            if self._group_fsync is None:
                 return handler(self, request, context)
             name = transactional_id_of(request)
-            return self._group_commit.behind_end(name, lambda: self._durably(handler, request, context))
+            return self._group_fsync.after_transaction_end(name, lambda: self._durably(handler, request, context))
 
     def _durably(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Run a handler; its answer waits until what it tells of is on the disk."""
-        assert self._group_commit is not None
+        assert self._group_fsync is not None
         answer = handler(self, request, context)
-        return self._group_commit.awaited(answer, lambda: handler(self, request, context))  # type: ignore[arg-type,return-value]
+        return self._group_fsync.after_fsync(answer, lambda: handler(self, request, context))  # type: ignore[arg-type,return-value]
 
     def serve_each(self, handler: ManyHandler, requests: Sequence[Any], context: Context) -> list[Answer]:
         """Run a handler of many requests for all of them in one go."""
         with self._lock:
             answers = handler(self, requests, context)
-        if self._group_commit is not None and not self._group_commit.flush():
+        if self._group_fsync is not None and not self._group_fsync.flush():
             with self._lock:
                 answers = handler(self, requests, context)
         return answers
@@ -157,17 +157,17 @@ class Broker:
         """Write the markers of transactions that were decided (EndTxn is answered before, as Kafka does)."""
         if self.coordinator.unfinished:
             with self._lock:
-                if self._group_commit is None:
+                if self._group_fsync is None:
                     self._finish()
                 else:
-                    self._group_commit.ask()
+                    self._group_fsync.request_flush()
 
     def close(self) -> None:
         """Leave what is kept in good order; nobody calls the broker any more."""
-        if self._group_commit is not None:
-            self._group_commit.close()
+        if self._group_fsync is not None:
+            self._group_fsync.close()
         with self._lock:
-            self._storage.keep_state(self._own_logs(), self._state)
+            self._storage.save_coordinator_snapshot(self._own_logs(), self._state)
             self._storage.close(self.topics.logs())
 
     def _load(self) -> None:
@@ -180,15 +180,15 @@ class Broker:
             # A stop may have come between the end of a topic and that of its offsets.
             self.groups.topics_gone(lambda name: self.topics.by_name(name) is None, self.now_ms())
         end_unknown(self)
-        if self._group_commit is not None:
-            self._group_commit.start(StepwiseCompletion(self))
+        if self._group_fsync is not None:
+            self._group_fsync.start(StepwiseCompletion(self))
         self.settle()
 
     def _disown(self) -> None:
         """Shut out the producers that may have seen what an older copy of the data does not know."""
         for name in self.coordinator.disown(self.now_ms()):
             _LOG.warning("transactional id %r: whoever holds it was fenced", name)
-        self._storage.settled()
+        self._storage.producers_fenced()
         self.settle()
 
     def sweep(self) -> None:
@@ -226,7 +226,7 @@ class Broker:
     def restart(self) -> None:
         """Stop on the spot, start anew from the logs: every connection is dropped, what was only in memory is gone."""
         with self._lock:
-            self.incarnation += 1
+            self.restarts += 1
             self._lead_anew()
             for log in self.topics.logs().values():
                 log.reload()
@@ -237,7 +237,7 @@ class Broker:
     def _lead_anew(self) -> None:
         """Lead every partition in a later epoch, as a start does, unless it cannot be kept that one was begun."""
         with suppress(KafkaStorageError):
-            self._storage.begin_anew()
+            self._storage.begin_epoch()
             for log in self.topics.logs().values():
                 log.assign_epoch(log.leader_epoch + LEADER_EPOCHS_PER_START)
 
@@ -311,7 +311,7 @@ class Broker:
 
     # --- looking in
 
-    def place(self) -> Place:
+    def place(self) -> LogDirDescription:
         """Where all data are, with how much room there is."""
         return self._storage.place()
 

@@ -19,7 +19,7 @@ from eosfw_memory.faults import Faults
 from eosfw_memory.log.errors import LogError
 from eosfw_memory.network.socket_server import SocketServer
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.stored import MemoryStorage, Storage
+from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, TopicStorage
 from eosfw_memory.sweeping import Sweeper
 
 _BACKLOG = 128
@@ -122,10 +122,10 @@ def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> Broker:
     return broker
 
 
-def _storage(settings: Settings) -> Storage:
+def _storage(settings: Settings) -> TopicStorage:
     if settings.directory is None:
-        return MemoryStorage()
-    from eosfw_memory.storage.directory import DataDirectory  # not every system has the locks that it needs
+        return InMemoryTopicStorage()
+    from eosfw_memory.storage.data_directory import DataDirectory  # not every system has the locks that it needs
 
     return DataDirectory.open(settings.directory, waits=settings.waits_for_disk, node_id=NODE_ID)
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.storage.stored import MemoryStorage, Storage, StoredTopic
+from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, StoredTopic, TopicStorage
 from eosfw_memory.topic_config import NO_DEFAULTS, check_config, check_name, check_shape, log_config
 
 TRANSACTION_LOG = "__transaction_state"
@@ -69,8 +69,8 @@ class NewTopic:
 class Topics:
     """Every topic, by name or id."""
 
-    def __init__(self, storage: Storage | None = None, defaults: Mapping[str, str] = NO_DEFAULTS) -> None:
-        self._storage = MemoryStorage() if storage is None else storage
+    def __init__(self, storage: TopicStorage | None = None, defaults: Mapping[str, str] = NO_DEFAULTS) -> None:
+        self._storage = InMemoryTopicStorage() if storage is None else storage
         self.defaults = defaults
         """Properties of topics that do not say otherwise themselves, where they are not Kafka's."""
         self._by_name: dict[str, Topic] = {}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from eosfw_memory.faults.fault_injector import StoppedError
-from eosfw_memory.storage.committing import Ready
+from eosfw_memory.storage.group_fsync import Completable
 
 if TYPE_CHECKING:
     from eosfw_memory.broker import Broker
@@ -21,22 +21,22 @@ class StepwiseCompletion:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
-    def ready(self) -> Ready:
+    def ready(self) -> Completable:
         broker = self._broker
-        return Ready(broker.incarnation, broker.coordinator.decided, broker.coordinator.marked)
+        return Completable(broker.restarts, broker.coordinator.decided, broker.coordinator.marked)
 
-    def go_on(self, ready: Ready) -> bool:
+    def complete_step(self, ready: Completable) -> bool:
         broker, coordinator = self._broker, self._broker.coordinator
         self._step(ready, lambda: coordinator.complete(broker.now_ms(), ready.marked))
         self._step(ready, lambda: coordinator.mark(ready.decided))
         return coordinator.unfinished
 
-    def going_on(self, transactional_id: str) -> bool:
+    def is_ending(self, transactional_id: str) -> bool:
         return self._broker.coordinator.is_ending(transactional_id)
 
-    def _step(self, ready: Ready, make: Callable[[], None]) -> None:
+    def _step(self, ready: Completable, make: Callable[[], None]) -> None:
         broker = self._broker
-        if broker.faults.down or ready.incarnation != broker.incarnation:  # started anew, all wait for the disk first
+        if broker.faults.down or ready.restarts != broker.restarts:  # started anew, all wait for the disk first
             return
         try:
             make()

@@ -114,7 +114,7 @@ class DirectNetwork:
 
     def _awaited(self, api: Api, deferred: DelayedOperation, deadline: float) -> Answer:
         until = min(deadline, self._runtime.now() + deferred.timeout_ms / 1000)
-        incarnation = self._broker.incarnation
+        restarts = self._broker.restarts
         self._broker.await_answer(deferred, self._wake)
         try:
             while True:
@@ -125,7 +125,7 @@ class DirectNetwork:
                 if answer is not None:
                     return answer
                 self._refuse_if_closed(api)
-                if self._broker.incarnation != incarnation:
+                if self._broker.restarts != restarts:
                     raise DisconnectClientError("the broker was started anew")
                 event.wait(min(left, _SLICE))
         finally:

@@ -29,7 +29,7 @@ class LoadedLog:
     """At least one; each begins where the one before it ends."""
     state: LogState = field(default_factory=LogState)
     start_offset: int = 0
-    cleaned_to: int = 0
+    first_dirty_offset: int = 0
     """Below it the log was compacted."""
     leader_epoch: int = 0
     """In which it is led from now on."""
@@ -72,7 +72,7 @@ class LogStorage(Protocol):
     def drop(self, segment: Segment) -> None:
         """Forget a segment with its batches."""
 
-    def started_at(self, offset: int) -> None:
+    def save_log_start_offset(self, offset: int) -> None:
         """Remember the first offset that is there for readers."""
 
     def cleaned(self, offset: int) -> None:
@@ -116,7 +116,7 @@ class InMemoryLogStorage:
     def drop(self, segment: Segment) -> None:
         pass
 
-    def started_at(self, offset: int) -> None:
+    def save_log_start_offset(self, offset: int) -> None:
         pass
 
     def cleaned(self, offset: int) -> None:

@@ -47,7 +47,7 @@ class PartitionLog:
         kept = self.log_storage.load()
         self.log_start_offset = kept.start_offset
         """The first offset that is there for readers."""
-        self.cleaned_to = kept.cleaned_to
+        self.first_dirty_offset = kept.first_dirty_offset
         self.state = kept.state
         self._producers, self._open = kept.state.producers, kept.state.open
         self._segments = kept.segments
@@ -297,7 +297,7 @@ class PartitionLog:
             raise OffsetOutOfRangeError(f"{self.where}: cannot delete up to {offset}, the end is {self.high_watermark}")
         if wanted > self.log_start_offset:
             self._refuse_if_failed()
-            self.log_storage.started_at(wanted)
+            self.log_storage.save_log_start_offset(wanted)
             self.log_start_offset = wanted
         return self.log_start_offset
 
@@ -318,7 +318,7 @@ class PartitionLog:
     def cleaned(self, offset: int) -> None:
         """Remember that everything before an offset was compacted."""
         self.log_storage.cleaned(offset)
-        self.cleaned_to = offset
+        self.first_dirty_offset = offset
 
     def expire_producers(self, before_ms: int) -> list[int]:
         """Forget the producers that wrote nothing since and have no open transaction (BRK-08); name them."""

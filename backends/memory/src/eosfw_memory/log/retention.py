@@ -21,7 +21,7 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     wherever that stops the log is as good as before.
     """
     ready = list(takewhile(lambda segment: _cleanable(log, segment, now_ms), log.sealed_segments()))
-    dirty = [segment for segment in ready if segment.end_offset > log.cleaned_to]
+    dirty = [segment for segment in ready if segment.end_offset > log.first_dirty_offset]
     if not dirty or not (_due(log, dirty[0], now_ms) or _bytes(dirty) >= log.config.min_dirty_ratio * _bytes(ready)):
         return False
     entries = log.state.aborted.ended_in(0, _EVERYTHING)

@@ -7,23 +7,23 @@ from pathlib import Path
 
 from eosfw.errors import DamagedDataError, EosfwError
 from eosfw_memory.log.log_storage import LogState
-from eosfw_memory.storage.claiming import refused
-from eosfw_memory.storage.incarnation import NAME as INCARNATION
+from eosfw_memory.storage.broker_epoch import NAME as BROKER_EPOCH_FILE
+from eosfw_memory.storage.lock_file import unusable_directory
 from eosfw_memory.storage.papers import PRODUCER_IDS, TOPICS
-from eosfw_memory.storage.stored import FIRST_PRODUCER_ID, StoredTopic
 from eosfw_memory.storage.topic_journal import JOURNAL
+from eosfw_memory.storage.topic_storage import FIRST_PRODUCER_ID, StoredTopic
 
 
-def from_the_future(root: Path, topics: Iterable[StoredTopic], started: int) -> list[str]:
+def topics_newer_than_epoch(root: Path, topics: Iterable[StoredTopic], started: int) -> list[str]:
     """Topics that were made after the last start that is known: parts of the directory are of different age."""
     return [
-        f"{root / INCARNATION}: is older than topic {topic.name}: restore all of it from one copy"
+        f"{root / BROKER_EPOCH_FILE}: is older than topic {topic.name}: restore all of it from one copy"
         for topic in topics
-        if topic.born > started
+        if topic.broker_epoch > started
     ]
 
 
-def strays(root: Path, known: Collection[Path]) -> list[str]:
+def stray_directories(root: Path, known: Collection[Path]) -> list[str]:
     """Directories with records that belong to no topic: nobody but their owner can say what they are."""
     folders = [path for path in sorted(root.iterdir()) if path.is_dir() and path not in known and any(path.iterdir())]
     listed = root / TOPICS
@@ -48,5 +48,7 @@ def lost_producer_ids(root: Path, states: Iterable[LogState], started: int) -> l
 def unreadable(root: Path, why: OSError) -> EosfwError:
     """The error for a file that cannot be read, or that is none."""
     if isinstance(why, PermissionError):
-        return refused(root, f"holds {why.filename}, which this user may not read or change; change its rights")
+        return unusable_directory(
+            root, f"holds {why.filename}, which this user may not read or change; change its rights"
+        )
     return DamagedDataError(f"{why.filename}: cannot be read ({why.strerror}): restore the file from a copy")

@@ -10,14 +10,14 @@ from eosfw_memory.log.batch import header_at
 from eosfw_memory.log.log_storage import LoadedLog, LogState
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.log.transaction_index import TransactionIndex
+from eosfw_memory.storage.checksummed_file import LogFingerprint, decode_checksummed, encode_checksummed, encode_framed
 from eosfw_memory.storage.disk import TEMPORARY, DataFile, Disk
-from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
-from eosfw_memory.storage.indexes import KIND as INDEX_KIND
-from eosfw_memory.storage.indexes import encode_index
-from eosfw_memory.storage.sealed import Witness, framed, seal, unseal
+from eosfw_memory.storage.file_segment import INDEX, LOG, SNAPSHOT, FileSegment, file_name
+from eosfw_memory.storage.producer_snapshot import KIND as SNAPSHOT_KIND
+from eosfw_memory.storage.producer_snapshot import encode_producers
+from eosfw_memory.storage.segment_index import KIND as INDEX_KIND
+from eosfw_memory.storage.segment_index import encode_index
 from eosfw_memory.storage.segment_join import join
-from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
-from eosfw_memory.storage.snapshots import encode_producers
 
 Note = Callable[[int], None]
 
@@ -36,7 +36,7 @@ class FileLogStorage:
         self._kept: LoadedLog | None = None
         self.leader_epoch = 0
         """In which the partition is led from its loading on."""
-        self.started_at: Note = lambda _: None
+        self.save_log_start_offset: Note = lambda _: None
         self.cleaned: Note = lambda _: None
 
     @property
@@ -80,30 +80,32 @@ class FileLogStorage:
             self._disk.sync_file(segment.file)
         if segment.snapshot_at == segment.end_offset and segment.indexed == len(segment):
             return
-        witness = self.witness(segment)
-        part = framed(seal(INDEX_KIND, witness, encode_index(segment, state.aborted, segment.indexed)))
+        fingerprint = self.fingerprint(segment)
+        part = encode_framed(
+            encode_checksummed(INDEX_KIND, fingerprint, encode_index(segment, state.aborted, segment.indexed))
+        )
         # Neither is waited for: both can be made again from the batches.
         self._disk.add(self.directory / file_name(segment.base_offset, INDEX), part, segment.index_size)
         segment.indexed, segment.index_size = len(segment), segment.index_size + len(part)
         before, segment.snapshot_at = segment.snapshot_at, segment.end_offset
-        self._disk.replace(*self._snapshot(witness, state), durable=False)
+        self._disk.replace(*self._snapshot(fingerprint, state), durable=False)
         if before is not None and before not in (segment.base_offset, segment.end_offset):
             self._disk.remove(self.directory / file_name(before, SNAPSHOT))
 
     def sealing(self, segment: FileSegment, state: LogState) -> list[tuple[Path, bytes]]:
         """What belongs beside a segment whose end the state is of."""
-        witness = self.witness(segment)
-        return [self._index(segment, state.aborted), self._snapshot(witness, state)]
+        fingerprint = self.fingerprint(segment)
+        return [self._index(segment, state.aborted), self._snapshot(fingerprint, state)]
 
     def _index(self, segment: FileSegment, aborted: TransactionIndex) -> tuple[Path, bytes]:
         """The whole index in one part, with its place."""
-        whole = framed(seal(INDEX_KIND, self.witness(segment), encode_index(segment, aborted)))
+        whole = encode_framed(encode_checksummed(INDEX_KIND, self.fingerprint(segment), encode_index(segment, aborted)))
         segment.indexed, segment.index_size = len(segment), len(whole)
         return self.directory / file_name(segment.base_offset, INDEX), whole
 
-    def _snapshot(self, witness: Witness, state: LogState) -> tuple[Path, bytes]:
-        content = seal(SNAPSHOT_KIND, witness, encode_producers(state.producers))
-        return self.directory / file_name(witness.end_offset, SNAPSHOT), content
+    def _snapshot(self, fingerprint: LogFingerprint, state: LogState) -> tuple[Path, bytes]:
+        content = encode_checksummed(SNAPSHOT_KIND, fingerprint, encode_producers(state.producers))
+        return self.directory / file_name(fingerprint.end_offset, SNAPSHOT), content
 
     def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex) -> Segment:
         old = [segment for segment in segments if isinstance(segment, FileSegment)]
@@ -149,9 +151,9 @@ class FileLogStorage:
                     segment.file.close()
         self._disk.sync_directory(self.directory)
 
-    def witness(self, segment: FileSegment) -> Witness:
+    def fingerprint(self, segment: FileSegment) -> LogFingerprint:
         """What must be found again in the log for files about a segment to be believed."""
-        return Witness(
+        return LogFingerprint(
             self.topic_id, self.partition, segment.base_offset, segment.end_offset, segment.size, segment.last_crc()
         )
 
@@ -170,6 +172,8 @@ class FileLogStorage:
     def _reseal_snapshot(self, segment: FileSegment) -> None:
         """The state behind a rewritten segment is the same, only its bytes are others."""
         path = self.directory / file_name(segment.end_offset, SNAPSHOT)
-        found = unseal(SNAPSHOT_KIND, path.read_bytes()) if path.exists() else None
+        found = decode_checksummed(SNAPSHOT_KIND, path.read_bytes()) if path.exists() else None
         if found is not None:
-            self._disk.replace(path, seal(SNAPSHOT_KIND, self.witness(segment), bytes(found[1])), durable=False)
+            self._disk.replace(
+                path, encode_checksummed(SNAPSHOT_KIND, self.fingerprint(segment), bytes(found[1])), durable=False
+            )

@@ -12,9 +12,9 @@ from uuid import UUID, uuid4
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import KafkaError
-from eosfw_memory.storage.claiming import LOCK, refused
 from eosfw_memory.storage.disk import TEMPORARY, Disk
-from eosfw_memory.storage.stored import FIRST_PRODUCER_ID, StoredTopic
+from eosfw_memory.storage.lock_file import LOCK, unusable_directory
+from eosfw_memory.storage.topic_storage import FIRST_PRODUCER_ID, StoredTopic
 from eosfw_memory.topic_config import check_name, check_shape
 
 META: Final = "meta.properties"
@@ -31,9 +31,9 @@ def cluster_id(disk: Disk, node_id: int) -> str:
     """The id of the directory's cluster; a fresh one for an empty directory. Refuses what is not ours."""
     path = disk.root / META
     if not path.exists():
-        strangers = sorted(each.name for each in disk.root.iterdir() if each.name not in (LOCK, META + TEMPORARY))
-        if strangers:
-            raise refused(disk.root, f"has no {META} but holds {strangers[0]}; take an empty directory")
+        foreign_files = sorted(each.name for each in disk.root.iterdir() if each.name not in (LOCK, META + TEMPORARY))
+        if foreign_files:
+            raise unusable_directory(disk.root, f"has no {META} but holds {foreign_files[0]}; take an empty directory")
         made = uuid4().hex[:22]
         lines = ("version=1", f"cluster.id={made}", f"node.id={node_id}", f"{_FORMAT_KEY}={FORMAT}", "")
         disk.replace(path, "\n".join(lines).encode(), durable=True)
@@ -54,9 +54,11 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
 
 def _check_format(root: Path, found: str | None) -> None:
     if found is None:
-        raise refused(root, f"belongs to another broker (its {META} has no {_FORMAT_KEY}); take an empty directory")
+        raise unusable_directory(
+            root, f"belongs to another broker (its {META} has no {_FORMAT_KEY}); take an empty directory"
+        )
     if not found.isdecimal() or int(found) > FORMAT:
-        raise refused(root, f"has format {found}, this version reads up to {FORMAT}: update eosfw-memory")
+        raise unusable_directory(root, f"has format {found}, this version reads up to {FORMAT}: update eosfw-memory")
 
 
 # --- topics
@@ -98,8 +100,8 @@ def topic_of(found: Mapping[str, Any]) -> StoredTopic:
     config = {str(name): str(value) for name, value in found["config"].items()}
     check_name(str(found["name"]))
     check_shape(int(found["partitions"]), config)
-    born = int(found.get("born", 0))
-    return StoredTopic(str(found["name"]), UUID(found["id"]), int(found["partitions"]), config, born)
+    broker_epoch = int(found.get("born", 0))
+    return StoredTopic(str(found["name"]), UUID(found["id"]), int(found["partitions"]), config, broker_epoch)
 
 
 def plain_topic(topic: StoredTopic) -> dict[str, object]:
@@ -109,7 +111,7 @@ def plain_topic(topic: StoredTopic) -> dict[str, object]:
         "id": str(topic.topic_id),
         "partitions": topic.partitions,
         "config": dict(topic.config),
-        "born": topic.born,
+        "born": topic.broker_epoch,
     }
 
 

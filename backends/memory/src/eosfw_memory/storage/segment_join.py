@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from eosfw_memory.storage.disk import DataFile, Disk
-from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
+from eosfw_memory.storage.file_segment import INDEX, LOG, SNAPSHOT, FileSegment, file_name
 
 JOINED: Final = ".joined"
 _NAME: Final = re.compile(rf"(\d{{20}})-(\d{{20}}){re.escape(JOINED)}", re.ASCII)

@@ -20,7 +20,7 @@ from eosfw_memory.codes import KafkaError
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.storage.disk import DataFile, Disk
 from eosfw_memory.storage.papers import TopicList, plain_topic, read_topics, topic_of, write_topics
-from eosfw_memory.storage.stored import StoredTopic
+from eosfw_memory.storage.topic_storage import StoredTopic
 
 JOURNAL: Final = "topics.journal"
 _NONSENSE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, KafkaError)

@@ -16,23 +16,23 @@ from eosfw_memory.log.leader_epochs import NO_LEADER
 from eosfw_memory.log.log_storage import LoadedLog, LogState
 from eosfw_memory.log.producer_state_replay import replay
 from eosfw_memory.log.transaction_index import AbortedTxn
+from eosfw_memory.storage.checksummed_file import LogFingerprint, decode_checksummed, decode_framed
 from eosfw_memory.storage.disk import DataFile, Disk
 from eosfw_memory.storage.file_log_storage import FileLogStorage
-from eosfw_memory.storage.files import INDEX, LOG, SNAPSHOT, FileSegment, file_name
-from eosfw_memory.storage.indexes import KIND as INDEX_KIND
-from eosfw_memory.storage.indexes import decode_index
-from eosfw_memory.storage.proofs import Proof, proof
-from eosfw_memory.storage.scanning import Due, Scanned, scan
-from eosfw_memory.storage.sealed import Witness, unframed, unseal
+from eosfw_memory.storage.file_segment import INDEX, LOG, SNAPSHOT, FileSegment, file_name
+from eosfw_memory.storage.producer_snapshot import KIND as SNAPSHOT_KIND
+from eosfw_memory.storage.producer_snapshot import decode_state
+from eosfw_memory.storage.recorded_extent import RecordedExtent, recorded_extent
+from eosfw_memory.storage.segment_index import KIND as INDEX_KIND
+from eosfw_memory.storage.segment_index import decode_index
 from eosfw_memory.storage.segment_join import Joined, joined_in
-from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
-from eosfw_memory.storage.snapshots import decode_state
+from eosfw_memory.storage.segment_scan import ExpectedBatch, SegmentScan, scan
 
 _DIGITS = 20
 
 
 @dataclass(slots=True)
-class Found:
+class PartitionRecovery:
     """One partition as it was found."""
 
     log_storage: FileLogStorage
@@ -55,7 +55,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class LastRun:
+class PreviousRun:
     """How the last run on a directory ended."""
 
     stopped: bool = False
@@ -81,21 +81,21 @@ class LastRun:
         return not self.restored and (self.waited or not self.machine_went_down)
 
 
-class Search:
+class LogLoader:
     """Looks through the directory of one partition, once."""
 
-    def __init__(self, log_storage: FileLogStorage, disk: Disk, *, gaps: bool, last_run: LastRun) -> None:
+    def __init__(self, log_storage: FileLogStorage, disk: Disk, *, gaps: bool, previous_run: PreviousRun) -> None:
         self._log_storage = log_storage
         self._disk = disk
         self._epoch = NO_LEADER
         """Of the last batch that was looked at."""
         self._gaps = gaps
-        self._last_run = last_run
-        self._proof: Proof | None = None
+        self._previous_run = previous_run
+        self._recorded: RecordedExtent | None = None
         self._joined = joined_in(log_storage.directory)
-        self._found = Found(log_storage, joined=list(self._joined.values()))
+        self._found = PartitionRecovery(log_storage, joined=list(self._joined.values()))
 
-    def run(self) -> Found:
+    def run(self) -> PartitionRecovery:
         """Say what is there."""
         self._check_kinds()
         bases = [] if self._found.damage else self._bases()
@@ -133,7 +133,7 @@ class Search:
 
     def _search(self, bases: list[int]) -> None:
         segments = [self._fresh(base) for base in bases]
-        self._proof = proof(self._log_storage, bases[-1])
+        self._recorded = recorded_extent(self._log_storage, bases[-1])
         state, trusted = self._trusted(segments)
         for at, segment in enumerate(segments):
             last = at == len(segments) - 1
@@ -164,10 +164,10 @@ class Search:
 
     def _check_end(self, last: FileSegment) -> None:
         """What is known to have been in the newest segment is there."""
-        known = self._proof
+        known = self._recorded
         if known is None or (known.base_offset, known.size) <= (last.base_offset, last.size):
             return
-        if not self._last_run.kept_order:  # it must not be believed later, when the log is as long again
+        if not self._previous_run.kept_order:  # it must not be believed later, when the log is as long again
             self._found.superfluous.append(last.file.path.with_suffix(INDEX))
             last.indexed, last.index_size, last.snapshot_at = 0, 0, None
             return
@@ -182,13 +182,13 @@ class Search:
     def _trusted(self, segments: list[FileSegment]) -> tuple[LogState, int]:
         """The state behind as many segments as have a fitting index and, behind the last of them, a snapshot."""
         entries: list[list[AbortedTxn]] = []
-        for segment in [] if self._last_run.machine_went_down else segments:
+        for segment in [] if self._previous_run.machine_went_down else segments:
             found = self._indexed(segment, last=segment is segments[-1])
             if found is None:
                 break
             entries.append(found)
         for count in range(len(entries), 0, -1):
-            state = self._snapshot(self._log_storage.witness(segments[count - 1]))
+            state = self._snapshot(self._log_storage.fingerprint(segments[count - 1]))
             if state is not None:
                 segments[count - 1].snapshot_at = segments[count - 1].end_offset
                 for entry in (entry for some in entries[:count] for entry in some):
@@ -206,8 +206,8 @@ class Search:
         """
         data, size = memoryview(self._read(segment.base_offset, INDEX)), segment.file.path.stat().st_size
         entries: list[AbortedTxn] = []
-        told: Witness | None = None
-        while (found := unframed(INDEX_KIND, data, segment.index_size)) is not None and found[0].size <= size:
+        told: LogFingerprint | None = None
+        while (found := decode_framed(INDEX_KIND, data, segment.index_size)) is not None and found[0].size <= size:
             part = decode_index(found[1], segment, found[0].end_offset)
             if part is None:
                 break
@@ -215,11 +215,11 @@ class Search:
             told, segment.indexed, segment.index_size = found[0], len(segment), found[2]
         if told is None or (segment.size != size and not last):
             return None
-        fits = told == self._log_storage.witness(segment)
+        fits = told == self._log_storage.fingerprint(segment)
         segment.file.close()  # there may be more segments than a process may have files open
         return entries if fits else None
 
-    def _snapshot(self, wanted: Witness) -> LogState | None:
+    def _snapshot(self, wanted: LogFingerprint) -> LogState | None:
         found = self._unsealed(SNAPSHOT_KIND, wanted.end_offset, SNAPSHOT)
         return decode_state(found[1]) if found is not None and found[0] == wanted else None
 
@@ -231,8 +231,8 @@ class Search:
             return LogState()
         return decode_state(found[1]) or LogState()
 
-    def _unsealed(self, kind: bytes, offset: int, suffix: str) -> tuple[Witness, memoryview] | None:
-        return unseal(kind, self._read(offset, suffix))
+    def _unsealed(self, kind: bytes, offset: int, suffix: str) -> tuple[LogFingerprint, memoryview] | None:
+        return decode_checksummed(kind, self._read(offset, suffix))
 
     def _read(self, offset: int, suffix: str) -> bytes:
         """A file beside a segment; nothing where it is missing."""
@@ -249,7 +249,7 @@ class Search:
             segment.note_stamped(header, size)
 
         first_epoch = max(self._epoch, segment.leader_epoch, 0)
-        due = Due(segment.end_offset, self._gaps, first_epoch, self._log_storage.leader_epoch, segment.size)
+        due = ExpectedBatch(segment.end_offset, self._gaps, first_epoch, self._log_storage.leader_epoch, segment.size)
         try:
             result = scan(segment.file.path, due, visit)
         except LogError as why:  # its checksum fits, so no torn write left it
@@ -263,11 +263,11 @@ class Search:
         elif not last:
             self._found.repairs += self._log_storage.sealing(segment, state)
 
-    def _judge(self, segment: FileSegment, result: Scanned, *, last: bool) -> None:
+    def _judge(self, segment: FileSegment, result: SegmentScan, *, last: bool) -> None:
         """Only what a crash leaves at the very end of a log may be cut off."""
-        path, known = segment.file.path, self._proof if self._last_run.kept_order else None
+        path, known = segment.file.path, self._recorded if self._previous_run.kept_order else None
         certain = 0 if known is None else known.size if known.base_offset == segment.base_offset else result.size
-        torn = result.batch_behind is None or self._last_run.shuffled
+        torn = result.batch_behind is None or self._previous_run.shuffled
         if last and torn and result.whole >= certain:
             self._found.cuts.append((path, result.whole, result.size))
             return

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from eosfw.errors import ConfigError, DamagedDataError
-from eosfw_memory.storage import claiming
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage import lock_file
+from eosfw_memory.storage.data_directory import DataDirectory
 
 from .kit import NODE, House, files
 
@@ -101,7 +101,7 @@ def test_a_directory_without_the_right_to_write_is_refused(foreign_directory, un
 def test_what_a_refused_right_is_called(tmp_path):
     """The same for root, who is refused nothing."""
     for number in (13, 30):
-        assert "cannot be written to by this user" in claiming._explained(
+        assert "cannot be written to by this user" in lock_file._explained(
             tmp_path, OSError(number, os.strerror(number))
         )
 
@@ -115,7 +115,7 @@ def test_memory_is_no_place_for_what_must_be_on_the_disk(tmp_path):
         with pytest.raises(ConfigError, match="lies on tmpfs"):
             opened(root, waits=True)
     finally:
-        (root / claiming.LOCK).unlink()
+        (root / lock_file.LOCK).unlink()
         root.rmdir()
 
 
@@ -134,7 +134,7 @@ def test_a_damaged_identity_is_refused(tmp_path, harm):
 def test_the_lock_ends_with_its_process(tmp_path):
     """No process id is compared, so none that is used again can confuse anybody."""
     code = (
-        "import sys; from pathlib import Path; from eosfw_memory.storage.claiming import claim;"
+        "import sys; from pathlib import Path; from eosfw_memory.storage.lock_file import claim;"
         "claim(Path(sys.argv[1]), waits=False); print('held', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(

@@ -12,8 +12,8 @@ from typing import Final
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.log.leader_epochs import LEADER_EPOCHS_PER_START
-from eosfw_memory.storage.claiming import LOCK
 from eosfw_memory.storage.disk import Disk
+from eosfw_memory.storage.lock_file import LOCK
 
 NAME: Final = "incarnation"
 _STARTS_SINCE_A_COPY: Final = 1000
@@ -21,7 +21,7 @@ _STARTS_SINCE_A_COPY: Final = 1000
 _KEYS: Final = ("number", "lock", "restored")
 
 
-class Incarnation:
+class BrokerEpoch:
     """The number of the present start, on the disk before anything is written in it."""
 
     def __init__(self, disk: Disk) -> None:
@@ -30,21 +30,21 @@ class Incarnation:
         kept = self._read()
         self.number = int(kept["number"])
         self.restored = kept["restored"] == "true" or kept["lock"] not in ("", self._lock())
-        """Whether this is an older copy whose clients may know better, until `settled`."""
+        """Whether this is an older copy whose clients may know better, until `producers_fenced`."""
 
     def begin(self) -> None:
         """Begin the next one; raises KafkaStorageError, with nothing changed, when it cannot be kept."""
         os.utime(self._disk.root / LOCK)
         self._write(self.number + (_STARTS_SINCE_A_COPY if self.restored else 1))
 
-    def settled(self) -> None:
+    def producers_fenced(self) -> None:
         """Take note that those who know better were shut out."""
         self.restored = False
         self._write(self.number)
 
-    def leader_epoch(self, born: int) -> int:
+    def leader_epoch(self, broker_epoch: int) -> int:
         """That of a partition whose topic was made in an earlier start, or in this one."""
-        return (self.number - born) * LEADER_EPOCHS_PER_START
+        return (self.number - broker_epoch) * LEADER_EPOCHS_PER_START
 
     def _write(self, number: int) -> None:
         restored = "true" if self.restored else "false"

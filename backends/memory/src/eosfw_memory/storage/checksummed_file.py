@@ -15,7 +15,7 @@ _SIZE = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class LogFingerprint:
     """Which bytes of which log something was made from."""
 
     topic_id: UUID
@@ -29,37 +29,37 @@ class Witness:
     """The checksum that its last batch declares; 0 without batches."""
 
 
-def seal(kind: bytes, witness: Witness, body: bytes) -> bytes:
+def encode_checksummed(kind: bytes, fingerprint: LogFingerprint, body: bytes) -> bytes:
     """The bytes to keep; `kind` has four letters."""
     head = _HEAD.pack(
         kind,
         VERSION,
-        witness.topic_id.bytes,
-        witness.partition,
-        witness.base_offset,
-        witness.end_offset,
-        witness.size,
-        witness.last_crc,
+        fingerprint.topic_id.bytes,
+        fingerprint.partition,
+        fingerprint.base_offset,
+        fingerprint.end_offset,
+        fingerprint.size,
+        fingerprint.last_crc,
     )
     return head + body + _CRC.pack(crc32c(body, crc32c(head)))
 
 
-def framed(sealed: bytes) -> bytes:
+def encode_framed(sealed: bytes) -> bytes:
     """The same with its length before it, for a file that holds several."""
     return _SIZE.pack(len(sealed)) + sealed
 
 
-def unframed(kind: bytes, data: memoryview, at: int) -> tuple[Witness, memoryview, int] | None:
+def decode_framed(kind: bytes, data: memoryview, at: int) -> tuple[LogFingerprint, memoryview, int] | None:
     """What was sealed and framed at a position, with the position behind it; None unless there is such a thing."""
     if at + _SIZE.size > len(data):
         return None
     begins = at + _SIZE.size
     behind = begins + _SIZE.unpack_from(data, at)[0]
-    found = unseal(kind, data[begins:behind]) if behind <= len(data) else None
+    found = decode_checksummed(kind, data[begins:behind]) if behind <= len(data) else None
     return None if found is None else (*found, behind)
 
 
-def unseal(kind: bytes, data: bytes | memoryview) -> tuple[Witness, memoryview] | None:
+def decode_checksummed(kind: bytes, data: bytes | memoryview) -> tuple[LogFingerprint, memoryview] | None:
     """What was sealed; None for damage, another kind, or a version that is not known here."""
     if len(data) < _HEAD.size + _CRC.size or _CRC.unpack_from(data, len(data) - _CRC.size)[0] != crc32c(
         memoryview(data)[: -_CRC.size]
@@ -68,4 +68,4 @@ def unseal(kind: bytes, data: bytes | memoryview) -> tuple[Witness, memoryview] 
     found, version, topic_id, *numbers = _HEAD.unpack_from(data)
     if found != kind or version != VERSION:
         return None
-    return Witness(UUID(bytes=topic_id), *numbers), memoryview(data)[_HEAD.size : -_CRC.size]
+    return LogFingerprint(UUID(bytes=topic_id), *numbers), memoryview(data)[_HEAD.size : -_CRC.size]

@@ -15,7 +15,7 @@ from crc32c import crc32c
 
 from eosfw_memory.log.batch import CONTROL, HEADER, LENGTH_END, MAGIC, PLACE, BatchHeader, header_at
 from eosfw_memory.log.errors import LogError
-from eosfw_memory.storage.files import COVERED_FROM
+from eosfw_memory.storage.file_segment import COVERED_FROM
 
 Visit: TypeAlias = Callable[[BatchHeader, int, bytes | None], None]
 """Gets a batch's header, its size, its bytes if it is a control batch: nobody needs those of the others."""
@@ -26,7 +26,7 @@ _EPOCH_AT: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class SegmentScan:
     """How far a file holds batches in order."""
 
     whole: int
@@ -39,7 +39,7 @@ class Scanned:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class ExpectedBatch:
     """What must come next in a file."""
 
     offset: int
@@ -53,17 +53,17 @@ class Due:
     """Where to begin to look."""
 
 
-def scan(path: Path, due: Due, visit: Visit) -> Scanned:
+def scan(path: Path, due: ExpectedBatch, visit: Visit) -> SegmentScan:
     """Show every batch in order up to the first that is damaged."""
     with _mapped(path) as view:
         at, next_offset = _walk(view, due, visit)
         if at == len(view):
-            return Scanned(at, at, "", None)
+            return SegmentScan(at, at, "", None)
         problem = _problem(view, at, next_offset)
-        return Scanned(at, len(view), problem, _whole_batch_from(view, at, next_offset))
+        return SegmentScan(at, len(view), problem, _whole_batch_from(view, at, next_offset))
 
 
-def _walk(view: memoryview, due: Due, visit: Visit) -> tuple[int, int]:
+def _walk(view: memoryview, due: ExpectedBatch, visit: Visit) -> tuple[int, int]:
     """Show the good batches; give the position and the offset behind them.
 
     Flat on purpose: a log of small batches has millions, and each call in here would cost seconds.

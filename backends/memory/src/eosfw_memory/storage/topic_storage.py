@@ -15,7 +15,7 @@ from eosfw_memory.log.partition import PartitionLog
 
 if TYPE_CHECKING:
     from eosfw.concurrency import Runtime
-    from eosfw_memory.storage.committing import GroupCommit
+    from eosfw_memory.storage.group_fsync import GroupFsync
 
 FIRST_PRODUCER_ID = 1000
 
@@ -28,12 +28,12 @@ class StoredTopic:
     topic_id: UUID
     partitions: int
     config: Mapping[str, str]
-    born: int = 0
+    broker_epoch: int = 0
     """In which start of the broker it was made; storage knows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogDirDescription:
     """Where everything is."""
 
     name: str
@@ -45,7 +45,7 @@ class Place:
     """Whether it takes nothing any more."""
 
 
-class Storage(Protocol):
+class TopicStorage(Protocol):
     """Where a broker's topics are; changes raise KafkaStorageError, with nothing changed, when they cannot be kept."""
 
     cluster_id: str
@@ -71,22 +71,22 @@ class Storage(Protocol):
     def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
         """Where the segments of one partition are."""
 
-    def place(self) -> Place:
+    def place(self) -> LogDirDescription:
         """Where everything is, with how much room there is."""
 
-    def settled(self) -> None:
+    def producers_fenced(self) -> None:
         """Take note that clients who saw what is lost were shut out."""
 
-    def begin_anew(self) -> None:
+    def begin_epoch(self) -> None:
         """Count a start, so that no later one leads a partition in the epochs of this one."""
 
-    def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupCommit | None:
+    def group_fsync(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupFsync | None:
         """What holds answers back until they are on the disk, if anything does; `lock` is the broker's."""
 
-    def take_state(self, logs: Sequence[PartitionLog]) -> bytes | None:
+    def take_coordinator_snapshot(self, logs: Sequence[PartitionLog]) -> bytes | None:
         """What was derived from these logs up to a clean stop, unless they are others now; only once."""
 
-    def keep_state(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
+    def save_coordinator_snapshot(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
         """Keep for the next start what was derived from logs that do not change any more."""
 
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
@@ -96,7 +96,7 @@ class Storage(Protocol):
         """Let others have it, with everything as it is."""
 
 
-class MemoryStorage:
+class InMemoryTopicStorage:
     """Nothing was there at the start, nothing stays."""
 
     def __init__(self) -> None:
@@ -119,22 +119,22 @@ class MemoryStorage:
     def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
         return InMemoryLogStorage()
 
-    def place(self) -> Place:
-        return Place("(memory)")
+    def place(self) -> LogDirDescription:
+        return LogDirDescription("(memory)")
 
-    def settled(self) -> None:
+    def producers_fenced(self) -> None:
         pass
 
-    def begin_anew(self) -> None:
+    def begin_epoch(self) -> None:
         pass
 
-    def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> None:
+    def group_fsync(self, lock: AbstractContextManager[object], runtime: Runtime) -> None:
         return None
 
-    def take_state(self, logs: Sequence[PartitionLog]) -> None:
+    def take_coordinator_snapshot(self, logs: Sequence[PartitionLog]) -> None:
         pass
 
-    def keep_state(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
+    def save_coordinator_snapshot(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
         pass
 
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:

@@ -17,7 +17,7 @@ from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.protocol.routes import ROUTES
 from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.directory import DataDirectory
+from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.disk import OperatingSystem
 
 from ..log.log_harness import COMMITTED, Consumer
@@ -84,7 +84,7 @@ class Served:
 
     def stop_waiting(self):
         """End the thread that waits for the disk."""
-        waiting = self.broker._group_commit
+        waiting = self.broker._group_fsync
         waiting._stopping = True
         waiting.ask()
         assert waiting._thread.join(WAIT)
@@ -92,12 +92,12 @@ class Served:
     def complete(self):
         """Wait for the disk once for the decisions, once for the markers."""
         for _ in range(2):
-            assert self.broker._group_commit.flush()
+            assert self.broker._group_fsync.flush()
 
     def tried(self, answer: DelayedOperation):
         return self.broker.attempt(answer, expired=False)
 
-    def awaited(self, answer: DelayedOperation):
+    def after_fsync(self, answer: DelayedOperation):
         done = self.runtime.event()
         self.broker.await_answer(answer, done.set)
         found = self.tried(answer)
@@ -124,7 +124,7 @@ def test_an_answer_waits_until_its_bytes_are_on_the_disk(served):
     served.disk.entered.get(WAIT)
     assert served.tried(answer) is None
     served.disk.let()
-    assert served.awaited(answer) == {"offset": 0}
+    assert served.after_fsync(answer) == {"offset": 0}
 
 
 def test_writers_that_come_while_one_waits_share_the_next_wait(served):
@@ -135,14 +135,14 @@ def test_writers_that_come_while_one_waits_share_the_next_wait(served):
     before = served.disk.syncs
     others = [served.append(b"%d" % number) for number in range(9)]
     served.disk.let()
-    assert [served.awaited(each) for each in (first, *others)] == [{"offset": number} for number in range(10)]
+    assert [served.after_fsync(each) for each in (first, *others)] == [{"offset": number} for number in range(10)]
     assert served.disk.syncs - before == 2
 
 
 def test_a_wait_that_fails_is_never_followed_by_an_acknowledgement(served):
     """EIO on fsync; those who wait are refused, later ones at once; reads go on."""
     served.disk.fails = True
-    assert served.awaited(served.append(b"lost?")) == {"code": Code.KAFKA_STORAGE_ERROR}
+    assert served.after_fsync(served.append(b"lost?")) == {"code": Code.KAFKA_STORAGE_ERROR}
     served.disk.fails = False
     assert served.append(b"later") == {"code": Code.KAFKA_STORAGE_ERROR}
     assert [value for _, value in Consumer(served.log, COMMITTED).drain()] == [b"lost?"]
@@ -166,7 +166,7 @@ def test_no_marker_is_written_before_its_decision_is_on_the_disk(served):
     assert broker.coordinator.describe("id").state is TransactionState.PREPARE_COMMIT
     assert served.log.last_stable_offset == 0
     served.disk.let()
-    served.awaited(answer)
+    served.after_fsync(answer)
     served.complete()
     assert served.log.last_stable_offset == 2
     assert broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
@@ -189,7 +189,7 @@ def test_completion_is_logged_after_its_markers_are_on_disk(served):
     known = []
     for _ in range(3):
         known.append((served.broker.coordinator.describe("id").state, served.log.last_stable_offset))
-        assert served.broker._group_commit.flush()
+        assert served.broker._group_fsync.flush()
     state = TransactionState
     assert known == [(state.PREPARE_COMMIT, 0), (state.PREPARE_COMMIT, 2), (state.COMPLETE_COMMIT, 2)]
 
@@ -208,7 +208,7 @@ def test_the_next_transaction_waits_for_markers_instead_of_being_refused(served)
     assert isinstance(answer, DelayedOperation)
     assert served.tried(answer) is None
     served.disk.let()
-    [topic] = served.awaited(answer)["results_by_topic_v3_and_below"]
+    [topic] = served.after_fsync(answer)["results_by_topic_v3_and_below"]
     assert topic["results_by_partition"][0]["partition_error_code"] is Code.NONE
     assert served.broker.coordinator.describe("id").state is TransactionState.ONGOING
 

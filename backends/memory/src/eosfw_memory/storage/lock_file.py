@@ -16,7 +16,7 @@ _KEY: Final = "log.dirs"
 _IN_MEMORY: Final = ("tmpfs", "ramfs")
 
 
-def claim(root: Path, *, waits: bool) -> int:
+def acquire(root: Path, *, waits: bool) -> int:
     """Lock the directory, made where it is missing; give the descriptor that holds the lock until it is closed.
 
     The system releases the lock when the process ends, however it ends; no process id is compared.
@@ -25,7 +25,7 @@ def claim(root: Path, *, waits: bool) -> int:
         root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as why:
-        raise refused(root, _explained(root, why)) from why
+        raise unusable_directory(root, _explained(root, why)) from why
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if waits:
@@ -33,7 +33,9 @@ def claim(root: Path, *, waits: bool) -> int:
     except BaseException as why:
         os.close(descriptor)
         if isinstance(why, BlockingIOError):
-            raise refused(root, "is in use by another broker; stop that one or take another directory") from None
+            raise unusable_directory(
+                root, "is in use by another broker; stop that one or take another directory"
+            ) from None
         raise
     return descriptor
 
@@ -41,7 +43,7 @@ def claim(root: Path, *, waits: bool) -> int:
 def _refuse_memory(root: Path) -> None:
     kind = _file_system(root)
     if kind in _IN_MEMORY:
-        raise refused(root, f"lies on {kind}, which no flush makes durable; take a directory on a disk")
+        raise unusable_directory(root, f"lies on {kind}, which no flush makes durable; take a directory on a disk")
 
 
 def allow_many_files() -> None:
@@ -51,7 +53,7 @@ def allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def refused(root: Path, why: str) -> ConfigError:
+def unusable_directory(root: Path, why: str) -> ConfigError:
     """The error for a directory that cannot be used."""
     return ConfigError(Problem(_KEY, f"{root} {why}"))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from eosfw_memory.storage.checksummed_file import LogFingerprint, decode_checksummed, decode_framed
 from eosfw_memory.storage.file_log_storage import FileLogStorage
-from eosfw_memory.storage.files import INDEX, SNAPSHOT
-from eosfw_memory.storage.indexes import KIND as INDEX_KIND
-from eosfw_memory.storage.sealed import Witness, unframed, unseal
-from eosfw_memory.storage.snapshots import KIND as SNAPSHOT_KIND
+from eosfw_memory.storage.file_segment import INDEX, SNAPSHOT
+from eosfw_memory.storage.producer_snapshot import KIND as SNAPSHOT_KIND
+from eosfw_memory.storage.segment_index import KIND as INDEX_KIND
 
 
-class Proof(NamedTuple):
+class RecordedExtent(NamedTuple):
     """So many bytes of a segment were there, up to an offset, when a file was made of them."""
 
     base_offset: int
@@ -21,14 +21,14 @@ class Proof(NamedTuple):
     file: str
 
 
-def proof(log_storage: FileLogStorage, newest: int) -> Proof | None:
+def recorded_extent(log_storage: FileLogStorage, newest: int) -> RecordedExtent | None:
     """What the files beside a log tell of its newest segment, or of one behind it that is not there.
 
     Older segments need none: each has to end where the next begins, and compaction makes them smaller.
     """
     return max(
         (
-            Proof(each.base_offset, each.size, each.end_offset, name)
+            RecordedExtent(each.base_offset, each.size, each.end_offset, name)
             for name, each in _witnesses(log_storage, newest)
             if each.base_offset >= newest
             and (each.topic_id, each.partition) == (log_storage.topic_id, log_storage.partition)
@@ -37,20 +37,20 @@ def proof(log_storage: FileLogStorage, newest: int) -> Proof | None:
     )
 
 
-def _witnesses(log_storage: FileLogStorage, newest: int) -> Iterator[tuple[str, Witness]]:
+def _witnesses(log_storage: FileLogStorage, newest: int) -> Iterator[tuple[str, LogFingerprint]]:
     for path in log_storage.directory.iterdir():
         if not path.stem.isdecimal() or int(path.stem) < newest:
             continue
         if path.suffix == INDEX:
             yield from ((path.name, each) for each in _parts(path.read_bytes()) if each.base_offset == int(path.stem))
         elif path.suffix == SNAPSHOT:
-            found = unseal(SNAPSHOT_KIND, path.read_bytes())
+            found = decode_checksummed(SNAPSHOT_KIND, path.read_bytes())
             if found is not None and found[0].end_offset == int(path.stem):
                 yield path.name, found[0]
 
 
-def _parts(index: bytes) -> Iterator[Witness]:
+def _parts(index: bytes) -> Iterator[LogFingerprint]:
     view, at = memoryview(index), 0
-    while (found := unframed(INDEX_KIND, view, at)) is not None:
+    while (found := decode_framed(INDEX_KIND, view, at)) is not None:
         yield found[0]
         at = found[2]

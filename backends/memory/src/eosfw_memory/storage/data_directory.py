@@ -18,24 +18,24 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.log_storage import LogStorage
 from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.storage.claiming import allow_many_files, claim
-from eosfw_memory.storage.clean_stop import keep_state, take_state
-from eosfw_memory.storage.committing import GroupCommit
-from eosfw_memory.storage.consistency import from_the_future, lost_producer_ids, strays, unreadable
+from eosfw_memory.storage.broker_epoch import BrokerEpoch
+from eosfw_memory.storage.checksummed_file import LogFingerprint
+from eosfw_memory.storage.consistency import lost_producer_ids, stray_directories, topics_newer_than_epoch, unreadable
+from eosfw_memory.storage.coordinator_snapshot_file import save_coordinator_snapshot, take_coordinator_snapshot
 from eosfw_memory.storage.disk import TEMPORARY, Disk, System
 from eosfw_memory.storage.file_log_storage import FileLogStorage
-from eosfw_memory.storage.files import FileSegment
-from eosfw_memory.storage.incarnation import Incarnation
+from eosfw_memory.storage.file_segment import FileSegment
+from eosfw_memory.storage.group_fsync import GroupFsync
+from eosfw_memory.storage.lock_file import acquire, allow_many_files
+from eosfw_memory.storage.log_loader import LogLoader, PartitionRecovery, PreviousRun
 from eosfw_memory.storage.papers import (
     Checkpoint,
     cluster_id,
     producer_ids,
 )
-from eosfw_memory.storage.recovery import Found, LastRun, Search
-from eosfw_memory.storage.sealed import Witness
 from eosfw_memory.storage.segment_join import finish
-from eosfw_memory.storage.stored import Place, StoredTopic
 from eosfw_memory.storage.topic_journal import TopicJournal
+from eosfw_memory.storage.topic_storage import LogDirDescription, StoredTopic
 
 _LOG = logging.getLogger(__name__)
 _RUNNING: Final = ".running"
@@ -53,11 +53,11 @@ class DataDirectory:
         self.cluster_id = cluster_id(disk, node_id)
         self._journal = TopicJournal(disk)
         self._topics: Mapping[str, StoredTopic] = self._journal.topics
-        self._incarnation = Incarnation(disk)
+        self._broker_epoch = BrokerEpoch(disk)
         self.producer_ids: Iterator[int] = iter(())
         self._starts = Checkpoint(disk, "log-start-offset-checkpoint")
         self._cleaned = Checkpoint(disk, "cleaner-offset-checkpoint")
-        self._found: dict[TopicPartition, Found] = {}
+        self._found: dict[TopicPartition, PartitionRecovery] = {}
 
     @classmethod
     def open(cls, root: Path, *, waits: bool, node_id: int, system: System | None = None) -> Self:
@@ -66,7 +66,7 @@ class DataDirectory:
         Raises ConfigError for a directory that cannot be used, DamagedDataError, with nothing changed, for one whose
         data cannot be trusted.
         """
-        lock = claim(root, waits=waits)
+        lock = acquire(root, waits=waits)
         allow_many_files()
         try:
             made = cls(Disk(root, system, waits=waits), lock, node_id)
@@ -84,19 +84,19 @@ class DataDirectory:
 
     @property
     def restored(self) -> bool:
-        return self._incarnation.restored
+        return self._broker_epoch.restored
 
-    def settled(self) -> None:
-        self._incarnation.settled()
+    def producers_fenced(self) -> None:
+        self._broker_epoch.producers_fenced()
 
     def topics(self) -> Sequence[StoredTopic]:
         return list(self._topics.values())
 
     def create(self, *topics: StoredTopic) -> None:
-        self._keep([replace(topic, born=self._incarnation.number) for topic in topics])
+        self._keep([replace(topic, broker_epoch=self._broker_epoch.number) for topic in topics])
 
     def change(self, topic: StoredTopic) -> None:
-        self._keep([replace(topic, born=self._topics[topic.name].born)])
+        self._keep([replace(topic, broker_epoch=self._topics[topic.name].broker_epoch)])
 
     def _keep(self, topics: Sequence[StoredTopic]) -> None:
         """Make the directories of all partitions that are new, then list the topics."""
@@ -132,27 +132,27 @@ class DataDirectory:
         found = self._found.pop(where, None)
         log_storage = self._new_log_storage(topic, partition) if found is None else found.log_storage
         log_storage.leader_epoch = self._leader_epoch(self._topics[topic.name])
-        log_storage.started_at = partial(self._starts.put, where)
+        log_storage.save_log_start_offset = partial(self._starts.put, where)
         log_storage.cleaned = partial(self._cleaned.put, where)
         return log_storage
 
-    def place(self) -> Place:
+    def place(self) -> LogDirDescription:
         total, _, usable = shutil.disk_usage(self.disk.root)
-        return Place(str(self.disk.root), total, usable, failed=self.disk.failed is not None)
+        return LogDirDescription(str(self.disk.root), total, usable, failed=self.disk.failed is not None)
 
-    def begin_anew(self) -> None:
-        self._incarnation.begin()
+    def begin_epoch(self) -> None:
+        self._broker_epoch.begin()
 
-    def group_commit(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupCommit | None:
-        return GroupCommit(self.disk, lock, runtime) if self.disk.waits else None
+    def group_fsync(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupFsync | None:
+        return GroupFsync(self.disk, lock, runtime) if self.disk.waits else None
 
-    def take_state(self, logs: Sequence[PartitionLog]) -> bytes | None:
-        return take_state(self.disk, list(map(_witness, logs)))
+    def take_coordinator_snapshot(self, logs: Sequence[PartitionLog]) -> bytes | None:
+        return take_coordinator_snapshot(self.disk, list(map(_fingerprint_of, logs)))
 
-    def keep_state(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
+    def save_coordinator_snapshot(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
         if self.disk.failed is None:
             with suppress(KafkaStorageError):  # then the next start reads the logs
-                keep_state(self.disk, list(map(_witness, logs)), state())
+                save_coordinator_snapshot(self.disk, list(map(_fingerprint_of, logs)), state())
 
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         try:
@@ -175,9 +175,9 @@ class DataDirectory:
     def _recover(self) -> None:
         """Look at everything first, so that nothing is changed where anything is damaged."""
         running, boot = self.disk.root / _RUNNING, _boot_id()
-        last_run = replace(_last_run(running, boot), restored=self.restored)
+        previous_run = replace(_previous_run(running, boot), restored=self.restored)
         self._found = {
-            TopicPartition(topic.name, partition): self._search(topic, partition, last_run)
+            TopicPartition(topic.name, partition): self._search(topic, partition, previous_run)
             for topic in self._topics.values()
             for partition in range(topic.partitions)
         }
@@ -190,7 +190,7 @@ class DataDirectory:
         self._journal.snapshot()
         for where, found in self._found.items():
             self._apply(where, found)
-            if self.disk.waits and found.kept is not None and not last_run.stopped:
+            if self.disk.waits and found.kept is not None and not previous_run.stopped:
                 found.log_storage.sync(found.kept.segments)  # what a kill left to the system counts from now on
         self.disk.replace(running, boot + (_WAITS if self.disk.waits else b""), durable=True)
         if self.restored:
@@ -199,31 +199,37 @@ class DataDirectory:
                 "ids are fenced; consumers may stand behind what is lost",
                 self.disk.root,
             )
-        self._incarnation.begin()
+        self._broker_epoch.begin()
 
-    def _search(self, topic: StoredTopic, partition: int, last_run: LastRun) -> Found:
+    def _search(self, topic: StoredTopic, partition: int, previous_run: PreviousRun) -> PartitionRecovery:
         log_storage = self._new_log_storage(topic, partition)
         log_storage.leader_epoch = self._leader_epoch(topic)
         if not log_storage.directory.is_dir():
-            return Found(log_storage, damage=[f"{log_storage.directory}: is missing: restore it from a copy"])
+            return PartitionRecovery(
+                log_storage, damage=[f"{log_storage.directory}: is missing: restore it from a copy"]
+            )
         where = TopicPartition(topic.name, partition)
         compacted = "compact" in topic.config.get("cleanup.policy", "") or where in self._cleaned.offsets
-        found = Search(log_storage, self.disk, gaps=compacted, last_run=last_run).run()
+        found = LogLoader(log_storage, self.disk, gaps=compacted, previous_run=previous_run).run()
         if found.kept is not None:
             first, end = found.kept.segments[0].base_offset, found.kept.segments[-1].end_offset
             found.kept.start_offset = min(max(self._starts.offsets.get(where, 0), first), end)
-            found.kept.cleaned_to = self._cleaned.offsets.get(where, 0)
+            found.kept.first_dirty_offset = self._cleaned.offsets.get(where, 0)
         return found
 
     def _inconsistencies(self) -> list[str]:
         """What its parts tell of each other."""
-        root, listed, started = self.disk.root, self._topics.values(), self._incarnation.number
+        root, listed, started = self.disk.root, self._topics.values(), self._broker_epoch.number
         every = (*listed, *self._journal.deleting.values())
         mine = {self._directory(topic, n) for topic in every for n in range(topic.partitions)}
         states = [found.kept.state for found in self._found.values() if found.kept is not None]
-        return strays(root, mine) + lost_producer_ids(root, states, started) + from_the_future(root, listed, started)
+        return (
+            stray_directories(root, mine)
+            + lost_producer_ids(root, states, started)
+            + topics_newer_than_epoch(root, listed, started)
+        )
 
-    def _apply(self, where: TopicPartition, found: Found) -> None:
+    def _apply(self, where: TopicPartition, found: PartitionRecovery) -> None:
         log_storage = found.log_storage
         for path in log_storage.directory.glob(f"*{TEMPORARY}"):
             self.disk.remove(path)
@@ -248,7 +254,7 @@ class DataDirectory:
     # --- inside
 
     def _leader_epoch(self, topic: StoredTopic) -> int:
-        return self._incarnation.leader_epoch(topic.born)
+        return self._broker_epoch.leader_epoch(topic.broker_epoch)
 
     def _new_log_storage(self, topic: StoredTopic, partition: int) -> FileLogStorage:
         return FileLogStorage(self._directory(topic, partition), topic.topic_id, partition, self.disk)
@@ -268,22 +274,22 @@ class DataDirectory:
         self._journal.deleted()
 
 
-def _witness(log: PartitionLog) -> Witness:
+def _fingerprint_of(log: PartitionLog) -> LogFingerprint:
     log_storage, segment = log.log_storage, log.active_segment
     assert isinstance(log_storage, FileLogStorage)
     assert isinstance(segment, FileSegment)
-    return log_storage.witness(segment)
+    return log_storage.fingerprint(segment)
 
 
 def _is_empty(directory: Path) -> bool:
     return directory.is_dir() and not any(directory.iterdir())
 
 
-def _last_run(running: Path, boot: bytes) -> LastRun:
+def _previous_run(running: Path, boot: bytes) -> PreviousRun:
     if not running.exists():
-        return LastRun(stopped=True)
+        return PreviousRun(stopped=True)
     kept = running.read_bytes()
-    return LastRun(machine_went_down=kept.removesuffix(_WAITS) != boot, waited=kept.endswith(_WAITS))
+    return PreviousRun(machine_went_down=kept.removesuffix(_WAITS) != boot, waited=kept.endswith(_WAITS))
 
 
 def _boot_id() -> bytes:

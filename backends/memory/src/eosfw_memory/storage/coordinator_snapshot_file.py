@@ -13,8 +13,8 @@ from typing import Final
 
 from crc32c import crc32c
 
+from eosfw_memory.storage.checksummed_file import LogFingerprint
 from eosfw_memory.storage.disk import Disk
-from eosfw_memory.storage.sealed import Witness
 
 NAME: Final = "coordinators.snapshot"
 _FORMAT: Final = 1
@@ -22,7 +22,7 @@ _HEAD: Final = struct.Struct(">I32s")
 _CRC: Final = struct.Struct(">I")
 
 
-def take_state(disk: Disk, witnesses: Sequence[Witness]) -> bytes | None:
+def take_coordinator_snapshot(disk: Disk, witnesses: Sequence[LogFingerprint]) -> bytes | None:
     """The state that was derived from these logs, if it is there and whole; it is not there afterwards."""
     path = disk.root / NAME
     try:
@@ -38,11 +38,11 @@ def take_state(disk: Disk, witnesses: Sequence[Witness]) -> bytes | None:
     return content[_HEAD.size :] if whole and fingerprint == _fingerprint(witnesses) else None
 
 
-def keep_state(disk: Disk, witnesses: Sequence[Witness], state: bytes) -> None:
+def save_coordinator_snapshot(disk: Disk, witnesses: Sequence[LogFingerprint], state: bytes) -> None:
     """Keep a state together with what tells of the logs it was derived from."""
     body = _fingerprint(witnesses) + state
     disk.replace(disk.root / NAME, _CRC.pack(crc32c(body)) + body, durable=disk.waits)
 
 
-def _fingerprint(witnesses: Sequence[Witness]) -> bytes:
+def _fingerprint(witnesses: Sequence[LogFingerprint]) -> bytes:
     return hashlib.sha256(repr((_FORMAT, *witnesses)).encode()).digest()
