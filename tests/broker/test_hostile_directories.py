@@ -9,7 +9,7 @@ import pytest
 from crc32c import crc32c
 
 from eosfw.errors import ConfigError, DamagedDataError
-from eosfw_memory.faults.toml_file import read
+from eosfw_memory.faults.toml_file import read_rules
 from eosfw_memory.log.batch import HEADER
 from eosfw_memory.log.errors import CorruptMessageError
 from eosfw_memory.storage.checksummed_file import decode_framed, encode_checksummed, encode_framed
@@ -114,4 +114,4 @@ def test_a_file_of_faults_that_cannot_be_meant_is_refused(tmp_path, text, said):
     path = tmp_path / "faults.toml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=said):
-        read(path)
+        read_rules(path)

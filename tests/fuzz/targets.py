@@ -27,7 +27,7 @@ from eosfw_memory.coordinators.groups.members import Joining, Member
 from eosfw_memory.coordinators.groups.states import GroupState
 from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
 from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
-from eosfw_memory.faults import toml_file as faults_files
+from eosfw_memory.faults import toml_file
 from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import KINDS
 from eosfw_memory.log.batch import read_header, split
@@ -125,7 +125,7 @@ def _faults(data: bytes) -> Hashable:
     with NamedTemporaryFile(suffix=".toml") as file:
         file.write(data)
         file.flush()
-        rules = faults_files.read(Path(file.name))
+        rules = toml_file.read_rules(Path(file.name))
     for rule in rules:
         assert all(math.isfinite(value) for value in asdict(rule).values() if isinstance(value, float)), rule
     return tuple(rule.kind for rule in rules)

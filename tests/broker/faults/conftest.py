@@ -9,7 +9,7 @@ import pytest
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.faults import Faults
+from eosfw_memory.faults import FaultInjector
 from pytest_eos.contracts.backend_harness import BackendHarness
 
 SHORT = "1000"
@@ -28,7 +28,7 @@ def cluster(runtime: Runtime) -> Iterator[EmbeddedCluster]:
 
 
 @pytest.fixture
-def faults(cluster: EmbeddedCluster) -> Faults:
+def faults(cluster: EmbeddedCluster) -> FaultInjector:
     return cluster.faults
 
 

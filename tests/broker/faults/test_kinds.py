@@ -193,7 +193,7 @@ def test_a_fault_triggers_for_its_target_at_the_nth_request(lab, faults):
     with pytest.raises(IndefiniteOutcomeError):
         commit(lab, topic, b"2", victim)
 
-    assert lost.firings[0].scene.transactional_ids == ("victim",)
+    assert lost.firings[0].occurrence.transactional_ids == ("victim",)
     assert not elsewhere.fired
     assert faults.unfired() == [elsewhere]
 
@@ -218,7 +218,7 @@ def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, faults
     faults.remove(held)
 
     assert writing.join(WAIT)
-    assert not faults.armed
+    assert not faults.enabled
     assert lab.values(topic) == [b"v"]
 
 
@@ -247,7 +247,7 @@ def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(faults, w
         faults.add(what, **fields)
 
     assert said in str(refused.value)
-    assert not faults.armed
+    assert not faults.enabled
 
 
 def test_a_broker_without_faults_asks_nobody(lab, cluster, monkeypatch):

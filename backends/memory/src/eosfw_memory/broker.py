@@ -27,7 +27,7 @@ from eosfw_memory.coordinators.transactions import TransactionCoordinator
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.duties import Duties
 from eosfw_memory.faults import points
-from eosfw_memory.faults.fault_injector import Faults, StoppedError
+from eosfw_memory.faults.fault_injector import BrokerStoppedError, FaultInjector
 from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.errors import KafkaStorageError
@@ -83,7 +83,7 @@ class Broker:
         self._lock = runtime.lock()
         self._runtime = runtime
         self._began = runtime.wall() - runtime.now()
-        self.faults = Faults(self, self._lock, runtime)
+        self.faults = FaultInjector(self, self._lock, runtime)
         self.restarts = 0
         """How often it was started anew: answers that were put off before will never come."""
         self._upon_restart: list[Callable[[], None]] = []
@@ -115,7 +115,7 @@ class Broker:
 
     def serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Run a handler; any thread may call. Call `settle` once the answer is on its way."""
-        if self.faults.armed:
+        if self.faults.enabled:
             handler = self.faults.around(handler)
         with self._lock:
             if self._group_fsync is None:
@@ -196,7 +196,7 @@ class Broker:
         with self._lock:
             try:
                 self.duties.run(self.now_ms())
-            except StoppedError as stopped:
+            except BrokerStoppedError as stopped:
                 self.faults.stop(stopped)
         self.settle()
 
@@ -266,7 +266,7 @@ class Broker:
         while not self.faults.down:
             try:
                 self.coordinator.finish(self.now_ms())
-            except StoppedError as stopped:  # started anew, it goes on with the markers
+            except BrokerStoppedError as stopped:  # started anew, it goes on with the markers
                 self.faults.stop(stopped)
             else:
                 break
@@ -361,16 +361,16 @@ class Broker:
 
     def _materialize(self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome) -> None:
         """Let the offsets count that waited for the end of a transaction, or forget them (GRP-01)."""
-        armed = self.faults.armed
-        if armed:
+        enabled = self.faults.enabled
+        if enabled:
             self.faults.reach(points.before("materialize"), producer=producer, topic=where.topic)
         self.groups.transaction_ended(where.partition, producer.producer_id, outcome)
-        if armed:
+        if enabled:
             self.faults.reach(points.after("materialize"), producer=producer, topic=where.topic)
 
     def _write_markers(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
         """Write the coordinator's own markers; where nothing is left to end there is nothing to write (COR-11)."""
-        if len(markers) == 1 or where.topic == GROUP_LOG or self.faults.armed:
+        if len(markers) == 1 or where.topic == GROUP_LOG or self.faults.enabled:
             return self._write_each(where, markers)
         partition = self.topics.partition(*where)
         if partition is None:
@@ -382,16 +382,16 @@ class Broker:
     def _write_each(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
         """The same, each with the faults that it meets, with what else its partition does about it."""
         refused: dict[int, KafkaError] = {}
-        armed = self.faults.armed
+        enabled = self.faults.enabled
         for at, each in enumerate(markers):
             try:
-                if armed:
+                if enabled:
                     self.faults.reach(points.before("marker"), producer=each.producer, topic=where.topic)
                 self.write_marker(where, *each)
             except KafkaError as why:
                 if why.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
                     refused[at] = why
                     continue
-            if armed:
+            if enabled:
                 self.faults.reach(points.after("marker"), producer=each.producer, topic=where.topic)
         return refused

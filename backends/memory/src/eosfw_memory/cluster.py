@@ -15,7 +15,7 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw_memory.broker import NODE_ID, Broker
-from eosfw_memory.faults import Faults
+from eosfw_memory.faults import FaultInjector
 from eosfw_memory.log.errors import LogError
 from eosfw_memory.network.socket_server import SocketServer
 from eosfw_memory.settings import Endpoint, Settings
@@ -78,7 +78,7 @@ class EmbeddedCluster:
         return cls(broker, SocketServer(broker, listening, runtime), listens_on)
 
     @property
-    def faults(self) -> Faults:
+    def faults(self) -> FaultInjector:
         """What shall go wrong here, for tests: `faults.add("lose", request="EndTxn")`."""
         return self.broker.faults
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eosfw_memory.faults.fault_injector import StoppedError
+from eosfw_memory.faults.fault_injector import BrokerStoppedError
 
 _LOG = logging.getLogger(__name__)
 _IDLE_MS = 60_000
@@ -60,7 +60,7 @@ class Duties:
                 duty.due_ms = now_ms + duty.next_ms()
                 try:
                     duty.run(now_ms)
-                except StoppedError:
+                except BrokerStoppedError:
                     raise
                 except Exception:  # noqa: BLE001 the next round must come
                     _LOG.exception("%s failed; the next attempt comes in %d ms", duty.name, duty.interval_ms)

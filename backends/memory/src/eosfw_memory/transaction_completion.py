@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from eosfw_memory.faults.fault_injector import StoppedError
+from eosfw_memory.faults.fault_injector import BrokerStoppedError
 from eosfw_memory.storage.group_fsync import Completable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class StepwiseCompletion:
             return
         try:
             make()
-        except StoppedError as stopped:
+        except BrokerStoppedError as stopped:
             broker.faults.stop(stopped)
 
 

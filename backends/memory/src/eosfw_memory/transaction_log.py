@@ -11,7 +11,7 @@ from eosfw_memory.coordinators.metadata import TransactionMetadata, refusals
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.coordinators.snapshot import TransactionChange
 from eosfw_memory.faults import points
-from eosfw_memory.faults.fault_injector import Faults
+from eosfw_memory.faults.fault_injector import FaultInjector
 from eosfw_memory.log.batch import BatchHeader, read_header
 from eosfw_memory.log.codec import decode_records, encode_record
 from eosfw_memory.log.errors import MessageTooLargeError
@@ -22,7 +22,7 @@ class TopicTransactionLog:
     """The transaction log, in the topic that `topic` gives (or makes, when it is first needed)."""
 
     def __init__(
-        self, topic: Callable[[], Topic], faults: Faults, snapshot: list[TransactionChange] | None = None
+        self, topic: Callable[[], Topic], faults: FaultInjector, snapshot: list[TransactionChange] | None = None
     ) -> None:
         self._topic = topic
         self._faults = faults
@@ -33,23 +33,23 @@ class TopicTransactionLog:
     @property
     def one_by_one(self) -> bool:
         """Each change may meet a fault of its own, before which the one before it must count."""
-        return self._faults.armed
+        return self._faults.enabled
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         """Write one change; nothing is written when it raises."""
         partition = self._partition(transactional_id)
         value = None if metadata is None else encode_value(metadata)
         batch = encode_record(encode_key(transactional_id), value, now_ms)
-        armed = self._faults.armed
-        what = points.of_change(metadata) if armed else ""
+        enabled = self._faults.enabled
+        what = points.of_change(metadata) if enabled else ""
         try:
-            if armed:
+            if enabled:
                 self._faults.reach(points.before(what), transactional_id=transactional_id)
             partition.log.append_own(batch, 1, now_ms)
         except KafkaError as why:
             raise _not_written(why) from why
         partition.changed()
-        if armed:
+        if enabled:
             self._faults.reach(points.after(what), transactional_id=transactional_id)
 
     def append_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:

@@ -82,7 +82,7 @@ class DirectNetwork:
         requests: Sequence[Fields],
         deadline: float,
     ) -> Sequence[Answer | ClusterUnavailableError]:
-        if self._broker.faults.armed:  # each meets its own
+        if self._broker.faults.enabled:  # each meets its own
             return [self._tried(api, request, deadline) for request in requests]
         answers: list[Answer | ClusterUnavailableError] = []
         for first in range(0, len(requests), _TURN):
@@ -143,5 +143,5 @@ class DirectNetwork:
         if not self._is_open():
             raise NotSentError(f"{api.name} at {self.servers}: the embedded cluster was closed")
         faults = self._broker.faults
-        if faults.armed and faults.down:
+        if faults.enabled and faults.down:
             raise NotSentError(f"{api.name} at {self.servers}: the embedded broker is down")

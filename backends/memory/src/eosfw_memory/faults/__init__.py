@@ -1,6 +1,6 @@
 """Make an embedded broker misbehave at a chosen moment, for tests."""
 
-from eosfw_memory.faults.fault_injector import Fault, Faults, Firing
+from eosfw_memory.faults.fault_injector import Fault, FaultInjector, Firing
 from eosfw_memory.faults.rules import Delay, Drop, Fail, Jump, Kill, Lose, Refuse, Repeat, Restart, Rule
 
 __all__ = [
@@ -8,7 +8,7 @@ __all__ = [
     "Drop",
     "Fail",
     "Fault",
-    "Faults",
+    "FaultInjector",
     "Firing",
     "Jump",
     "Kill",

@@ -9,12 +9,12 @@ from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 
 _NONE: Final = -1
-_Refusal = Callable[[Any, Code], Answer]
+_ErrorResponse = Callable[[Any, Code], Answer]
 
 
-def refusal(name: str, request: Any, code: Code) -> Answer:
+def error_response(name: str, request: Any, code: Code) -> Answer:
     """The answer to a request that has no effect because of `code`, for each thing it asked for."""
-    return _REFUSALS.get(name, _flat)(request, code)
+    return _ERROR_RESPONSES.get(name, _flat)(request, code)
 
 
 def _flat(request: Any, code: Code) -> Answer:  # noqa: ARG001
@@ -85,7 +85,7 @@ def _metadata(request: Any, code: Code) -> Answer:
     return {"brokers": (), "cluster_id": None, "controller_id": _NONE, "topics": topics}
 
 
-def _codes_of(parts: str, index: str) -> _Refusal:
+def _codes_of(parts: str, index: str) -> _ErrorResponse:
     """A code for each partition, and nothing else."""
 
     def answer(request: Any, code: Code) -> Answer:
@@ -191,7 +191,7 @@ def _log_dirs(request: Any, code: Code) -> Answer:  # noqa: ARG001
     return {"error_code": code, "results": ()}
 
 
-def _results(parts: str, answered: str, *names: str, **rest: Any) -> _Refusal:
+def _results(parts: str, answered: str, *names: str, **rest: Any) -> _ErrorResponse:
     """A code for each thing, with the fields that say which one it is."""
 
     def answer(request: Any, code: Code) -> Answer:
@@ -219,7 +219,7 @@ def _groups_deleted(request: Any, code: Code) -> Answer:
     return {"results": [{"group_id": name, "error_code": code} for name in request.groups_names]}
 
 
-_REFUSALS: Final[Mapping[str, _Refusal]] = {
+_ERROR_RESPONSES: Final[Mapping[str, _ErrorResponse]] = {
     "Produce": _produce,
     "Fetch": _fetch,
     "ListOffsets": _list_offsets,

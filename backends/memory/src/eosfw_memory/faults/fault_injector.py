@@ -18,22 +18,22 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.faults import points
-from eosfw_memory.faults.actions import Run, act
-from eosfw_memory.faults.matching import Scene
-from eosfw_memory.faults.parsing import made
+from eosfw_memory.faults.actions import Serve, apply_fault
+from eosfw_memory.faults.matching import Occurrence
+from eosfw_memory.faults.parsing import parse_rule
 from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
-from eosfw_memory.faults.text import described, fired, told
-from eosfw_memory.faults.toml_file import read
+from eosfw_memory.faults.text import firing_text, rule_text, status_text
+from eosfw_memory.faults.toml_file import read_rules
 
 if TYPE_CHECKING:
     from eosfw_memory.broker import Broker, Context, Handler
 
 _LOG = logging.getLogger(__name__)
-_NOBODY = Scene("")
+_NO_OCCURRENCE = Occurrence("")
 _STOP_SECONDS = 10.0
 
 
-class StoppedError(Exception):
+class BrokerStoppedError(Exception):
     """The broker stops here, in the middle of its work."""
 
     def __init__(self, down: float) -> None:
@@ -47,7 +47,7 @@ class Firing:
 
     at_ms: int
     """By the broker's clock."""
-    scene: Scene
+    occurrence: Occurrence
 
 
 class Fault:
@@ -60,7 +60,7 @@ class Fault:
         self.firings: list[Firing] = []
         self.answers: list[Answer | DelayedOperation | None] = []
         """What the broker answered to each copy of a repeated request."""
-        self._struck = runtime.event()
+        self._triggered = runtime.event()
         self._held: list[Callable[[], None]] = []
         self._released = False
 
@@ -71,7 +71,7 @@ class Fault:
 
     def await_fired(self, timeout: float) -> Fault:
         """Return once it struck; raise TimeoutError, saying what came by, if that takes more than `timeout` seconds."""
-        if not self._struck.wait(timeout):
+        if not self._triggered.wait(timeout):
             raise TimeoutError(f"{self} within {timeout} s")
         return self
 
@@ -86,17 +86,17 @@ class Fault:
         if self._released:  # since it struck, on another thread
             self._let_go()
 
-    def due(self, scene: Scene) -> bool:
+    def due(self, occurrence: Occurrence) -> bool:
         """Count a scene of its kind; whether it is the turn of this one."""
-        if self._released or not scene.suits(self.rule):
+        if self._released or not occurrence.matches(self.rule):
             return False
         self.seen += 1
         return self.rule.nth <= self.seen < self.rule.nth + self.rule.times
 
-    def strike(self, scene: Scene, now_ms: int) -> None:
+    def trigger(self, occurrence: Occurrence, now_ms: int) -> None:
         """Take note that it happens now."""
-        self.firings.append(Firing(now_ms, scene))
-        self._struck.set()
+        self.firings.append(Firing(now_ms, occurrence))
+        self._triggered.set()
 
     def _let_go(self) -> None:
         with suppress(IndexError):
@@ -104,14 +104,14 @@ class Fault:
                 self._held.pop(0)()
 
     def __str__(self) -> str:
-        return f"fault {described(self.rule)}: {told(self)}"
+        return f"fault {rule_text(self.rule)}: {status_text(self)}"
 
 
-class Faults:
+class FaultInjector:
     """The faults of one broker. Everything but `add`, `report` and `close` is called by the broker, under its lock."""
 
     def __init__(self, broker: Broker, lock: AbstractContextManager[object], runtime: Runtime) -> None:
-        self.armed = False
+        self.enabled = False
         """Whether there is any: all that a broker without faults ever looks at."""
         self._broker = broker
         self._runtime = runtime
@@ -121,7 +121,7 @@ class Faults:
         self._faults: tuple[Fault, ...] = ()
         self._closed = runtime.event()
         self._later: list[Spawned] = []
-        self._scene = _NOBODY
+        self._occurrence = _NO_OCCURRENCE
         self._up_at = 0.0
         self._jumped = False
 
@@ -132,27 +132,27 @@ class Faults:
 
     def add(self, what: Rule | str, **fields: object) -> Fault:
         """Have something go wrong: a rule, or its name with its fields; ConfigError when there is no such thing."""
-        rule = made(what, fields)
+        rule = parse_rule(what, fields)
         if isinstance(rule, Kill) and not self._may_kill:
             why = "this broker has no process of its own; use restart, or run `eosfw broker --faults FILE`"
             raise ConfigError(Problem("kill", why))
         fault = Fault(rule, self._runtime)
         with self._lock:
             self._faults += (fault,)
-            self.armed = True
+            self.enabled = True
         return fault
 
     def load(self, path: Path) -> None:
         """Add the faults of a file, for a broker with a process of its own; ConfigError names file and key."""
         self._may_kill, self._level = True, logging.WARNING
-        for rule in read(path):
+        for rule in read_rules(path):
             self.add(rule)
 
     def remove(self, fault: Fault) -> None:
         """Let a fault strike no more; what it holds up goes on."""
         with self._lock:
             self._faults = tuple(one for one in self._faults if one is not fault)
-            self.armed = bool(self._faults)
+            self.enabled = bool(self._faults)
         fault.release()
 
     def unfired(self) -> list[Fault]:
@@ -182,17 +182,17 @@ class Faults:
         if self.down:
             raise DisconnectClientError("the broker is down")
         name = points.name_of(handler.__module__)
-        scene = Scene.of(name, request, context)
-        run: Run = partial(self._observed, handler, request, context, scene)
-        for fault in reversed(self._due(scene, "request", name)):
-            run = partial(act, fault, run, name, request, self)
+        occurrence = Occurrence.of(name, request, context)
+        run: Serve = partial(self._observed, handler, request, context, occurrence)
+        for fault in reversed(self._triggered_faults(occurrence, "request", name)):
+            run = partial(apply_fault, fault, run, name, request, self)
         return self.stoppable(run)
 
-    def stoppable(self, run: Run) -> Answer | DelayedOperation | None:
+    def stoppable(self, run: Serve) -> Answer | DelayedOperation | None:
         """Do something in whose midst the broker may stop."""
         try:
             return run()
-        except StoppedError as stopped:
+        except BrokerStoppedError as stopped:
             self.stop(stopped)
             raise DisconnectClientError("the broker stopped") from None
 
@@ -210,10 +210,10 @@ class Faults:
             known = self._broker.coordinator.transactions()
             whose = producer.producer_id
             transactional_id = next((one.transactional_id for one in known if one.producer_id == whose), None)
-        for fault in self._due(self._scene.at(point, transactional_id, topic, group_id), "at", point):
-            self._happen(fault.rule)
+        for fault in self._triggered_faults(self._occurrence.at(point, transactional_id, topic, group_id), "at", point):
+            self._take_effect(fault.rule)
 
-    def stop(self, stopped: StoppedError) -> None:
+    def stop(self, stopped: BrokerStoppedError) -> None:
         """Stop the broker as a point asked for; let it start anew."""
         self._up_at = self._runtime.now() + stopped.down
         self._broker.restart()
@@ -246,17 +246,17 @@ class Faults:
     # --- inside
 
     def _observed(
-        self, handler: Handler, request: Any, context: Context, scene: Scene
+        self, handler: Handler, request: Any, context: Context, occurrence: Occurrence
     ) -> Answer | DelayedOperation | None:
-        outside, self._scene = self._scene, scene
+        outside, self._occurrence = self._occurrence, occurrence
         try:
-            self.reach(points.before(scene.what))
+            self.reach(points.before(occurrence.what))
             self._run_out()
             answer = handler(self._broker, request, context)
-            self.reach(points.after(scene.what))
+            self.reach(points.after(occurrence.what))
             self._run_out()
         finally:
-            self._scene = outside
+            self._occurrence = outside
         return answer
 
     def _run_out(self) -> None:
@@ -265,16 +265,16 @@ class Faults:
             self._jumped = False
             self._broker.sweep()
 
-    def _due(self, scene: Scene, field: str, name: str) -> list[Fault]:
-        due = [fault for fault in self._faults if getattr(fault.rule, field, None) == name and fault.due(scene)]
+    def _triggered_faults(self, occurrence: Occurrence, field: str, name: str) -> list[Fault]:
+        due = [fault for fault in self._faults if getattr(fault.rule, field, None) == name and fault.due(occurrence)]
         for fault in due:
-            fault.strike(scene, self._broker.now_ms())
-            _LOG.log(self._level, "fault %s: %s", described(fault.rule), fired(fault.firings[-1]))
+            fault.trigger(occurrence, self._broker.now_ms())
+            _LOG.log(self._level, "fault %s: %s", rule_text(fault.rule), firing_text(fault.firings[-1]))
         return due
 
-    def _happen(self, rule: Rule) -> None:
+    def _take_effect(self, rule: Rule) -> None:
         if isinstance(rule, Restart):
-            raise StoppedError(rule.down)
+            raise BrokerStoppedError(rule.down)
         if isinstance(rule, Refuse):
             raise KafkaError(Code[rule.code], "refused by a fault")
         if isinstance(rule, Kill):

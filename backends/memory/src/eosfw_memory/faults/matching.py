@@ -15,7 +15,7 @@ _TRANSACTION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Occurrence:
     """One moment of the broker's work: what it is about, as far as a fault can tell."""
 
     what: str
@@ -35,14 +35,14 @@ class Scene:
 
     def at(
         self, point: str, transactional_id: str | None = None, topic: str | None = None, group_id: str | None = None
-    ) -> Scene:
+    ) -> Occurrence:
         """The scene at a point of the same request's work, with what is known better there."""
         ids = self.transactional_ids if transactional_id is None else (transactional_id,)
         topics = self.topics if topic is None else (topic,)
         groups = self.group_ids if group_id is None else (group_id,)
         return replace(self, what=point, transactional_ids=ids, topics=topics, group_ids=groups)
 
-    def suits(self, rule: Rule) -> bool:
+    def matches(self, rule: Rule) -> bool:
         """Whether a rule is about a scene like this."""
         return (
             rule.client_id in (None, self.client_id)

@@ -26,7 +26,7 @@ _WORDS: Final[Mapping[type, str]] = {int: "a whole number", float: "a number", b
 _LEAST: Final[Mapping[str, int]] = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0}
 
 
-def made(what: Rule | str, given: Mapping[str, object]) -> Rule:
+def parse_rule(what: Rule | str, given: Mapping[str, object]) -> Rule:
     """The rule that is meant; raise ConfigError with every problem."""
     if not isinstance(what, str):
         given = {field.name: getattr(what, field.name) for field in fields(what)} | dict(given)
@@ -66,8 +66,8 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
     folded = {one.lower().replace("_", "-"): one for one in known}
     near = nearest(name.lower().replace("_", "-"), folded)
-    told = f"did you mean {folded[near]!r}?" if near else f"there are: {', '.join(known)}"
-    return f"there is no {what} {name!r}; {told}"
+    suggestion = f"did you mean {folded[near]!r}?" if near else f"there are: {', '.join(known)}"
+    return f"there is no {what} {name!r}; {suggestion}"
 
 
 _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {

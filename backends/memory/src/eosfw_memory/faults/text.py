@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eosfw_memory.faults.fault_injector import Fault, Firing
-    from eosfw_memory.faults.matching import Scene
+    from eosfw_memory.faults.matching import Occurrence
     from eosfw_memory.faults.rules import Rule
 
 _WHOM = ("client_id", "transactional_id", "group_id", "topic")
 
 
-def described(rule: Rule) -> str:
+def rule_text(rule: Rule) -> str:
     """What was asked for: `lose EndTxn, 2nd, transactional_id=orders-0`."""
     what: Any = getattr(rule, "request", None) or getattr(rule, "at", None)
     which = "every" if rule.nth == 1 and rule.times >= 2**31 - 1 else _ordinals(rule.nth, rule.times)
@@ -21,30 +21,30 @@ def described(rule: Rule) -> str:
     return ", ".join([f"{rule.kind} {what}", which, *whom])
 
 
-def told(fault: Fault) -> str:
+def status_text(fault: Fault) -> str:
     """Whether it happened, when, to whom; if it did not, how near it came."""
     if fault.firings:
-        return "; ".join(map(fired, fault.firings))
+        return "; ".join(map(firing_text, fault.firings))
     if fault.seen:
         return f"never fired: only {fault.seen} of the {fault.rule.nth} it waits for came by"
     return "never fired: nothing of the kind came by"
 
 
-def fired(firing: Firing) -> str:
+def firing_text(firing: Firing) -> str:
     """When it struck, whom."""
     when = datetime.fromtimestamp(firing.at_ms / 1000, UTC)
-    return f"fired at {when:%H:%M:%S}.{firing.at_ms % 1000:03} ({_scene(firing.scene)})"
+    return f"fired at {when:%H:%M:%S}.{firing.at_ms % 1000:03} ({_occurrence_text(firing.occurrence)})"
 
 
-def _scene(scene: Scene) -> str:
+def _occurrence_text(occurrence: Occurrence) -> str:
     known = {
-        "client": (scene.client_id,) if scene.client_id else (),
-        "transactional id": scene.transactional_ids,
-        "group": scene.group_ids,
-        "topic": scene.topics,
+        "client": (occurrence.client_id,) if occurrence.client_id else (),
+        "transactional id": occurrence.transactional_ids,
+        "group": occurrence.group_ids,
+        "topic": occurrence.topics,
     }
     whom = [f"{name} {', '.join(dict.fromkeys(values))}" for name, values in known.items() if values]
-    return "; ".join([scene.what, *whom])
+    return "; ".join([occurrence.what, *whom])
 
 
 def _ordinals(nth: int, times: int) -> str:

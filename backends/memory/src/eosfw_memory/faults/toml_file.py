@@ -9,19 +9,19 @@ from typing import Any
 
 from eosfw.config.definition import nearest
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.faults.parsing import made
+from eosfw_memory.faults.parsing import parse_rule
 from eosfw_memory.faults.rules import Rule
 
 _TABLE = "fault"
 
 
-def read(path: Path) -> list[Rule]:
+def read_rules(path: Path) -> list[Rule]:
     """The rule of every `[[fault]]`, whose `kind` names it; ConfigError, with file and key, for all that is wrong."""
     rules, problems = [], []
     for number, table in enumerate(_tables(path), 1):
         fields = dict(table)
         try:
-            rules.append(made(_kind(fields), fields))
+            rules.append(parse_rule(_kind(fields), fields))
         except ConfigError as wrong:
             where = f"{path}: {_TABLE} {number}"
             problems += [Problem(f"{where}: {each.where}", each.what) for each in wrong.problems]

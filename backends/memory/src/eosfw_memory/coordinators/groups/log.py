@@ -11,7 +11,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.ownership import partition_for
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.faults import points
-from eosfw_memory.faults.fault_injector import Faults
+from eosfw_memory.faults.fault_injector import FaultInjector
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.markers import outcome_of
@@ -47,7 +47,7 @@ _PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
 class TopicGroupLog:
     """The log of all groups, in the topic that `topic` gives (or makes, when it is first needed)."""
 
-    def __init__(self, topic: Callable[[], Topic], faults: Faults, snapshot: list[Change] | None = None) -> None:
+    def __init__(self, topic: Callable[[], Topic], faults: FaultInjector, snapshot: list[Change] | None = None) -> None:
         self._topic = topic
         self._faults = faults
         self._snapshot = snapshot
@@ -65,10 +65,10 @@ class TopicGroupLog:
         """
         partition = self._topic().partitions[self.partition_of(group_id)]
         keys, values = [key for key, _ in records], [value for _, value in records]
-        armed = self._faults.armed
-        what = points.of_group_record(*records[0]) if armed else ""
+        enabled = self._faults.enabled
+        what = points.of_group_record(*records[0]) if enabled else ""
         try:
-            if armed:
+            if enabled:
                 self._faults.reach(points.before(what), group_id=group_id)
             if producer is None:
                 offset = partition.log.append_own(encode_batch(keys, values, now_ms), len(records), now_ms)
@@ -79,7 +79,7 @@ class TopicGroupLog:
             code = why.code if why.code in _PASSED_ON else Code.COORDINATOR_NOT_AVAILABLE
             raise KafkaError(code, f"group offsets: {why}") from why
         partition.changed()
-        if armed:
+        if enabled:
             self._faults.reach(points.after(what), group_id=group_id)
         return offset
 

@@ -107,12 +107,12 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
     check_sum(batch, header)
     if header.transactional:
         _check_transaction(broker, partition.log, request.transactional_id, header, context.version)
-    armed = broker.faults.armed
-    if armed:
+    enabled = broker.faults.enabled
+    if enabled:
         broker.faults.reach(points.before("append"), topic=where.topic)
     done = partition.log.append(batch, broker.now_ms(), header, own_codec=context.in_process)
     partition.changed()
-    if armed:
+    if enabled:
         broker.faults.reach(points.after("append"), topic=where.topic)
     return {
         "index": where.partition,
