@@ -10,9 +10,17 @@ from typing import Any
 
 import pytest
 
-from eosfw.cli.doctor.checks import Section, exit_code, judge
-from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
-from eosfw.cli.doctor.probes import fault_of_command, own_words
+from eosfw.cli.doctor.checks import Section, check_environment, exit_code
+from eosfw.cli.doctor.environment import (
+    DistributionState,
+    Environment,
+    Interpreter,
+    ListenAttempt,
+    LoadFailure,
+    RequirementState,
+    TemporaryFolder,
+)
+from eosfw.cli.doctor.probes import command_failure, plugin_findings
 from eosfw.cli.doctor.report import Look, as_text
 from eosfw.cli.doctor.versions import requirement, satisfies
 from eosfw.errors import ExitCode
@@ -23,24 +31,27 @@ from eosfw.registry.lookup import Found, Source
 CLIENT = requirement("some-client>=2.16,<3")
 FINE = Environment(
     Interpreter("3.12.1", "/venv/bin/python", ">=3.11"),
-    [Part("eosfw", "0.1.0"), Part("eosfw-some", "0.1.0", [Need(CLIENT, "2.16.1")], "some")],
+    [
+        DistributionState("eosfw", "0.1.0"),
+        DistributionState("eosfw-some", "0.1.0", [RequirementState(CLIENT, "2.16.1")], "some"),
+    ],
     3,
     [],
     [],
-    [Listening("127.0.0.1:4000", None, wanted=False)],
-    Scratch("/tmp", None, 1 << 40),
+    [ListenAttempt("127.0.0.1:4000", None, wanted=False)],
+    TemporaryFolder("/tmp", None, 1 << 40),
 )
 
 
 def told(**changed: object) -> list[Finding]:
     """What is not fine."""
-    findings = [one for section in judge(replace(FINE, **changed)) for one in section.findings]
+    findings = [one for section in check_environment(replace(FINE, **changed)) for one in section.findings]
     return [one for one in findings if one.health is not Health.FINE]
 
 
 def test_a_set_up_without_fault_is_fine() -> None:
     assert told() == []
-    assert exit_code(judge(FINE)) is ExitCode.OK
+    assert exit_code(check_environment(FINE)) is ExitCode.OK
 
 
 def test_a_python_that_is_too_old_is_told() -> None:
@@ -51,12 +62,12 @@ def test_a_python_that_is_too_old_is_told() -> None:
 
 
 def test_a_missing_optional_part_is_no_error_and_shows_its_pip_command() -> None:
-    parts = [Part("eosfw-some", None, (), "some")]
+    parts = [DistributionState("eosfw-some", None, (), "some")]
 
     (absent,) = told(parts=parts)
 
     assert (absent.health, absent.remedy) == (Health.ABSENT, "pip install 'eosfw[some]'")
-    assert exit_code(judge(replace(FINE, parts=parts))) is ExitCode.OK
+    assert exit_code(check_environment(replace(FINE, parts=parts))) is ExitCode.OK
 
 
 @pytest.mark.parametrize(
@@ -69,19 +80,19 @@ def test_a_missing_optional_part_is_no_error_and_shows_its_pip_command() -> None
     ],
 )
 def test_a_missing_requirement_is_reported_with_its_pip_command(found, said) -> None:
-    (broken,) = told(parts=[Part("eosfw-some", "0.1.0", [Need(CLIENT, found)])])
+    (broken,) = told(parts=[DistributionState("eosfw-some", "0.1.0", [RequirementState(CLIENT, found)])])
 
     assert broken == Finding("eosfw-some", Health.BROKEN, said, "pip install 'some-client>=2.16,<3'")
 
 
 def test_a_part_without_a_version_is_told() -> None:
-    (broken,) = told(parts=[Part("half", "?")])
+    (broken,) = told(parts=[DistributionState("half", "?")])
 
     assert broken.remedy == "pip install --force-reinstall half"
 
 
 def test_a_broken_plugin_is_reported_with_distribution_and_reason() -> None:
-    (broken,) = told(faults=[Fault("acme", "acme (door)", "ImportError: no left_pad")])
+    (broken,) = told(failures=[LoadFailure("acme", "acme (door)", "ImportError: no left_pad")])
 
     assert (broken.subject, broken.found) == ("acme (door)", "ImportError: no left_pad")
     assert "pip uninstall acme" in broken.remedy
@@ -95,15 +106,18 @@ def test_a_name_claimed_twice_is_told_with_its_remedy() -> None:
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_an_address_that_cannot_be_listened_at_is_told(wanted) -> None:
-    (port,) = told(listening=[Listening("127.0.0.1:9092", "Address already in use", wanted)])
+    (port,) = told(listen_attempts=[ListenAttempt("127.0.0.1:9092", "Address already in use", wanted)])
 
     assert port.found == "127.0.0.1:9092 cannot be listened at: Address already in use"
     assert ("port 0 takes a free one" in port.remedy) is wanted
 
 
-@pytest.mark.parametrize("scratch", [Scratch("/tmp", "Read-only file system", 1 << 40), Scratch("/tmp", None, 5 << 20)])
-def test_no_room_for_temporary_files_is_told(scratch) -> None:
-    (room,) = told(scratch=scratch)
+@pytest.mark.parametrize(
+    "temporary_folder",
+    [TemporaryFolder("/tmp", "Read-only file system", 1 << 40), TemporaryFolder("/tmp", None, 5 << 20)],
+)
+def test_no_room_for_temporary_files_is_told(temporary_folder) -> None:
+    (room,) = told(temporary_folder=temporary_folder)
 
     assert room.subject == "temporary files"
     assert "TMPDIR" in room.remedy
@@ -169,12 +183,12 @@ def offering(health: object) -> Plugins:
 def test_what_a_plugin_says_of_itself_is_shown_under_its_distribution() -> None:
     mine = Finding("engine oil", Health.BROKEN, "too little", "fill up")
 
-    assert list(own_words(offering(staticmethod(lambda: [mine])))) == [("acme", [mine])]
+    assert list(plugin_findings(offering(staticmethod(lambda: [mine])))) == [("acme", [mine])]
 
 
 @pytest.mark.parametrize("health", [lambda: 1 / 0, sys.exit, lambda: ["fine"], lambda: None])
 def test_a_plugin_that_fails_when_asked_is_itself_the_finding(health) -> None:
-    ((owner, (finding,)),) = own_words(offering(staticmethod(health)))
+    ((owner, (finding,)),) = plugin_findings(offering(staticmethod(health)))
 
     assert (owner, finding.subject, finding.health) == ("acme", "engine", Health.BROKEN)
 
@@ -184,7 +198,7 @@ HUNG = "it did not answer within 0.05 s; what hangs there is left alone"
 
 def test_a_plugin_that_hangs_when_asked_is_itself_the_finding(hanging: Callable[[], Any]) -> None:
     """A plugin that hangs must not hang the doctor."""
-    ((owner, (finding,)),) = own_words(offering(staticmethod(hanging)), patience=0.05)
+    ((owner, (finding,)),) = plugin_findings(offering(staticmethod(hanging)), patience=0.05)
 
     assert (owner, finding.subject, finding.health) == ("acme", "engine", Health.BROKEN)
     assert HUNG in finding.found
@@ -192,7 +206,7 @@ def test_a_plugin_that_hangs_when_asked_is_itself_the_finding(hanging: Callable[
 
 def test_a_command_that_hangs_when_imported_is_named(hanging: Callable[[], Any]) -> None:
     """Whoever brings it, the doctor goes on."""
-    assert HUNG in str(fault_of_command(hanging, patience=0.05))
+    assert HUNG in str(command_failure(hanging, patience=0.05))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eosfw.cli.new.project_files import write
-from eosfw.cli.new.project_names import LONGEST, Names, read
+from eosfw.cli.new.project_names import LONGEST, ProjectNames, parse_name
 from eosfw.errors import ConfigError, ExitCode
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "counter"
@@ -23,7 +23,7 @@ PARTITION = '{"stream": stream}, {'
 def project(tmp_path) -> Path:
     """A project as generated."""
     folder = tmp_path / "project"
-    write(Names("acme"), folder)
+    write(ProjectNames("acme"), folder)
     return folder
 
 
@@ -51,7 +51,7 @@ def plant(project: Path, healthy: str, broken: str) -> None:
 
 def test_the_example_is_what_the_command_writes(tmp_path) -> None:
     """Whoever reads the example sees what they will get: `eosfw new connector counter --output examples/counter`."""
-    write(Names("counter"), tmp_path / "counter")
+    write(ProjectNames("counter"), tmp_path / "counter")
 
     assert texts(EXAMPLE) == texts(tmp_path / "counter")
 
@@ -155,7 +155,7 @@ def test_a_generated_connector_commits_many_records_at_a_time(project) -> None:
 )
 def test_a_name_that_fits_nowhere_is_refused_with_the_nearest_that_does(name, hint) -> None:
     with pytest.raises(ValueError, match=f"{re.escape(hint)}$"):
-        read(name)
+        parse_name(name)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_file_that_stands_where_the_project_belongs_stays(tmp_path) -> None:
     (tmp_path / "project").write_text("mine")
 
     with pytest.raises(ConfigError, match="nothing is overwritten"):
-        write(Names("acme"), tmp_path / "project")
+        write(ProjectNames("acme"), tmp_path / "project")
 
     assert (tmp_path / "project").read_text() == "mine"
 
@@ -199,7 +199,7 @@ def test_a_project_that_cannot_be_completed_leaves_nothing(tmp_path, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_text", full)
         with pytest.raises(ConfigError, match="cannot be written: No space left on device"):
-            write(Names("acme"), tmp_path / "project")
+            write(ProjectNames("acme"), tmp_path / "project")
 
     assert not (tmp_path / "project").exists()
-    write(Names("acme"), tmp_path / "project")
+    write(ProjectNames("acme"), tmp_path / "project")

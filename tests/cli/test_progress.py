@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.cli.progress import Progress
-from eosfw.cli.status_line import Estimate, amount, fitted, lasting
+from eosfw.cli.status_line import Estimate, duration_text, fit_parts, progress_amount
 from eosfw.connectors import SourceProgress
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.status import ConnectorStatus, TaskState, TaskStatus, WorkerStatus
@@ -51,10 +51,10 @@ def a_run(done: int, total: int) -> SimpleNamespace:
 
 @given(st.lists(st.text("abc", min_size=1), min_size=1), st.integers(1, 120))
 def test_a_line_is_never_wider_than_its_terminal(parts, columns) -> None:
-    line = fitted(parts, columns)
+    line = fit_parts(parts, columns)
 
     assert len(line) <= max(columns, 3)
-    assert line == fitted(parts, None) or fitted(parts, None).startswith(line.removesuffix("..."))
+    assert line == fit_parts(parts, None) or fit_parts(parts, None).startswith(line.removesuffix("..."))
 
 
 @pytest.mark.parametrize("columns", [40, 63, 200])
@@ -164,12 +164,12 @@ def test_sources_that_cannot_all_tell_are_shown_without_a_share() -> None:
     ("seconds", "text"), [(0.2, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (125, "2 min 5 s"), (11_400, "3 h 10 min")]
 )
 def test_a_duration_is_told_in_two_units(seconds, text) -> None:
-    assert lasting(seconds) == text
+    assert duration_text(seconds) == text
 
 
 def test_an_amount_is_told_in_its_unit() -> None:
-    assert amount(SourceProgress(999, 1_500)) == "999 bytes of 1.5 kB"
-    assert amount(SourceProgress(1_000, 20_000, "pages")) == "1,000 of 20,000 pages"
+    assert progress_amount(SourceProgress(999, 1_500)) == "999 bytes of 1.5 kB"
+    assert progress_amount(SourceProgress(1_000, 20_000, "pages")) == "1,000 of 20,000 pages"
 
 
 def test_a_source_that_stands_still_promises_no_time() -> None:

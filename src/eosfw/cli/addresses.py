@@ -5,7 +5,7 @@ from __future__ import annotations
 from eosfw.errors import ConfigError, Problem
 
 
-def listener(option: str, text: str) -> str:
+def parse_listener(option: str, text: str) -> str:
     """An address written HOST:PORT, as it is; ConfigError names the option."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.addresses import listener
-from eosfw.cli.stdout import say
+from eosfw.cli.addresses import parse_listener
+from eosfw.cli.stdout import print_data
 from eosfw.errors import ConfigError, InterruptedRunError, Problem
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def command(
     cluster: _Cluster = None,
 ) -> None:
     """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM, in memory or from a directory."""
-    from eosfw.cli.signals import supervised
+    from eosfw.cli.signals import run_with_signals
     from eosfw.concurrency import ThreadRuntime
 
     settings = dict(map(_property, properties or []))
-    settings["listeners"] = f"PLAINTEXT://{listener('--listen', listen)}"
+    settings["listeners"] = f"PLAINTEXT://{parse_listener('--listen', listen)}"
     if advertised is not None:
-        settings["advertised.listeners"] = f"PLAINTEXT://{listener('--advertised', advertised)}"
+        settings["advertised.listeners"] = f"PLAINTEXT://{parse_listener('--advertised', advertised)}"
     if data_dir is not None:
         settings["log.dirs"] = str(data_dir)
     if faults is not None:
@@ -102,7 +102,7 @@ def command(
         _need_directory(settings)
         settings["log.flush.interval.messages"] = "1"
     try:
-        supervised(lambda control: _serve(control, cluster, settings), ThreadRuntime())
+        run_with_signals(lambda control: _serve(control, cluster, settings), ThreadRuntime())
     except InterruptedRunError:
         return  # how a server ends
 
@@ -114,7 +114,7 @@ def _serve(control: RunControl, cluster: str | None, settings: dict[str, str]) -
 
     with closing(load_plugins().cluster(cluster).start(settings, control.runtime)) as serving:
         told = "" if serving.bootstrap_servers == serving.listens_on else f", advertised as {serving.bootstrap_servers}"
-        say(f"listening on {serving.listens_on}{told}")
+        print_data(f"listening on {serving.listens_on}{told}")
         while not control.stopping:
             control.pause(3600.0)
 

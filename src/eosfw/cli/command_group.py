@@ -17,9 +17,9 @@ class SuggestingGroup(typer.core.TyperGroup):
         if name not in known and not name.startswith("-"):
             near = nearest(name, known)
             hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(known)}"
-            ctx.fail(f"no command {name!r}; {hint}{self.elsewhere(name)}")
+            ctx.fail(f"no command {name!r}; {hint}{self.install_hint(name)}")
         return super().resolve_command(ctx, args)
 
-    def elsewhere(self, name: str) -> str:
+    def install_hint(self, name: str) -> str:
         """Where else a command may come from."""
         return ""

@@ -13,48 +13,46 @@ from eosfw.distributions import InstalledEntryPoint, extras, installed_entry_poi
 from eosfw.errors import PluginError
 from eosfw.hookspecs import COMMANDS_GROUP
 
-GROUP = COMMANDS_GROUP
-
 
 class PluginGroup(SuggestingGroup):
     """The root command: its own commands, then those of entry points, loaded when needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *(name for name in _doors() if name not in self.commands)]
+        return [*super().list_commands(ctx), *(name for name in _entry_points() if name not in self.commands)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         own = super().get_command(ctx, cmd_name)
-        return own if own is not None or cmd_name not in _doors() else _loaded(cmd_name)
+        return own if own is not None or cmd_name not in _entry_points() else _load_command(cmd_name)
 
-    def elsewhere(self, name: str) -> str:
+    def install_hint(self, name: str) -> str:
         return f"; or install what brings it: pip install 'eosfw[{name}]'" if name in extras() else ""
 
 
 @cache
-def _doors() -> dict[str, InstalledEntryPoint]:
-    return {door.name: door for door in installed_entry_points(GROUP)[0]}
+def _entry_points() -> dict[str, InstalledEntryPoint]:
+    return {door.name: door for door in installed_entry_points(COMMANDS_GROUP)[0]}
 
 
 @cache
-def _loaded(name: str) -> Any:
-    door = _doors()[name]
+def _load_command(name: str) -> Any:
+    door = _entry_points()[name]
     try:
         offered = door.load()
-        app = offered if isinstance(offered, typer.Typer) else _alone(name, offered)
+        app = offered if isinstance(offered, typer.Typer) else _single_command_app(name, offered)
         made = typer.main.get_command(app)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a broken command must not take the others away)
-        made = typer.main.get_command(_alone(name, _broken(door, error)))
+        made = typer.main.get_command(_single_command_app(name, _broken_command(door, error)))
     made.name = name
     return made
 
 
-def _alone(name: str, function: Any) -> typer.Typer:
+def _single_command_app(name: str, function: Any) -> typer.Typer:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name)(function)
     return app
 
 
-def _broken(door: InstalledEntryPoint, error: BaseException) -> Any:
+def _broken_command(door: InstalledEntryPoint, error: BaseException) -> Any:
     why = f"cannot be loaded from {door.dist.name}: {type(error).__name__}: {' '.join(str(error).split())}"
 
     def broken() -> None:

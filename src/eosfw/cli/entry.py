@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tempfile import NamedTemporaryFile
 from typing import NoReturn
 
-from eosfw.cli.standard_streams import OutputError, prepare
+from eosfw.cli.standard_streams import OutputError, prepare_streams
 from eosfw.errors import EosfwError, ExitCode, described
 
 _LIMITED = ExitCode.CONFIGURATION
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command, then exit."""
     if not os.environ.get(DEBUG):
         sys.unraisablehook = _ignore  # what fails while it is taken apart has been told by what failed before
-    if not prepare():
+    if not prepare_streams():
         sys.exit(_say("stdout is closed, so no result can be told; redirect it, if only to /dev/null", ExitCode.USAGE))
     sys.exit(_written(_run(sys.argv[1:] if arguments is None else arguments)))
 
@@ -87,9 +87,9 @@ def _refused(error: OSError) -> int:
 
 
 def _misused(error: Exception) -> int:
-    from eosfw.cli.usage_errors import sentence
+    from eosfw.cli.usage_errors import usage_sentence
 
-    return _say(sentence(error), ExitCode.USAGE)
+    return _say(usage_sentence(error), ExitCode.USAGE)
 
 
 def _unexpected(error: Exception) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eosfw.cli.stdout import say
+from eosfw.cli.stdout import print_data
 
 if TYPE_CHECKING:
     from eosfw.registry import Plugins
@@ -18,7 +18,7 @@ def command(*, json_: Annotated[bool, typer.Option("--json", help="One JSON obje
     from eosfw.registry import load_plugins
 
     plugins = load_plugins()
-    say(json.dumps(_as_json(plugins)) if json_ else _as_text(plugins))
+    print_data(json.dumps(_as_json(plugins)) if json_ else _as_text(plugins))
 
 
 def _as_json(plugins: Plugins) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Self, TextIO
 
-from eosfw.cli.status_line import Estimate, amount, committed_parts, fitted, lasting
+from eosfw.cli.status_line import Estimate, committed_parts, duration_text, fit_parts, progress_amount
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.pipeline.local_run import LocalRun
@@ -71,10 +71,10 @@ class Progress:
             self.current, self._counts, self._advance, self._estimate = text, None, None, Estimate()
             self._phase_begun = self._runtime.now()
         if not self._quiet:
-            self.say(f"eosfw: {text} ({self._phase_begun - self._begun:.1f} s)")
+            self.print_line(f"eosfw: {text} ({self._phase_begun - self._begun:.1f} s)")
 
     def warning(self, text: str) -> None:
-        self.say(f"eosfw: warning: {text}")
+        self.print_line(f"eosfw: warning: {text}")
 
     def committed(self, records: int, transactions: int) -> None:
         self._counts = (records, transactions)
@@ -84,7 +84,7 @@ class Progress:
 
     # --- what is shown
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line that stays."""
         with self._lock:
             self._clear()
@@ -103,7 +103,7 @@ class Progress:
                 if self._live:
                     self._redraw()
                 elif self._runtime.now() - self._shown >= _HEARTBEAT:
-                    self.say(self._status(None))
+                    self.print_line(self._status(None))
 
     def _redraw(self) -> None:
         # One column stays free: a line that fills the last one is wrapped by some terminals.
@@ -111,7 +111,9 @@ class Progress:
         self._open_line = True
 
     def _status(self, width: int | None) -> str:
-        return fitted([f"eosfw: {part}" if number == 0 else part for number, part in enumerate(self._parts())], width)
+        return fit_parts(
+            [f"eosfw: {part}" if number == 0 else part for number, part in enumerate(self._parts())], width
+        )
 
     def _parts(self) -> Iterator[str]:
         now = self._runtime.now()
@@ -126,8 +128,8 @@ class Progress:
         else:
             yield self.current
         if advance is not None:
-            yield amount(advance)
-        yield lasting(now - self._begun)
+            yield progress_amount(advance)
+        yield duration_text(now - self._begun)
 
     def _width(self) -> int:
         try:

@@ -38,13 +38,13 @@ def command(
 
     Nothing is committed anywhere. A value that is no UTF-8 is printed as {"base64": "..."}.
     """
-    from eosfw.cli.stdout import reserved
+    from eosfw.cli.stdout import reserved_stdout
     from eosfw.concurrency import ThreadRuntime
     from eosfw.pipeline.source_reader import source_records
     from eosfw.registry import load_plugins
 
     given = _given(properties or ())
-    with reserved() as write:  # what a connector prints is no record
+    with reserved_stdout() as write:  # what a connector prints is no record
         name, full = _connector(connector, pipeline, given)
         records = source_records(load_plugins(), name, full, ThreadRuntime(), _say, idle=idle)
         count = 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eosfw.cli.json_errors import FinishedRun, failure_as_json, problems_as_json
-from eosfw.cli.timeline_file import Drawing
+from eosfw.cli.timeline_file import TimelineFile
 from eosfw.cli.verify_option import HELP, METAVAR, OPTIONS, parse_verify_option
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ def command(  # noqa: PLR0913 (an argument for each option)
     ] = None,
 ) -> None:
     """Run a pipeline file: its connectors until drained, its steps over what they committed, then a summary."""
-    from eosfw.cli.stdout import reserved
+    from eosfw.cli.stdout import reserved_stdout
     from eosfw.pipeline import Options, Verification
 
     wanted = parse_verify_option(verify)
     if steps_only and wanted not in (None, Verification.OFF):
         raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
-    showing = Showing(timeout, quiet, Drawing.of(timeline))
+    showing = Showing(timeout, quiet, TimelineFile.checked(timeline))
     options = Options(idle=idle, steps_only=steps_only, verify=wanted)
-    with reserved() as write:
+    with reserved_stdout() as write:
         if check:
             with problems_as_json(write if json_ else None):
                 _check(file, options)
@@ -66,7 +66,7 @@ class Showing:
 
     timeout: float | None
     quiet: bool
-    drawing: Drawing | None
+    timeline: TimelineFile | None
 
 
 def _check(file: Path, options: Options) -> None:
@@ -83,20 +83,24 @@ def _check(file: Path, options: Options) -> None:
 
 def _run(file: Path, options: Options, showing: Showing, finished: FinishedRun) -> Summary:
     from eosfw.cli.progress import Progress
-    from eosfw.cli.signals import Limits, supervised
+    from eosfw.cli.signals import RunLimits, run_with_signals
     from eosfw.concurrency import ThreadRuntime
 
     pipeline = _opened(file)
     runtime = ThreadRuntime()
     with Progress(runtime, quiet=showing.quiet) as progress:
-        limits = Limits(showing.timeout, lambda: _stuck(progress), lambda: _clean_end(progress), progress.say)
+        limits = RunLimits(
+            showing.timeout, lambda: _stuck(progress), lambda: _clean_stop_timeout(progress), progress.print_line
+        )
         try:
-            return supervised(lambda control: _work(pipeline, options, control, progress), runtime, limits)
+            return run_with_signals(lambda control: _work(pipeline, options, control, progress), runtime, limits)
         finally:
             if progress.run is not None:
                 finished.history = progress.run.history
-                if showing.drawing is not None:
-                    showing.drawing.draw(progress.run.history, f"Transactions of {pipeline.path.name}", progress.say)
+                if showing.timeline is not None:
+                    showing.timeline.write(
+                        progress.run.history, f"Transactions of {pipeline.path.name}", progress.print_line
+                    )
 
 
 def _work(pipeline: Pipeline, options: Options, control: RunControl, progress: Progress) -> Summary:
@@ -114,7 +118,7 @@ def _stuck(progress: Progress) -> str:
     return f"it was {progress.current}\n{state}"
 
 
-def _clean_end(progress: Progress) -> float:
+def _clean_stop_timeout(progress: Progress) -> float:
     # The worker itself closes producers when its tasks' time to stop is over; steps and checks end sooner.
     graceful_ms = 5_000 if progress.run is None else int(progress.run.config["task.shutdown.graceful.timeout.ms"])
     return 10.0 + graceful_ms / 1000

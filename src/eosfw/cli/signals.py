@@ -30,15 +30,15 @@ class OvertimeError(EosfwError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """How long something supervised may take."""
 
     timeout: float | None = None
-    stuck: Callable[[], str] = str
+    stuck_report: Callable[[], str] = str
     """Says what was going on when the timeout was over."""
-    clean_end: Callable[[], float] = lambda: 15.0
+    clean_stop_timeout: Callable[[], float] = lambda: 15.0
     """Seconds that a clean end may take before everything is closed."""
-    say: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
+    print_line: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
     """Tells the user what a signal did."""
 
 
@@ -58,16 +58,16 @@ class _Signals:
         self.seen.append(number)
 
 
-def supervised(work: Callable[[RunControl], T], runtime: Runtime, limits: Limits | None = None) -> T:
+def run_with_signals(work: Callable[[RunControl], T], runtime: Runtime, limits: RunLimits | None = None) -> T:
     """Do `work` on a thread of its own, so that no blocking call keeps a signal waiting.
 
     The first signal asks for a clean end, the second closes everything; a timeout acts like both in turn.
     """
     control = RunControl(runtime)
     outcome: _Outcome[T] = _Outcome(runtime.event())
-    with _listening() as signals:
-        runtime.spawn("eosfw-run", lambda: _do(work, control, outcome))
-        _watch(outcome, control, signals, limits or Limits())
+    with _installed_handlers() as signals:
+        runtime.spawn("eosfw-run", lambda: _run_work(work, control, outcome))
+        _wait_for_end(outcome, control, signals, limits or RunLimits())
     if not isinstance(outcome.error, InterruptedRunError):  # which knows what could not be committed
         control.check()
     if outcome.error is not None:
@@ -75,7 +75,7 @@ def supervised(work: Callable[[RunControl], T], runtime: Runtime, limits: Limits
     return outcome.value  # type: ignore[return-value]  # set, since there was no error
 
 
-def _do(work: Callable[[RunControl], T], control: RunControl, outcome: _Outcome[T]) -> None:
+def _run_work(work: Callable[[RunControl], T], control: RunControl, outcome: _Outcome[T]) -> None:
     try:
         outcome.value = work(control)
     except BaseException as error:  # noqa: BLE001 (raised again by the main thread)
@@ -84,7 +84,7 @@ def _do(work: Callable[[RunControl], T], control: RunControl, outcome: _Outcome[
         outcome.done.set()
 
 
-def _watch(outcome: _Outcome[T], control: RunControl, signals: _Signals, limits: Limits) -> None:
+def _wait_for_end(outcome: _Outcome[T], control: RunControl, signals: _Signals, limits: RunLimits) -> None:
     now = control.runtime.now
     begun, asked, heard = now(), None, 0
     while not outcome.done.wait(_LOOK):
@@ -93,26 +93,26 @@ def _watch(outcome: _Outcome[T], control: RunControl, signals: _Signals, limits:
             if control.stopping:
                 return _close(outcome, control, limits, InterruptedRunError(_AT_ONCE))
             asked = now()
-            limits.say("eosfw: stopping cleanly; once more to stop at once")
+            limits.print_line("eosfw: stopping cleanly; once more to stop at once")
             control.stop(InterruptedRunError(_CLEANLY))
-        elif asked is not None and now() - asked > limits.clean_end():
+        elif asked is not None and now() - asked > limits.clean_stop_timeout():
             return _close(outcome, control, limits)
         elif asked is None and limits.timeout is not None and now() - begun > limits.timeout:
             asked = now()
-            control.stop(OvertimeError(f"not done within {limits.timeout:g} s\n{limits.stuck()}"))
+            control.stop(OvertimeError(f"not done within {limits.timeout:g} s\n{limits.stuck_report()}"))
     if signals.seen:
         control.stop(InterruptedRunError("interrupted, just as the run was done"))
     return None
 
 
-def _close(outcome: _Outcome[T], control: RunControl, limits: Limits, reason: EosfwError | None = None) -> None:
-    limits.say("eosfw: closing everything")
+def _close(outcome: _Outcome[T], control: RunControl, limits: RunLimits, reason: EosfwError | None = None) -> None:
+    limits.print_line("eosfw: closing everything")
     control.runtime.spawn("eosfw-close", lambda: control.kill(reason))
     if not outcome.done.wait(_CLOSE):
-        _leave(control)
+        _exit_process(control)
 
 
-def _leave(control: RunControl) -> NoReturn:
+def _exit_process(control: RunControl) -> NoReturn:
     # Somebody blocks in a call that closing does not end. Its thread cannot be ended, so the process is.
     code = ExitCode.INTERRUPTED
     try:
@@ -125,9 +125,9 @@ def _leave(control: RunControl) -> NoReturn:
 
 
 @contextmanager
-def _listening() -> Iterator[_Signals]:
+def _installed_handlers() -> Iterator[_Signals]:
     signals = _Signals()
-    before = {number: signal.signal(number, signals.note) for number in _heard()}
+    before = {number: signal.signal(number, signals.note) for number in _handled_signals()}
     try:
         yield signals
     finally:
@@ -135,7 +135,7 @@ def _listening() -> Iterator[_Signals]:
             signal.signal(number, handler)
 
 
-def _heard() -> list[signal.Signals]:
+def _handled_signals() -> list[signal.Signals]:
     """Ctrl-C, the request to end, a terminal that is gone; the last one not under `nohup`, or where there is none."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     hang_up = getattr(signal, "SIGHUP", None)

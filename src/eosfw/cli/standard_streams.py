@@ -36,7 +36,7 @@ class _Stream:
         try:
             self._stream.flush()
         except OSError as why:
-            silence(self._stream)
+            discard_output(self._stream)
             self.failed(why)
 
     def failed(self, why: OSError) -> None:
@@ -46,18 +46,18 @@ class _Stream:
         return getattr(self._stream, name)
 
 
-class Messages(_Stream):
+class MessageStream(_Stream):
     """stderr, on which nothing depends: a reader may have gone, a terminal may have hung up."""
 
 
-class Results(_Stream):
+class ResultStream(_Stream):
     """stdout, whose failures are OutputErrors, but for a reader that has had enough."""
 
     def failed(self, why: OSError) -> None:
         raise why if isinstance(why, BrokenPipeError) else OutputError(why)
 
 
-def prepare() -> bool:
+def prepare_streams() -> bool:
     """Open what is closed, so that no file or socket of ours takes its place; tell whether stdout was open.
 
     From now on nothing fails because a message has no reader, and what keeps a result from being written is told.
@@ -68,13 +68,13 @@ def prepare() -> bool:
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
     if not isinstance(sys.stdout, _Stream):
-        sys.stdout = Results(sys.stdout)
+        sys.stdout = ResultStream(sys.stdout)
     if not isinstance(sys.stderr, _Stream):
-        sys.stderr = Messages(sys.stderr)
+        sys.stderr = MessageStream(sys.stderr)
     return 1 not in closed
 
 
-def silence(stream: Any) -> None:
+def discard_output(stream: Any) -> None:
     """Let a stream that cannot be written to lose what it holds, else Python tries again, and complains, at exit."""
     try:
         _point_nowhere(stream.fileno())

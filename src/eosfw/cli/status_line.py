@@ -12,7 +12,7 @@ _STALLED = 5.0
 """Seconds without progress after which its rate foretells nothing."""
 
 
-def fitted(parts: Sequence[str], width: int | None) -> str:
+def fit_parts(parts: Sequence[str], width: int | None) -> str:
     """As many parts as `width` columns hold, the most important first; None is endless. At least the first is cut."""
     if width is None:
         return ", ".join(parts)
@@ -31,7 +31,7 @@ def committed_parts(records: int, transactions: int, seconds: float) -> Iterator
     yield f"{quantity(transactions, 'transaction')} committed"
 
 
-def amount(progress: SourceProgress) -> str:
+def progress_amount(progress: SourceProgress) -> str:
     """How much of a source was read, in its unit."""
     if progress.unit != "bytes":
         return f"{progress.done:,} of {progress.total:,} {progress.unit}"
@@ -45,7 +45,7 @@ def _size(count: int) -> str:
     return f"{value:,.0f} {_UNITS[unit]}" if unit == 0 or value >= 100 else f"{value:.1f} {_UNITS[unit]}"
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration in the two units that matter: `8 s`, `2 min 5 s`, `3 h 10 min`."""
     whole = round(seconds)
     if whole < 60:
@@ -74,4 +74,4 @@ class Estimate:
         going = now - self._moved[0] < _STALLED
         if going and gained > 0 and progress.done < progress.total and now > begun:
             left = (progress.total - progress.done) * (now - begun) / gained
-            yield f"{lasting(left)} left"
+            yield f"{duration_text(left)} left"

@@ -7,19 +7,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from eosfw.cli.standard_streams import OutputError, silence
+from eosfw.cli.standard_streams import OutputError, discard_output
 
 
-def say(text: str) -> None:
+def print_data(text: str) -> None:
     """Print data; a reader that has had enough is no error."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        silence(sys.stdout)
+        discard_output(sys.stdout)
 
 
 @contextmanager
-def reserved() -> Iterator[Callable[[str], bool]]:
+def reserved_stdout() -> Iterator[Callable[[str], bool]]:
     """Send all that is written to stdout meanwhile, also by a JVM, to stderr; yield how to write to the real one.
 
     Which tells whether there is still a reader, or raises OutputError.

@@ -17,13 +17,13 @@ _COLUMNS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class TimelineFile:
     """Where a run's timeline goes; its suffix says whether as a picture or as text."""
 
     path: Path
 
     @classmethod
-    def of(cls, path: Path | None) -> Self | None:
+    def checked(cls, path: Path | None) -> Self | None:
         """Check a path before anything runs; a usage error says what is wrong with it."""
         if path is None:
             return None
@@ -34,7 +34,7 @@ class Drawing:
             raise typer.BadParameter(f"--timeline {path}: cannot be written; name a file in a folder that exists")
         return cls(path)
 
-    def draw(self, history: History, title: str, say: Callable[[str], None]) -> None:
+    def write(self, history: History, title: str, print_line: Callable[[str], None]) -> None:
         """Write the file, also of a run that failed; a disk that is full is said and spoils nothing else."""
         from eosfw.observe import timeline
 
@@ -42,9 +42,9 @@ class Drawing:
         try:
             self.path.write_text(drawn, encoding="utf-8")
         except OSError as why:
-            say(f"eosfw: the timeline could not be written to {self.path}: {why.strerror}")
+            print_line(f"eosfw: the timeline could not be written to {self.path}: {why.strerror}")
         else:
-            say(f"eosfw: timeline in {self.path}")
+            print_line(f"eosfw: timeline in {self.path}")
 
     @staticmethod
     def _text(history: History) -> str:

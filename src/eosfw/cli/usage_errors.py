@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def sentence(error: Any) -> str:
+def usage_sentence(error: Any) -> str:
     """What was wrong, and where help is; `error` is one of typer's own usage errors."""
     context = getattr(error, "ctx", None)
     text = str(error.format_message())

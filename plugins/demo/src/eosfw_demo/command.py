@@ -34,7 +34,7 @@ def command(
     # what follows costs time to load, which `eosfw --help` should not pay
     from rich.console import Console
 
-    from eosfw.cli.stdout import reserved
+    from eosfw.cli.stdout import reserved_stdout
     from eosfw.concurrency import ThreadRuntime
     from eosfw.registry import load_plugins
     from eosfw_demo.progress import Progress
@@ -49,7 +49,7 @@ def command(
     plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
     if wishes.spark:
         check_spark(plugins, places.output)
-    with reserved():  # Spark's JVM would write to stdout, too
+    with reserved_stdout():  # Spark's JVM would write to stdout, too
         report, history = run(wishes, places, plugins, runtime, lambda total: Progress(total, runtime, stderr))
     if json_:
         typer.echo(json.dumps(as_json(report, history)))

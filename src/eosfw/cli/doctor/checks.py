@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
+from eosfw.cli.doctor.environment import (
+    DistributionState,
+    Environment,
+    Interpreter,
+    ListenAttempt,
+    LoadFailure,
+    RequirementState,
+    TemporaryFolder,
+)
 from eosfw.cli.doctor.versions import satisfies
 from eosfw.errors import ExitCode
 from eosfw.health import Finding, Health
@@ -21,9 +29,9 @@ class Section(NamedTuple):
     findings: Sequence[Finding]
 
 
-def judge(environment: Environment) -> list[Section]:
+def check_environment(environment: Environment) -> list[Section]:
     """What there is to say of a set-up, without any of its plugins' own words."""
-    machine = [*map(_listening, environment.listening), _scratch(environment.scratch)]
+    machine = [*map(_listen_attempt, environment.listen_attempts), _temporary_folder(environment.temporary_folder)]
     return [
         Section("Python", [_interpreter(environment.interpreter)]),
         Section("Parts", list(_parts(environment.parts))),
@@ -53,13 +61,13 @@ def _interpreter(python: Interpreter) -> Finding:
     )
 
 
-def _parts(parts: Sequence[Part]) -> Iterator[Finding]:
+def _parts(parts: Sequence[DistributionState]) -> Iterator[Finding]:
     ours = {part.name for part in parts}
     for part in parts:
         yield from _part(part, ours)
 
 
-def _part(part: Part, ours: Collection[str]) -> Iterator[Finding]:
+def _part(part: DistributionState, ours: Collection[str]) -> Iterator[Finding]:
     if part.version is None:
         yield Finding(part.name, Health.ABSENT, "not installed, optional", f"pip install 'eosfw[{part.extra}]'")
         return
@@ -75,26 +83,26 @@ def _part(part: Part, ours: Collection[str]) -> Iterator[Finding]:
         yield Finding(part.name, Health.FINE, part.version + (f" with {brings}" if brings else ""))
 
 
-def _met(need: Need) -> bool:
+def _met(need: RequirementState) -> bool:
     return need.found not in (None, "?") and satisfies(str(need.found), need.requirement.versions)
 
 
-def _lack(part: Part, need: Need) -> str:
+def _lack(part: DistributionState, need: RequirementState) -> str:
     have = {None: "it is not installed", "?": "its version cannot be read"}.get(need.found, f"found {need.found}")
     return f"{part.version} needs {need.requirement}, but {have}"
 
 
 def _plugins(environment: Environment) -> Iterator[Finding]:
-    for fault in environment.faults:
+    for fault in environment.failures:
         yield Finding(fault.subject, Health.BROKEN, fault.reason, _mend(fault))
     for clash in environment.clashes:
         what, _, remedy = clash.rpartition(": ")
         yield Finding("clash", Health.BROKEN, what, remedy)
-    if not environment.faults and not environment.clashes:
+    if not environment.failures and not environment.clashes:
         yield Finding("plugins", Health.FINE, f"all {environment.plugins} load; `eosfw plugins` lists them")
 
 
-def _mend(fault: Fault) -> str:
+def _mend(fault: LoadFailure) -> str:
     if fault.distribution == "?":
         return ""
     return f"{_reinstall(fault.distribution)}; or: pip uninstall {fault.distribution}"
@@ -104,7 +112,7 @@ def _reinstall(name: str) -> str:
     return f"pip install --force-reinstall {name}"
 
 
-def _listening(tried: Listening) -> Finding:
+def _listen_attempt(tried: ListenAttempt) -> Finding:
     subject = "port"
     if tried.reason is None:
         return Finding(subject, Health.FINE, f"{tried.address} can be listened at")
@@ -116,11 +124,16 @@ def _listening(tried: Listening) -> Finding:
     return Finding(subject, Health.BROKEN, f"{tried.address} cannot be listened at: {tried.reason}", remedy)
 
 
-def _scratch(scratch: Scratch) -> Finding:
+def _temporary_folder(temporary_folder: TemporaryFolder) -> Finding:
     subject, remedy = "temporary files", "point TMPDIR at a folder with room that can be written"
-    if scratch.reason is not None:
-        return Finding(subject, Health.BROKEN, f"nothing can be written to {scratch.folder}: {scratch.reason}", remedy)
-    found = f"{scratch.free >> 20:,} MiB free in {scratch.folder}"
-    if scratch.free < _ROOM:
+    if temporary_folder.reason is not None:
+        return Finding(
+            subject,
+            Health.BROKEN,
+            f"nothing can be written to {temporary_folder.folder}: {temporary_folder.reason}",
+            remedy,
+        )
+    found = f"{temporary_folder.free >> 20:,} MiB free in {temporary_folder.folder}"
+    if temporary_folder.free < _ROOM:
         return Finding(subject, Health.BROKEN, found, remedy)
     return Finding(subject, Health.FINE, found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.addresses import listener
+from eosfw.cli.addresses import parse_listener
 
 if TYPE_CHECKING:
     from eosfw.cli.doctor.checks import Section
@@ -34,29 +34,29 @@ def command(
     """
     from eosfw.cli.doctor.checks import exit_code
     from eosfw.cli.doctor.report import as_json, as_text
-    from eosfw.cli.stdout import reserved
+    from eosfw.cli.stdout import reserved_stdout
 
-    address = None if listen is None else listener("--listen", listen)
+    address = None if listen is None else parse_listener("--listen", listen)
     look = _look()
-    with reserved() as write:  # what a plugin prints when it is imported is not our answer
+    with reserved_stdout() as write:  # what a plugin prints when it is imported is not our answer
         sections = _sections(file, address)
         write(as_json(sections) if json_ else as_text(sections, look))
     raise typer.Exit(exit_code(sections))
 
 
 def _sections(file: Path | None, listen: str | None) -> list[Section]:
-    from eosfw.cli.doctor.checks import Section, judge
-    from eosfw.cli.doctor.probes import own_words, probe
+    from eosfw.cli.doctor.checks import Section, check_environment
+    from eosfw.cli.doctor.probes import plugin_findings, probe_environment
     from eosfw.registry import load_plugins
 
     plugins = load_plugins()
-    sections = judge(probe(plugins, listen))
-    sections += [Section(distribution, findings) for distribution, findings in own_words(plugins) if findings]
+    sections = check_environment(probe_environment(plugins, listen))
+    sections += [Section(distribution, findings) for distribution, findings in plugin_findings(plugins) if findings]
     if file is not None:
-        from eosfw.cli.doctor.pipeline import examine
+        from eosfw.cli.doctor.pipeline import pipeline_findings
         from eosfw.concurrency import ThreadRuntime
 
-        sections.append(Section("Pipeline", examine(file, plugins, ThreadRuntime())))
+        sections.append(Section("Pipeline", pipeline_findings(file, plugins, ThreadRuntime())))
     return sections
 
 

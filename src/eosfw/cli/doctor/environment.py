@@ -9,7 +9,7 @@ from eosfw.cli.doctor.versions import Requirement
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequirementState:
     """What a part asks for, and the version found: None if it is not there, `?` if it does not say."""
 
     requirement: Requirement
@@ -17,12 +17,12 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DistributionState:
     """A distribution of the framework, or one that plugs into it; an extra that is not there has no version."""
 
     name: str
     version: str | None
-    needs: Sequence[Need] = ()
+    needs: Sequence[RequirementState] = ()
     extra: str | None = None
     """What `pip install 'eosfw[EXTRA]'` calls it."""
 
@@ -38,7 +38,7 @@ class Interpreter:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class LoadFailure:
     """Something of a distribution that does not work."""
 
     distribution: str
@@ -47,7 +47,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class ListenAttempt:
     """An attempt to listen at an address; no reason means that it can be done."""
 
     address: str
@@ -57,7 +57,7 @@ class Listening:
 
 
 @dataclass(frozen=True, slots=True)
-class Scratch:
+class TemporaryFolder:
     """Where temporary files go."""
 
     folder: str
@@ -72,10 +72,10 @@ class Environment:
     """Everything about this machine that the checks of the framework itself judge."""
 
     interpreter: Interpreter
-    parts: Sequence[Part]
+    parts: Sequence[DistributionState]
     plugins: int
     """How many classes are offered."""
-    faults: Sequence[Fault]
+    failures: Sequence[LoadFailure]
     clashes: Sequence[str]
-    listening: Sequence[Listening]
-    scratch: Scratch
+    listen_attempts: Sequence[ListenAttempt]
+    temporary_folder: TemporaryFolder

@@ -23,7 +23,7 @@ _PATIENCE_MS = 5000
 """The longest that a cluster which lets us in may take to answer; a run waits longer."""
 
 
-def examine(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
+def pipeline_findings(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
     """Everything that keeps a file from being run, or how it would be; starts nothing."""
     try:
         pipeline = load_with_problems(file)

@@ -11,12 +11,20 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from eosfw.cli.command_plugins import GROUP as COMMANDS
-from eosfw.cli.doctor.environment import Environment, Fault, Interpreter, Listening, Need, Part, Scratch
+from eosfw.cli.doctor.environment import (
+    DistributionState,
+    Environment,
+    Interpreter,
+    ListenAttempt,
+    LoadFailure,
+    RequirementState,
+    TemporaryFolder,
+)
 from eosfw.cli.doctor.versions import requirement
 from eosfw.concurrency import ThreadRuntime
 from eosfw.distributions import extras, installed_entry_points, needed_python, requirements, version
 from eosfw.health import Finding, Health, HealthCheck
+from eosfw.hookspecs import COMMANDS_GROUP as COMMANDS
 from eosfw.registry import Plugins
 from eosfw.registry.loading import GROUP as PLUGINS
 from eosfw.registry.patience import PATIENCE, called_within
@@ -26,7 +34,7 @@ _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.-]+)['"]""")
 _LOOPBACK = "127.0.0.1:0"
 
 
-def probe(plugins: Plugins, listen: str | None) -> Environment:
+def probe_environment(plugins: Plugins, listen: str | None) -> Environment:
     """Take down everything that the framework's own checks judge; changes nothing."""
     return Environment(
         Interpreter(".".join(map(str, sys.version_info[:3])), sys.executable, needed_python()),
@@ -34,12 +42,12 @@ def probe(plugins: Plugins, listen: str | None) -> Environment:
         len(plugins.all()),
         [*_broken_plugins(plugins), *_broken_commands()],
         plugins.clashes(),
-        [_listening(_LOOPBACK, wanted=False), *([_listening(listen, wanted=True)] if listen else [])],
-        _scratch(),
+        [_listen_attempt(_LOOPBACK, wanted=False), *([_listen_attempt(listen, wanted=True)] if listen else [])],
+        _temporary_folder(),
     )
 
 
-def own_words(plugins: Plugins, patience: float = PATIENCE) -> Iterator[tuple[str, list[Finding]]]:
+def plugin_findings(plugins: Plugins, patience: float = PATIENCE) -> Iterator[tuple[str, list[Finding]]]:
     """What classes of plugins say of themselves, each under its distribution (`eosfw.health`).
 
     One that does not answer within `patience` seconds is itself the finding.
@@ -65,12 +73,12 @@ def _asked(offered: type[Any], health: Callable[[], Any], patience: float) -> li
 # --- what is installed
 
 
-def _parts() -> list[Part]:
+def _parts() -> list[DistributionState]:
     optional = _optional()
     owners = [door.dist.name for group in (PLUGINS, COMMANDS) for door in installed_entry_points(group)[0]]
     names = dict.fromkeys([_CORE, *sorted(owners), *(name for name in optional if version(name) is not None)])
-    installed = [Part(name, version(name), _needs(name), optional.get(name)) for name in names]
-    absent = [Part(name, None, (), extra) for name, extra in optional.items() if name not in names]
+    installed = [DistributionState(name, version(name), _needs(name), optional.get(name)) for name in names]
+    absent = [DistributionState(name, None, (), extra) for name, extra in optional.items() if name not in names]
     return installed + absent
 
 
@@ -82,26 +90,26 @@ def _optional() -> dict[str, str]:
     return {name: extra[1] for name, extra in named if extra is not None and extra[1] in known}
 
 
-def _needs(name: str) -> list[Need]:
+def _needs(name: str) -> list[RequirementState]:
     # Whether a marker holds is pip's business: what is asked under conditions is not judged here.
     asked = [one for text in requirements(name) if (one := requirement(text)) is not None and not one.marker]
-    return [Need(one, version(one.name)) for one in asked]
+    return [RequirementState(one, version(one.name)) for one in asked]
 
 
-def _broken_plugins(plugins: Plugins) -> Iterator[Fault]:
+def _broken_plugins(plugins: Plugins) -> Iterator[LoadFailure]:
     for one in plugins.failures:
-        yield Fault(one.distribution, f"{one.distribution} ({one.entry_point})", one.reason)
+        yield LoadFailure(one.distribution, f"{one.distribution} ({one.entry_point})", one.reason)
 
 
-def _broken_commands() -> Iterator[Fault]:
+def _broken_commands() -> Iterator[LoadFailure]:
     found, _ = installed_entry_points(COMMANDS)
     for door in found:
-        reason = fault_of_command(door.load)
+        reason = command_failure(door.load)
         if reason is not None:
-            yield Fault(door.dist.name, f"{door.dist.name} (command {door.name})", reason)
+            yield LoadFailure(door.dist.name, f"{door.dist.name} (command {door.name})", reason)
 
 
-def fault_of_command(load: Callable[[], Any], patience: float = PATIENCE) -> str | None:
+def command_failure(load: Callable[[], Any], patience: float = PATIENCE) -> str | None:
     """What keeps a command from being imported, or from being so within `patience` seconds."""
     try:
         called_within(patience, load, ThreadRuntime())
@@ -120,7 +128,7 @@ def _said(error: BaseException) -> str:
 # --- the machine
 
 
-def _listening(address: str, *, wanted: bool) -> Listening:
+def _listen_attempt(address: str, *, wanted: bool) -> ListenAttempt:
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -128,8 +136,8 @@ def _listening(address: str, *, wanted: bool) -> Listening:
         with socket.create_server((host, int(port)), family=family) as server:
             taken = server.getsockname()
     except (OSError, OverflowError, UnicodeError) as error:
-        return Listening(address, _refused(error), wanted)
-    return Listening(address if wanted else f"{taken[0]}:{taken[1]}", None, wanted)
+        return ListenAttempt(address, _refused(error), wanted)
+    return ListenAttempt(address if wanted else f"{taken[0]}:{taken[1]}", None, wanted)
 
 
 def _refused(error: Exception) -> str:
@@ -138,12 +146,12 @@ def _refused(error: Exception) -> str:
     return os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
 
 
-def _scratch() -> Scratch:
+def _temporary_folder() -> TemporaryFolder:
     folder = "the folders that are tried"
     try:
         folder = tempfile.gettempdir()
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"eosfw")
-        return Scratch(folder, None, shutil.disk_usage(folder).free)
+        return TemporaryFolder(folder, None, shutil.disk_usage(folder).free)
     except OSError as error:
-        return Scratch(folder, error.strerror or str(error), 0)
+        return TemporaryFolder(folder, error.strerror or str(error), 0)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eosfw.cli.command_group import SuggestingGroup
-from eosfw.cli.stdout import say
+from eosfw.cli.stdout import print_data
 
 if TYPE_CHECKING:
-    from eosfw.cli.new.project_names import Names
+    from eosfw.cli.new.project_names import ProjectNames
 
 
 def group() -> typer.Typer:
@@ -40,22 +40,22 @@ def connector(
 
     It works as written: make it read your source step by step, its tests fail when it is no longer exactly once.
     """
-    from eosfw.cli.new.name_conflicts import refuse_taken
+    from eosfw.cli.new.name_conflicts import refuse_name_conflicts
     from eosfw.cli.new.project_files import write
 
     names = _named(name)
-    refuse_taken(names)
+    refuse_name_conflicts(names)
     folder = output or Path(names.distribution)
     write(names, folder)
-    say(str(folder))
+    print_data(str(folder))
     print(_next_commands(folder), file=sys.stderr)
 
 
-def _named(name: str) -> Names:
-    from eosfw.cli.new.project_names import read
+def _named(name: str) -> ProjectNames:
+    from eosfw.cli.new.project_names import parse_name
 
     try:
-        return read(name)
+        return parse_name(name)
     except ValueError as why:
         raise typer.BadParameter(str(why), param_hint="NAME") from why
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from importlib import metadata
 
-from eosfw.cli.new.project_names import Names
+from eosfw.cli.new.project_names import ProjectNames
 from eosfw.errors import PluginError
 
 
-def refuse_taken(names: Names) -> None:
+def refuse_name_conflicts(names: ProjectNames) -> None:
     """Raise PluginError that names the holder: an installed connector, an installed distribution, a part of eosfw."""
     holder = _connector(names.name) or _distribution(names.distribution) or _part(names)
     if holder:
@@ -29,6 +29,6 @@ def _distribution(name: str) -> str | None:
         return None
 
 
-def _part(names: Names) -> str | None:
+def _part(names: ProjectNames) -> str | None:
     parts = metadata.metadata("eosfw").get_all("Provides-Extra") or []
     return f"{names.distribution} is a part of eosfw" if names.name in parts else None

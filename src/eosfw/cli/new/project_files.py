@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from eosfw import __version__
-from eosfw.cli.new.project_names import Names
+from eosfw.cli.new.project_names import ProjectNames
 from eosfw.errors import ConfigError, Problem
 
 _PLACES = {
@@ -28,7 +28,7 @@ _PLACES = {
 """Where each template goes. Templates have an ending of their own, so that no tool takes them for code."""
 
 
-def write(names: Names, folder: Path) -> None:
+def write(names: ProjectNames, folder: Path) -> None:
     """Write the project of a connector into a new folder: all of it, or nothing.
 
     Raises ConfigError when the folder exists, even empty, or cannot be written.
@@ -41,13 +41,13 @@ def write(names: Names, folder: Path) -> None:
             path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _filled(names: Names) -> Mapping[str, str]:
+def _filled(names: ProjectNames) -> Mapping[str, str]:
     """Each file's place with its text."""
     words = {
         "name": names.name,
         "distribution": names.distribution,
         "module": names.module,
-        "camel": names.camel,
+        "class_prefix": names.class_prefix,
         "version": __version__,
     }
     shelf = files(__package__) / "templates" / "connector"

@@ -13,7 +13,7 @@ _ALLOWED = f"write lower-case letters, digits and single dashes, a letter first,
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ProjectNames:
     """One name in the spellings of those who use it."""
 
     name: str
@@ -30,18 +30,18 @@ class Names:
         return self.distribution.replace("-", "_")
 
     @property
-    def camel(self) -> str:
+    def class_prefix(self) -> str:
         """What its classes begin with."""
         return "".join(part.capitalize() for part in self.name.split("-"))
 
 
-def read(text: str) -> Names:
+def parse_name(text: str) -> ProjectNames:
     """Check a name; raise ValueError with what is allowed, and the nearest that is."""
     if text.startswith(_PREFIX):
         raise ValueError(f"{text!r}: {_PREFIX!r} is put before the name anyway{_try(text)}")
     if not _NAME.fullmatch(text) or len(text) > LONGEST:
         raise ValueError(f"{text!r}: {_ALLOWED}{_try(text)}")
-    return Names(text)
+    return ProjectNames(text)
 
 
 def _try(text: str) -> str:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from eosfw.cli.command_group import SuggestingGroup
-from eosfw.cli.stdout import reserved
-from eosfw.cli.txn.connection import Target, reached
+from eosfw.cli.stdout import reserved_stdout
+from eosfw.cli.txn.connection import ClusterTarget, open_session
 from eosfw.errors import ExitCode
 
 _Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Transactional ids.")]
@@ -53,13 +53,15 @@ def list_(
     json_: _Json = False,
 ) -> None:
     """List the transactional ids that pass every filter."""
-    from eosfw.cli.txn.arguments import duration, state
-    from eosfw.cli.txn.queries import listed
+    from eosfw.cli.txn.arguments import parse_duration, parse_state
+    from eosfw.cli.txn.queries import transaction_rows
     from eosfw.transactions import TransactionFilters
 
-    filters = TransactionFilters([state(name) for name in states or ()], producer_ids or (), duration(older_than))
-    target = Target(pipeline, servers, backend)
-    _look(target, lambda session: listed(session, filters), json_=json_)
+    filters = TransactionFilters(
+        [parse_state(name) for name in states or ()], producer_ids or (), parse_duration(older_than)
+    )
+    target = ClusterTarget(pipeline, servers, backend)
+    _look(target, lambda session: transaction_rows(session, filters), json_=json_)
 
 
 def describe(
@@ -71,12 +73,12 @@ def describe(
     json_: _Json = False,
 ) -> None:
     """Tell state, holder, age, and since which offset each partition of the open transaction is held."""
-    from eosfw.cli.txn.arguments import named
-    from eosfw.cli.txn.queries import described
+    from eosfw.cli.txn.arguments import distinct_ids
+    from eosfw.cli.txn.queries import description_rows
 
-    names, target = named(ids), Target(pipeline, servers, backend)
-    with reserved() as write, reached(target, "describe_transactions") as session:
-        rows, failures = described(session, names)
+    names, target = distinct_ids(ids), ClusterTarget(pipeline, servers, backend)
+    with reserved_stdout() as write, open_session(target, "describe_transactions") as session:
+        rows, failures = description_rows(session, names)
         if rows:
             write(_shown(rows, json_=json_, paragraphs=True))
     _raise_all(failures)
@@ -95,11 +97,11 @@ def hanging(
 
     By default only what nobody wrote to for the longest transaction timeout and five minutes.
     """
-    from eosfw.cli.txn.arguments import duration
-    from eosfw.cli.txn.queries import hanging as found
+    from eosfw.cli.txn.arguments import parse_duration
+    from eosfw.cli.txn.queries import hanging_rows
 
-    age, target = duration(older_than), Target(pipeline, servers, backend)
-    rows = _look(target, lambda session: found(session, topics, age), json_=json_)
+    age, target = parse_duration(older_than), ClusterTarget(pipeline, servers, backend)
+    rows = _look(target, lambda session: hanging_rows(session, topics, age), json_=json_)
     for row in rows:
         _tell("to end it: eosfw txn abort {partition} {start_offset}".format(**row))
     raise typer.Exit(ExitCode.VERDICT_FAILED if rows else ExitCode.OK)
@@ -121,13 +123,13 @@ def fence(
     is refused: fencing it would help nobody.
     """
     from eosfw.cli.txn import fence_and_abort
-    from eosfw.cli.txn.arguments import named
+    from eosfw.cli.txn.arguments import distinct_ids
 
-    names, target = named(ids), Target(pipeline, servers, backend)
-    with reserved() as write, _session(target, backend, "transactions", "describe_transactions") as session:
+    names, target = distinct_ids(ids), ClusterTarget(pipeline, servers, backend)
+    with reserved_stdout() as write, _session(target, backend, "transactions", "describe_transactions") as session:
         if not session.can("describe_transactions"):
-            _tell(fence_and_abort.unseen(session, names))
-        rows = fence_and_abort.plan(session, names)
+            _tell(fence_and_abort.unknown_ids_warning(session, names))
+        rows = fence_and_abort.fencing_plan(session, names)
         if not dry_run:
             rows = fence_and_abort.fence(session, names, timeout)
         write(_shown(rows, json_=json_))
@@ -149,12 +151,15 @@ def abort(
 ) -> None:
     """End a hanging transaction in one partition, so that its last stable offset moves."""
     from eosfw.cli.txn import fence_and_abort
-    from eosfw.cli.txn.arguments import partition
+    from eosfw.cli.txn.arguments import parse_partition
 
-    one = partition(where)
-    target = Target(pipeline, servers, backend)
-    with reserved() as write, _session(target, backend, "describe_transactions", "abort_transactions") as session:
-        row = fence_and_abort.suspect(session, one, start_offset, force=force)
+    one = parse_partition(where)
+    target = ClusterTarget(pipeline, servers, backend)
+    with (
+        reserved_stdout() as write,
+        _session(target, backend, "describe_transactions", "abort_transactions") as session,
+    ):
+        row = fence_and_abort.hanging_transaction(session, one, start_offset, force=force)
         if not dry_run:
             row = fence_and_abort.abort(session, one, start_offset)
         write(_shown([row], json_=json_))
@@ -165,18 +170,18 @@ def abort(
 # --- what they share
 
 
-def _session(target: Target, asked: str | None, *needed: str) -> Any:
+def _session(target: ClusterTarget, asked: str | None, *needed: str) -> Any:
     # Whoever names a client gets it for what it can do; fencing needs no more than transactions.
-    return reached(target, *(needed[:1] if asked and needed[0] == "transactions" else needed))
+    return open_session(target, *(needed[:1] if asked and needed[0] == "transactions" else needed))
 
 
 def _look(
-    target: Target,
+    target: ClusterTarget,
     look: Callable[[Any], Sequence[Mapping[str, Any]]],
     *,
     json_: bool,
 ) -> Sequence[Mapping[str, Any]]:
-    with reserved() as write, reached(target, "describe_transactions") as session:
+    with reserved_stdout() as write, open_session(target, "describe_transactions") as session:
         rows = look(session)
         if rows or json_:
             write(_shown(rows, json_=json_))

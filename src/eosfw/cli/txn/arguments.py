@@ -15,7 +15,7 @@ _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)?")
 _SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def state(text: str) -> TransactionState:
+def parse_state(text: str) -> TransactionState:
     """A state by Kafka's name, in any case; a misspelt one is refused with the nearest."""
     known = {one.value.lower(): one for one in TransactionState if one is not TransactionState.UNKNOWN}
     found = known.get(text.lower())
@@ -27,14 +27,14 @@ def state(text: str) -> TransactionState:
     return found
 
 
-def named(ids: Sequence[str]) -> list[str]:
+def distinct_ids(ids: Sequence[str]) -> list[str]:
     """Transactional ids, each once; an empty one is refused."""
     if not all(ids):
         raise typer.BadParameter("a transactional id is empty", param_hint="ID")
     return list(dict.fromkeys(ids))
 
 
-def duration(text: str | None) -> float | None:
+def parse_duration(text: str | None) -> float | None:
     """Seconds in a text such as `90s`, `5m`, `2h`; a bare number is seconds."""
     if text is None:
         return None
@@ -44,7 +44,7 @@ def duration(text: str | None) -> float | None:
     return float(found["number"]) * _SECONDS[found["unit"]]
 
 
-def partition(text: str) -> TopicPartition:
+def parse_partition(text: str) -> TopicPartition:
     """A partition written as everywhere else: topic, dash, number."""
     topic, dash, number = text.rpartition("-")
     if not dash or not topic or not number.isdecimal():

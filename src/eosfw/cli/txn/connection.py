@@ -19,7 +19,7 @@ _SERVERS = "bootstrap.servers"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ClusterTarget:
     """Which cluster, and how to reach it, as the command line says."""
 
     pipeline: Path | None = None
@@ -41,7 +41,7 @@ class Session:
 
 
 @contextmanager
-def reached(target: Target, *needed: str) -> Iterator[Session]:
+def open_session(target: ClusterTarget, *needed: str) -> Iterator[Session]:
     """An admin client with these capabilities; ConfigError, or ClusterUnavailableError within moments."""
     from eosfw.concurrency import ThreadRuntime
     from eosfw.pipeline.connectivity import require_reachable
@@ -55,7 +55,7 @@ def reached(target: Target, *needed: str) -> Iterator[Session]:
         yield Session(admin, kind, runtime)
 
 
-def _cluster(target: Target) -> tuple[str | None, Mapping[str, str]]:
+def _cluster(target: ClusterTarget) -> tuple[str | None, Mapping[str, str]]:
     """The client a pipeline file names, if any, and the properties that lead to the cluster."""
     from eosfw.pipeline.connectivity import require_addresses
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eosfw.cli.txn.queries import descriptions, every_partition, hanging_row
+from eosfw.cli.txn.queries import all_partitions, descriptions, hanging_row
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
 from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.ids import TopicPartition
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _PAUSE = 0.05
 
 
-def unseen(session: Session, names: Sequence[str]) -> str:
+def unknown_ids_warning(session: Session, names: Sequence[str]) -> str:
     """What whoever fences with a client that cannot describe transactions must know."""
     shown = ", ".join(map(repr, names))
     return f"backend {session.backend.name!r} cannot look ids up: whether anybody ever used {shown} is not known"
 
 
-def plan(session: Session, names: Sequence[str]) -> list[Row]:
+def fencing_plan(session: Session, names: Sequence[str]) -> list[Row]:
     """What fencing these ids would abort, as far as this client can tell."""
     if not session.can("describe_transactions"):
         return [{"transactional_id": name} for name in names]
@@ -58,12 +58,12 @@ def fence(session: Session, names: Sequence[str], timeout: float) -> list[Row]:
     ]
 
 
-def suspect(session: Session, where: TopicPartition, start_offset: int, *, force: bool) -> Row:
+def hanging_transaction(session: Session, where: TopicPartition, start_offset: int, *, force: bool) -> Row:
     """The hanging transaction that is to be aborted; one that its coordinator ends is refused, unless forced."""
     from eosfw.errors import TransactionNotFoundError
     from eosfw.hanging_transactions import HangingTransaction, find_hanging
 
-    if where not in every_partition(session.admin, [where.topic]):
+    if where not in all_partitions(session.admin, [where.topic]):
         raise ConfigError(Problem("PARTITION", f"topic {where.topic!r} has no partition {where.partition}"))
     now = session.runtime.wall()
     states = session.admin.describe_producers([where])[where]

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 
-def listed(session: Session, filters: TransactionFilters) -> list[Row]:
+def transaction_rows(session: Session, filters: TransactionFilters) -> list[Row]:
     """One row per transactional id, by name; how long it is open, and where, for those that are."""
     found = sorted(session.admin.list_transactions(filters), key=lambda one: one.transactional_id)
-    known, _ = _told(session.admin, [one.transactional_id for one in found if one.state.is_open])
+    known, _ = _describe(session.admin, [one.transactional_id for one in found if one.state.is_open])
     open_ones = {one.transactional_id: one for one in known}
     now = session.runtime.wall()
     return [
@@ -46,22 +46,22 @@ def _partitions(one: TransactionDescription | None) -> list[str]:
 
 def descriptions(admin: Admin, names: Collection[str]) -> list[TransactionDescription]:
     """What is known of every id; the first that nobody knows, or that may not be looked at, is raised."""
-    found, failures = _told(admin, names)
+    found, failures = _describe(admin, names)
     for one in failures:
         raise one
     return found
 
 
-def described(session: Session, names: Sequence[str]) -> tuple[list[Row], list[EosfwError]]:
+def description_rows(session: Session, names: Sequence[str]) -> tuple[list[Row], list[EosfwError]]:
     """One row per id, with each partition of its transaction and the offset since which it is open there.
 
     Beside them why there is none, for the other ids.
     """
-    found, failures = _told(session.admin, names)
+    found, failures = _describe(session.admin, names)
     return _rows(session, found), failures
 
 
-def _told(admin: Admin, names: Collection[str]) -> tuple[list[TransactionDescription], list[EosfwError]]:
+def _describe(admin: Admin, names: Collection[str]) -> tuple[list[TransactionDescription], list[EosfwError]]:
     told = admin.describe_transactions(names) if names else {}
     failures = {name: one for name, one in told.items() if isinstance(one, EosfwError)}
     lost = [name for name, why in failures.items() if isinstance(why, TransactionalIdNotFoundError)]
@@ -93,11 +93,11 @@ def _rows(session: Session, found: Collection[TransactionDescription]) -> list[R
     ]
 
 
-def hanging(session: Session, topics: Collection[str] | None, older_than: float | None) -> list[Row]:
+def hanging_rows(session: Session, topics: Collection[str] | None, older_than: float | None) -> list[Row]:
     """One row per transaction that hangs, in some topics or in all."""
     from eosfw.hanging_transactions import find_hanging
 
-    partitions = every_partition(session.admin, topics)
+    partitions = all_partitions(session.admin, topics)
     found = find_hanging(session.admin, partitions, session.runtime.wall(), older_than)
     return [hanging_row(one, session.runtime.wall()) for one in found]
 
@@ -114,7 +114,7 @@ def hanging_row(one: HangingTransaction, now: float) -> Row:
     }
 
 
-def every_partition(admin: Admin, topics: Collection[str] | None) -> list[TopicPartition]:
+def all_partitions(admin: Admin, topics: Collection[str] | None) -> list[TopicPartition]:
     """The partitions of some topics or of all; a topic that does not exist is refused with the nearest one."""
     counts = admin.partitions(topics or None)
     for topic in topics or ():
