@@ -15,11 +15,11 @@ from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, OLD_CLIENT, TransactionMetadata
 from eosfw_memory.coordinators.states import TransactionState
-from eosfw_memory.coordinators.varint import Cursor, uvarint
+from eosfw_memory.coordinators.varint import Cursor
 from eosfw_memory.log.batch import assemble
 from eosfw_memory.log.codec import NO_PRODUCER, encode_record, record_starts
 from eosfw_memory.log.headers import NO_HEADERS
-from eosfw_memory.log.varints import VARINT
+from eosfw_memory.log.varints import VARINT, encoded_unsigned
 
 _KEY_VERSION, _VALUE_VERSION = 0, 1
 _HEAD = struct.Struct(">hqhib")
@@ -27,8 +27,8 @@ _TIMES = struct.Struct(">qq")
 _INT64 = struct.Struct(">q")
 _INT16 = struct.Struct(">h")
 _PREVIOUS_PRODUCER_ID_TAG, _NEXT_PRODUCER_ID_TAG, _CLIENT_VERSION_TAG = range(3)
-_NO_PARTITIONS = uvarint(0)
-_NO_TAGS = uvarint(0)
+_NO_PARTITIONS = encoded_unsigned(0)
+_NO_TAGS = encoded_unsigned(0)
 _NOBODY = _INT64.pack(NO_PRODUCER_ID)
 _OLD = _INT16.pack(OLD_CLIENT)
 _EMPTY = TransactionState.EMPTY
@@ -108,11 +108,11 @@ def _encode_topics(touched: frozenset[TopicPartition]) -> bytes:
     topics: defaultdict[str, list[int]] = defaultdict(list)
     for topic, partition in sorted(touched):
         topics[topic].append(partition)
-    parts = [uvarint(len(topics) + 1)]
+    parts = [encoded_unsigned(len(topics) + 1)]
     for topic, partitions in topics.items():
         name = topic.encode()
         numbers = struct.pack(f">{len(partitions)}i", *partitions)
-        parts += uvarint(len(name) + 1), name, uvarint(len(partitions) + 1), numbers, _NO_TAGS
+        parts += encoded_unsigned(len(name) + 1), name, encoded_unsigned(len(partitions) + 1), numbers, _NO_TAGS
     return b"".join(parts)
 
 
@@ -131,7 +131,8 @@ def _encode_tags(previous_producer_id: int, next_producer_id: int, client_versio
     ]
     if client_version != OLD_CLIENT:
         fields.append((_CLIENT_VERSION_TAG, _INT16.pack(client_version)))
-    return uvarint(len(fields)) + b"".join(uvarint(tag) + uvarint(len(field)) + field for tag, field in fields)
+    tagged = (encoded_unsigned(tag) + encoded_unsigned(len(field)) + field for tag, field in fields)
+    return encoded_unsigned(len(fields)) + b"".join(tagged)
 
 
 def decode_value(transactional_id: str, value: bytes) -> TransactionMetadata:

@@ -5,18 +5,11 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.log.varints import read_unsigned
+
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
-
-
-def uvarint(number: int) -> bytes:
-    """An unsigned number, seven bits to a byte."""
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
 
 
 class Cursor:
@@ -62,14 +55,11 @@ class Cursor:
         self.tags()
 
     def _uvarint(self) -> int:
-        number = shift = 0
-        while True:
-            byte = self._data[self._position]
-            self._position += 1
-            number |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return number
-            shift += 7
+        try:
+            number, self._position = read_unsigned(self._data, self._position)
+        except CorruptMessageError as why:
+            raise ValueError(str(why)) from why
+        return number
 
     def _take(self, length: int) -> bytes:
         start, self._position = self._position, self._position + length

@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Any, Final, NoReturn, TypeAlias, get_args
 
 from eosfw_memory.log.batch import Buffer
+from eosfw_memory.log.varints import read_unsigned
 from eosfw_memory.protocol.codegen import Lines
 from eosfw_memory.protocol.schemas import is_array, message_class
 
@@ -235,19 +236,10 @@ def _behind_tags(frame: Buffer, at: int, budget: _Budget, known: Mapping[int, Me
 
 
 def _varint(frame: Buffer, at: int) -> tuple[int, int]:
-    first = frame[at]
-    if first < _MORE:  # nearly always
-        return first, at + 1
-    second = frame[at + 1]
-    if second < _MORE:
-        return first - _MORE + (second << 7), at + 2
-    value = 0
-    for index in range(_VARINT_BYTES):
-        byte = frame[at + index]
-        value |= (byte & 0x7F) << 7 * index
-        if byte < _MORE:
-            return value, at + index + 1
-    raise TooMuchError("a length takes more than 32 bits")
+    number, behind = read_unsigned(frame, at)
+    if behind - at > _VARINT_BYTES:
+        raise TooMuchError("a length takes more than 32 bits")
+    return number, behind
 
 
 _HELPERS: Final[Mapping[str, Any]] = {

@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Any, Final, NoReturn, Protocol, TypeAlias, get_args
 
 from eosfw_memory.log.batch import Buffer
+from eosfw_memory.log.varints import encoded_unsigned
 from eosfw_memory.protocol.codegen import Lines
 from eosfw_memory.protocol.schemas import is_array, message_class
 
@@ -40,10 +41,7 @@ _NO_UUID = bytes(16)
 _LONGEST: Final = 32_767
 """Bytes of a text in messages of the old form."""
 _SHORT = struct.Struct(">h")
-_MORE: Final = 0x80
-"""Set in every byte of a varint but its last."""
-_VARINTS: Final = tuple(bytes((value,)) for value in range(_MORE))
-_COMPACT: Final = f"VARINTS[size + 1] if size < {_MORE - 1} else varint(size + 1)"
+_COMPACT: Final = "varint(size + 1)"
 """How a size of a newer version is written, as a line of a function: one more, since 0 stands for null."""
 
 _Field: TypeAlias = "dataclasses.Field[Any]"
@@ -219,24 +217,13 @@ def _text_length(size: int) -> bytes:
     return _SHORT.pack(size)
 
 
-def _varint(value: int) -> bytes:
-    if value < _MORE:  # nearly always
-        return _VARINTS[value]
-    out = bytearray()
-    while value >= _MORE:
-        out.append(value & 0x7F | _MORE)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 # --- tagged fields (KIP-482)
 
 
 def _plan(fields: Sequence[_Field]) -> Sequence[tuple[bytes, str, Writer, Any]]:
     """What to know of each, in the order of their tags."""
     return [
-        (_varint(field.metadata["tag"]), field.name, _writer_of_tagged(field), _default(field))
+        (encoded_unsigned(field.metadata["tag"]), field.name, _writer_of_tagged(field), _default(field))
         for field in sorted(fields, key=lambda field: int(field.metadata["tag"]))
     ]
 
@@ -251,15 +238,14 @@ def _write_tags(tree: Tree, out: list[Buffer], plan: Sequence[tuple[bytes, str, 
         pieces: list[Buffer] = []
         write(tree, pieces)
         data = b"".join(pieces)
-        written += [tag, _varint(len(data)), data]
-    out.append(_varint(len(written) // 3))
+        written += [tag, encoded_unsigned(len(data)), data]
+    out.append(encoded_unsigned(len(written) // 3))
     out += written
 
 
 _HELPERS: Final[Mapping[str, Any]] = {
     "LONG": struct.Struct(">i").pack,
-    "VARINTS": _VARINTS,
-    "varint": _varint,
+    "varint": encoded_unsigned,
     "text_length": _text_length,
     "refuse_null": _refuse_null,
     "write_tags": _write_tags,

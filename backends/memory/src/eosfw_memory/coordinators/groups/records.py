@@ -14,14 +14,15 @@ from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.groups.group import Group
 from eosfw_memory.coordinators.groups.members import Member
-from eosfw_memory.coordinators.varint import Cursor, uvarint
+from eosfw_memory.coordinators.varint import Cursor
+from eosfw_memory.log.varints import encoded_unsigned
 
 _OFFSET_KEYS, _GROUP_KEY = (0, 1), 2
 _OFFSET_VERSION, _GROUP_VERSION = 4, 3
 _FLEXIBLE_OFFSET, _EXPIRING_OFFSET_VERSION = 4, 1
 _INT16, _INT32, _INT64 = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
 _NULL = _INT16.pack(-1)
-_NO_TAGS = uvarint(0)
+_NO_TAGS = encoded_unsigned(0)
 NO_LEADER_EPOCH = -1
 NO_EXPIRY = -1
 
@@ -87,7 +88,7 @@ def offset_value(committed: Committed) -> bytes:
     return b"".join(
         (
             struct.pack(">hqi", _OFFSET_VERSION, committed.offset, committed.leader_epoch),
-            uvarint(len(text) + 1),
+            encoded_unsigned(len(text) + 1),
             text,
             _INT64.pack(committed.committed_ms),
             _NO_TAGS,
