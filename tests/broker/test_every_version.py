@@ -22,7 +22,7 @@ from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
 from eosfw_memory.protocol.codec import decode
 from eosfw_memory.protocol.routes import ROUTES
-from eosfw_memory.protocol.serializer import writer
+from eosfw_memory.protocol.serializer import message_writer
 from eosfw_memory.settings import Endpoint, Settings
 
 VERSIONS = [
@@ -117,7 +117,7 @@ def test_what_is_written_are_the_bytes_that_kio_writes(key, version, elements, l
     entity_writer(schema)(out, message)
 
     pieces = []
-    writer(schema)(flattener(schema)(message), pieces)
+    message_writer(schema)(flattener(schema)(message), pieces)
 
     assert b"".join(pieces) == out.getvalue()
 
@@ -148,4 +148,4 @@ def test_a_client_introduces_itself_as_kio_does(key, version):
 )
 def test_an_answer_that_a_version_cannot_carry_is_not_written(tree, complaint):
     with pytest.raises(complaint):
-        writer(load_response_schema(10, 1))(tree, [])
+        message_writer(load_response_schema(10, 1))(tree, [])

@@ -18,7 +18,7 @@ from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.log.batch import Buffer
 from eosfw_memory.protocol.bounds_check import check_answer
 from eosfw_memory.protocol.schemas import message_class
-from eosfw_memory.protocol.serializer import Writer, writer
+from eosfw_memory.protocol.serializer import MessageWriter, message_writer
 
 _LENGTH = struct.Struct(">i")
 _HEADER = struct.Struct(">hhih")
@@ -37,7 +37,7 @@ class Format:
     key: int
     version: int
     flexible: bool
-    write_body: Writer
+    write_body: MessageWriter
     answered: type
     read_header: Any
     read_body: Any
@@ -71,7 +71,7 @@ def format_of(key: int, version: int) -> Format:
         key,
         version,
         bool(request.__header_schema__.__flexible__),
-        writer(request),
+        message_writer(request),
         response,
         entity_reader(response.__header_schema__),
         entity_reader(response),

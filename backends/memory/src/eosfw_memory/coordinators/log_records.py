@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
+from eosfw_memory.coordinators.message_reader import MessageReader
 from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, OLD_CLIENT, TransactionMetadata
 from eosfw_memory.coordinators.states import TransactionState
-from eosfw_memory.coordinators.varint import Cursor
 from eosfw_memory.log.batch import assemble
 from eosfw_memory.log.codec import NO_PRODUCER, encode_record, record_starts
 from eosfw_memory.log.headers import NO_HEADERS
@@ -150,10 +150,10 @@ def _decoded(transactional_id: str, value: bytes) -> TransactionMetadata:
             f"transaction log: value of {transactional_id!r} has version {version}, at most {_VALUE_VERSION} is known; "
             "it was written by a newer broker"
         )
-    cursor = Cursor(value, _HEAD.size, compact=version == _VALUE_VERSION)
-    partitions = frozenset(_decode_partitions(cursor))
-    updated_ms, started_ms = cursor.unpack(_TIMES)
-    tags = cursor.tags()
+    reader = MessageReader(value, _HEAD.size, compact=version == _VALUE_VERSION)
+    partitions = frozenset(_decode_partitions(reader))
+    updated_ms, started_ms = reader.unpack(_TIMES)
+    tags = reader.tags()
     return TransactionMetadata(
         transactional_id,
         producer_id,
@@ -169,10 +169,10 @@ def _decoded(transactional_id: str, value: bytes) -> TransactionMetadata:
     )
 
 
-def _decode_partitions(cursor: Cursor) -> list[TopicPartition]:
+def _decode_partitions(reader: MessageReader) -> list[TopicPartition]:
     found = []
-    for _ in range(max(cursor.array_length(), 0)):
-        topic = cursor.string()
-        found += [TopicPartition(topic, cursor.int32()) for _ in range(cursor.array_length())]
-        cursor.skip_tags()
+    for _ in range(max(reader.array_length(), 0)):
+        topic = reader.string()
+        found += [TopicPartition(topic, reader.int32()) for _ in range(reader.array_length())]
+        reader.skip_tags()
     return found

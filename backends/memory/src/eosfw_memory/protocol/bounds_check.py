@@ -51,7 +51,7 @@ Measure: TypeAlias = "Callable[[Buffer, int, _Budget], int]"
 _Field: TypeAlias = "dataclasses.Field[Any]"
 
 
-class TooMuchError(Exception):
+class MessageBoundsError(Exception):
     """A message declares more than it holds, or than anybody needs."""
 
 
@@ -65,10 +65,10 @@ class _Budget:
 
     def take(self, count: int, least_bytes: int, bytes_left: int) -> None:
         if count * least_bytes > bytes_left:
-            raise TooMuchError(f"{count} elements are declared where {bytes_left} bytes are left")
+            raise MessageBoundsError(f"{count} elements are declared where {bytes_left} bytes are left")
         self.left -= count
         if self.left < 0:
-            raise TooMuchError(f"more than {self.most} elements in one message")
+            raise MessageBoundsError(f"more than {self.most} elements in one message")
 
 
 def check_header(frame: Buffer, schema: type) -> int:
@@ -91,9 +91,9 @@ def _walk(frame: Buffer, at: int, measure: Measure, most: int) -> int:
     try:
         at = measure(frame, at, _Budget(most))
     except (IndexError, struct.error) as why:
-        raise TooMuchError(f"it ends too soon, after {len(frame)} bytes") from why
+        raise MessageBoundsError(f"it ends too soon, after {len(frame)} bytes") from why
     if at > len(frame):
-        raise TooMuchError(f"{at} bytes are declared where there are {len(frame)}")
+        raise MessageBoundsError(f"{at} bytes are declared where there are {len(frame)}")
     return at
 
 
@@ -213,7 +213,7 @@ def _fixed(field: _Field) -> int:
 
 
 def _refuse_count(count: int) -> NoReturn:
-    raise TooMuchError(f"an array of {count} elements")
+    raise MessageBoundsError(f"an array of {count} elements")
 
 
 def _behind_data(frame: Buffer, at: int) -> int:
@@ -228,9 +228,9 @@ def _behind_tags(frame: Buffer, at: int, budget: _Budget, known: Mapping[int, Me
         tag, at = _varint(frame, at)
         size, at = _varint(frame, at)
         if size > len(frame) - at:
-            raise TooMuchError(f"{size} bytes are declared where {len(frame) - at} are left")
+            raise MessageBoundsError(f"{size} bytes are declared where {len(frame) - at} are left")
         if tag in known and known[tag](frame, at, budget) != at + size:
-            raise TooMuchError(f"tagged field {tag} does not have the size that is declared")
+            raise MessageBoundsError(f"tagged field {tag} does not have the size that is declared")
         at += size
     return at
 
@@ -238,7 +238,7 @@ def _behind_tags(frame: Buffer, at: int, budget: _Budget, known: Mapping[int, Me
 def _varint(frame: Buffer, at: int) -> tuple[int, int]:
     number, behind = read_unsigned(frame, at)
     if behind - at > _VARINT_BYTES:
-        raise TooMuchError("a length takes more than 32 bits")
+        raise MessageBoundsError("a length takes more than 32 bits")
     return number, behind
 
 

@@ -16,7 +16,7 @@ from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.log.batch import Buffer
 from eosfw_memory.protocol.bounds_check import check_body, check_header
 from eosfw_memory.protocol.routes import API_VERSIONS, ROUTES
-from eosfw_memory.protocol.serializer import Writer, writer
+from eosfw_memory.protocol.serializer import MessageWriter, message_writer
 
 _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")
@@ -54,7 +54,7 @@ class Codec:
     schema: type
     read_header: Any
     read_body: Any
-    write_body: Writer
+    write_body: MessageWriter
     flexible_answer: bool
 
     def body(self, frame: Buffer, at: int) -> Any:
@@ -86,7 +86,7 @@ class Codec:
         return pieces
 
 
-class Incoming(NamedTuple):
+class DecodedRequest(NamedTuple):
     """A request that was read."""
 
     codec: Codec
@@ -108,7 +108,7 @@ def codec(key: int, version: int) -> Codec:
         request,
         entity_reader(request.__header_schema__),
         entity_reader(request),
-        writer(response),
+        message_writer(response),
         bool(response.__header_schema__.__flexible__),
     )
 
@@ -119,7 +119,7 @@ def correlation_id_of(frame: Buffer) -> int:
     return number
 
 
-def decode(frame: Buffer) -> Incoming:
+def decode(frame: Buffer) -> DecodedRequest:
     """Read a frame; raise RequestError when it is no request this broker serves."""
     if len(frame) < _START.size:
         raise RequestError(f"a request of {len(frame)} bytes has no header")
@@ -131,12 +131,12 @@ def decode(frame: Buffer) -> Incoming:
         return _of_unknown_version(frame)
     found = codec(key, version)
     client_id, at = found.header(frame)
-    return Incoming(found, correlation_id, found.body(frame, at), client_id, at)
+    return DecodedRequest(found, correlation_id, found.body(frame, at), client_id, at)
 
 
-def _of_unknown_version(frame: Buffer) -> Incoming:
+def _of_unknown_version(frame: Buffer) -> DecodedRequest:
     """A client that asks for versions in a newer way is told in the oldest (KIP-511); no other request is guessed."""
     key, version, correlation_id = _START.unpack_from(frame)
     if key != API_VERSIONS:
         raise UnsupportedRequestError(key, version, frame, f"version {version} of request {key} is not served")
-    return Incoming(codec(key, 0), correlation_id, None)
+    return DecodedRequest(codec(key, 0), correlation_id, None)

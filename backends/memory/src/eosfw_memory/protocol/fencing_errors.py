@@ -5,7 +5,7 @@ from __future__ import annotations
 from eosfw_memory.codes import Code
 
 
-def in_words_of(version: int, first_that_knows: int, code: Code) -> Code:
+def fenced_error_code(version: int, first_that_knows: int, code: Code) -> Code:
     """Older clients know no ProducerFenced, and handle InvalidProducerEpoch the same way."""
     if code is Code.PRODUCER_FENCED and version < first_that_knows:
         return Code.INVALID_PRODUCER_EPOCH

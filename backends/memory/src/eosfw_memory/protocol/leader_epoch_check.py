@@ -7,7 +7,7 @@ from eosfw_memory.log.leader_epochs import NO_LEADER
 from eosfw_memory.log.partition import PartitionLog
 
 
-def epoch_error(log: PartitionLog, believed: int) -> Code:
+def leader_epoch_error(log: PartitionLog, believed: int) -> Code:
     """What to answer a client that names the current leader epoch (KIP-320)."""
     if believed in (NO_LEADER, log.leader_epoch):
         return Code.NONE

@@ -14,36 +14,36 @@ from eosfw_memory.delayed_operation import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class OffsetCommitPartitions:
     """The offsets that can be committed, with what is wrong with the others."""
 
-    good: dict[TopicPartition, Committed]
-    bad: dict[TopicPartition, Code]
+    valid: dict[TopicPartition, Committed]
+    errors: dict[TopicPartition, Code]
 
     @property
     def any_exists(self) -> bool:
         """Whether there is a partition for which offsets might be committed."""
-        return bool(self.good) or any(code is not Code.UNKNOWN_TOPIC_OR_PARTITION for code in self.bad.values())
+        return bool(self.valid) or any(code is not Code.UNKNOWN_TOPIC_OR_PARTITION for code in self.errors.values())
 
 
-def sorted_out(broker: Broker, topics: Iterable[Any], expires_ms: int = NO_EXPIRY) -> Sorted:
+def validate_partitions(broker: Broker, topics: Iterable[Any], expires_ms: int = NO_EXPIRY) -> OffsetCommitPartitions:
     """Look at every partition of a request."""
-    found, now_ms = Sorted({}, {}), broker.now_ms()
+    found, now_ms = OffsetCommitPartitions({}, {}), broker.now_ms()
     for topic in topics:
         for each in topic.partitions:
             where = TopicPartition(topic.name, each.partition_index)
             metadata = each.committed_metadata or ""
             if broker.topics.partition(*where) is None:
-                found.bad[where] = Code.UNKNOWN_TOPIC_OR_PARTITION
+                found.errors[where] = Code.UNKNOWN_TOPIC_OR_PARTITION
             elif len(metadata) > broker.settings.groups.offset_metadata_max_bytes:
-                found.bad[where] = Code.OFFSET_METADATA_TOO_LARGE
+                found.errors[where] = Code.OFFSET_METADATA_TOO_LARGE
             else:
                 epoch = getattr(each, "committed_leader_epoch", NO_LEADER_EPOCH)
-                found.good[where] = Committed(each.committed_offset, epoch, metadata, now_ms, expires_ms)
+                found.valid[where] = Committed(each.committed_offset, epoch, metadata, now_ms, expires_ms)
     return found
 
 
-def answered(topics: Iterable[Any], sorted_out: Sorted, code: Code) -> Answer:
+def offset_commit_answer(topics: Iterable[Any], validate_partitions: OffsetCommitPartitions, code: Code) -> Answer:
     """The answer for each partition: what is wrong with it, else what became of all."""
     return {
         "topics": [
@@ -52,7 +52,9 @@ def answered(topics: Iterable[Any], sorted_out: Sorted, code: Code) -> Answer:
                 "partitions": [
                     {
                         "partition_index": each.partition_index,
-                        "error_code": sorted_out.bad.get(TopicPartition(topic.name, each.partition_index), code),
+                        "error_code": validate_partitions.errors.get(
+                            TopicPartition(topic.name, each.partition_index), code
+                        ),
                     }
                     for each in topic.partitions
                 ],

@@ -54,11 +54,11 @@ class Tree(Protocol):
         """The field, or what is given for one that is not there."""
 
 
-Writer: TypeAlias = "Callable[[Tree, list[Buffer]], None]"
+MessageWriter: TypeAlias = "Callable[[Tree, list[Buffer]], None]"
 
 
 @cache
-def writer(schema: Any) -> Writer:
+def message_writer(schema: Any) -> MessageWriter:
     """A function that writes a tree as a message of this class, piece by piece behind what is in a list.
 
     It raises struct.error where a field is missing that has no default, or a number is out of its range; ValueError for
@@ -69,7 +69,7 @@ def writer(schema: Any) -> Writer:
     return steps.function()
 
 
-def _writer_of_tagged(field: _Field) -> Writer:
+def _writer_of_tagged(field: _Field) -> MessageWriter:
     steps = _Steps()
     steps.field(field, "tree", flexible=True, nullable=False)
     return steps.function()
@@ -82,7 +82,7 @@ class _Steps:
         self._lines = Lines(_HELPERS)
         self._add = self._lines.add
 
-    def function(self) -> Writer:
+    def function(self) -> MessageWriter:
         """What the lines do."""
         return self._lines.function("write(tree, out)", "return")
 
@@ -220,7 +220,7 @@ def _text_length(size: int) -> bytes:
 # --- tagged fields (KIP-482)
 
 
-def _plan(fields: Sequence[_Field]) -> Sequence[tuple[bytes, str, Writer, Any]]:
+def _plan(fields: Sequence[_Field]) -> Sequence[tuple[bytes, str, MessageWriter, Any]]:
     """What to know of each, in the order of their tags."""
     return [
         (encoded_unsigned(field.metadata["tag"]), field.name, _writer_of_tagged(field), _default(field))
@@ -228,7 +228,7 @@ def _plan(fields: Sequence[_Field]) -> Sequence[tuple[bytes, str, Writer, Any]]:
     ]
 
 
-def _write_tags(tree: Tree, out: list[Buffer], plan: Sequence[tuple[bytes, str, Writer, Any]]) -> None:
+def _write_tags(tree: Tree, out: list[Buffer], plan: Sequence[tuple[bytes, str, MessageWriter, Any]]) -> None:
     """Those that differ from their defaults."""
     written = []
     for tag, name, write, default in plan:

@@ -20,13 +20,13 @@ Change: TypeAlias = Callable[[Mapping[str, str], Any], dict[str, str]]
 """Makes a topic's properties of those it has and those a request names; raises KafkaError."""
 
 
-def altered(broker: Broker, request: Any, change: Change) -> Answer:
+def alter_topic_configs(broker: Broker, request: Any, change: Change) -> Answer:
     """Answer for each resource, which stands for itself."""
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
     return {"responses": [_resource(broker, each, times, change, request.validate_only) for each in request.resources]}
 
 
-def existing(broker: Broker, name: str) -> Topic:
+def existing_topic(broker: Broker, name: str) -> Topic:
     """A topic by its name; raises InvalidTopic, or UnknownTopicOrPartition."""
     check_name(name)
     topic = broker.topics.by_name(name)
@@ -61,7 +61,7 @@ def _topic(broker: Broker, kind: int, name: str, configs: Any) -> Topic:
     if kind == TOPIC and not name:
         raise KafkaError(Code.INVALID_REQUEST, "Default topic resources are not allowed.")
     if kind == TOPIC:
-        return existing(broker, name)
+        return existing_topic(broker, name)
     names = ", ".join(each.name for each in configs)
     if kind == BROKER and name in ("", str(NODE_ID)):
         raise KafkaError(Code.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({names})")

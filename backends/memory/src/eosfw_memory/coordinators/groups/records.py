@@ -14,7 +14,7 @@ from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.groups.group import Group
 from eosfw_memory.coordinators.groups.members import Member
-from eosfw_memory.coordinators.varint import Cursor
+from eosfw_memory.coordinators.message_reader import MessageReader
 from eosfw_memory.log.varints import encoded_unsigned
 
 _OFFSET_KEYS, _GROUP_KEY = (0, 1), 2
@@ -66,12 +66,12 @@ def group_key(group_id: str) -> bytes:
 
 def read_key(key: bytes) -> OffsetKey | GroupKey | None:
     """What a record is about, or None if that is of no kind known here."""
-    cursor = Cursor(key, 0, compact=False)
+    reader = MessageReader(key, 0, compact=False)
     try:
-        version = cursor.unpack(_INT16)[0]
+        version = reader.unpack(_INT16)[0]
         if version in _OFFSET_KEYS:
-            return OffsetKey(cursor.string(), TopicPartition(cursor.string(), cursor.int32()))
-        return GroupKey(cursor.string()) if version == _GROUP_KEY else None
+            return OffsetKey(reader.string(), TopicPartition(reader.string(), reader.int32()))
+        return GroupKey(reader.string()) if version == _GROUP_KEY else None
     except (struct.error, ValueError) as why:
         raise DamagedDataError(f"group offsets: key {key!r} cannot be read: {why}") from why
 
@@ -106,11 +106,11 @@ def read_offset(key: OffsetKey, value: bytes) -> Committed:
 
 
 def _offset(version: int, value: bytes) -> Committed:
-    cursor = Cursor(value, _INT16.size, compact=version >= _FLEXIBLE_OFFSET)
-    offset = cursor.unpack(_INT64)[0]
-    epoch = cursor.int32() if version >= 3 else NO_LEADER_EPOCH
-    metadata, committed_ms = cursor.string(), cursor.unpack(_INT64)[0]
-    expires_ms = cursor.unpack(_INT64)[0] if version == _EXPIRING_OFFSET_VERSION else NO_EXPIRY
+    reader = MessageReader(value, _INT16.size, compact=version >= _FLEXIBLE_OFFSET)
+    offset = reader.unpack(_INT64)[0]
+    epoch = reader.int32() if version >= 3 else NO_LEADER_EPOCH
+    metadata, committed_ms = reader.string(), reader.unpack(_INT64)[0]
+    expires_ms = reader.unpack(_INT64)[0] if version == _EXPIRING_OFFSET_VERSION else NO_EXPIRY
     return Committed(offset, epoch, metadata, committed_ms, expires_ms)
 
 
@@ -155,26 +155,26 @@ def read_group(group_id: str, value: bytes) -> Group:
 
 
 def _group(group_id: str, version: int, value: bytes) -> Group:
-    cursor = Cursor(value, _INT16.size, compact=False)
+    reader = MessageReader(value, _INT16.size, compact=False)
     group = Group(group_id, 0)
-    protocol_type = cursor.string()
-    group.generation = cursor.int32()
-    group.protocol_name, leader = cursor.nullable_string(), cursor.nullable_string()
-    group.since_ms = cursor.unpack(_INT64)[0] if version >= 2 else -1
-    for _ in range(cursor.int32()):
-        group.add(_read_member(cursor, version, group.protocol_name or ""), protocol_type)
+    protocol_type = reader.string()
+    group.generation = reader.int32()
+    group.protocol_name, leader = reader.nullable_string(), reader.nullable_string()
+    group.since_ms = reader.unpack(_INT64)[0] if version >= 2 else -1
+    for _ in range(reader.int32()):
+        group.add(_read_member(reader, version, group.protocol_name or ""), protocol_type)
     group.protocol_type = protocol_type or None
     group.leader = leader
     return group
 
 
-def _read_member(cursor: Cursor, version: int, protocol: str) -> Member:
-    member_id = cursor.string()
-    instance_id = cursor.nullable_string() if version >= 3 else None
-    client_id, client_host = cursor.string(), cursor.string()
-    first = cursor.int32()
-    session_ms = cursor.int32() if version >= 1 else first
-    metadata, assignment = cursor.binary(), cursor.binary()
+def _read_member(reader: MessageReader, version: int, protocol: str) -> Member:
+    member_id = reader.string()
+    instance_id = reader.nullable_string() if version >= 3 else None
+    client_id, client_host = reader.string(), reader.string()
+    first = reader.int32()
+    session_ms = reader.int32() if version >= 1 else first
+    metadata, assignment = reader.binary(), reader.binary()
     protocols = ((protocol, metadata),)
     return Member(member_id, instance_id, client_id, client_host, session_ms, first, protocols, assignment)
 

@@ -7,7 +7,7 @@ import struct
 from eosfw_memory.coordinators.groups.group import CONSUMER, Group
 from eosfw_memory.coordinators.groups.members import Member
 from eosfw_memory.coordinators.groups.states import GroupState
-from eosfw_memory.coordinators.varint import Cursor
+from eosfw_memory.coordinators.message_reader import MessageReader
 
 _VERSION = struct.Struct(">h")
 
@@ -26,5 +26,5 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
 
 def _topics(member: Member, protocol: str) -> frozenset[str]:
     """The topics of one member, which every version of the subscription names first."""
-    cursor = Cursor(member.metadata(protocol), _VERSION.size, compact=False)
-    return frozenset(cursor.string() for _ in range(cursor.int32()))
+    reader = MessageReader(member.metadata(protocol), _VERSION.size, compact=False)
+    return frozenset(reader.string() for _ in range(reader.int32()))

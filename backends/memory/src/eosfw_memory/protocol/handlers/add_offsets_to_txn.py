@@ -15,7 +15,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.fencing_errors import in_words_of
+from eosfw_memory.protocol.fencing_errors import fenced_error_code
 
 _FENCED_VERSION = 2
 
@@ -27,5 +27,5 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     try:
         broker.coordinator.add_partitions(request.transactional_id, producer, [where], broker.now_ms())
     except KafkaError as refused:
-        return {"error_code": in_words_of(context.version, _FENCED_VERSION, refused.code)}
+        return {"error_code": fenced_error_code(context.version, _FENCED_VERSION, refused.code)}
     return {"error_code": Code.NONE}

@@ -20,7 +20,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.metadata import BUMPING_CLIENT, OLD_CLIENT
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.fencing_errors import in_words_of
+from eosfw_memory.protocol.fencing_errors import fenced_error_code
 
 _BATCHED_VERSION = 4
 _FENCED_VERSION = 2
@@ -37,7 +37,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     if not codes:
         producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
         code = _added(broker, request.v3_and_below_transactional_id, producer, wanted, OLD_CLIENT)
-        codes = dict.fromkeys(wanted, in_words_of(context.version, _FENCED_VERSION, code))
+        codes = dict.fromkeys(wanted, fenced_error_code(context.version, _FENCED_VERSION, code))
     return {"results_by_topic_v3_and_below": _answer(topics, codes)}
 
 

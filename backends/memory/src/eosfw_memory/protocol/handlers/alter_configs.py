@@ -14,12 +14,12 @@ from typing import Any
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.topic_config_changes import altered
+from eosfw_memory.protocol.topic_config_changes import alter_topic_configs
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer for each resource."""
-    return altered(broker, request, _replaced)
+    return alter_topic_configs(broker, request, _replaced)
 
 
 def _replaced(before: Mapping[str, str], wanted: Any) -> dict[str, str]:  # noqa: ARG001

@@ -17,7 +17,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID
 from eosfw_memory.coordinators.states import Outcome
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.fencing_errors import in_words_of
+from eosfw_memory.protocol.fencing_errors import fenced_error_code
 
 _BUMPING_VERSION = 5
 _FENCED_VERSION = 2
@@ -35,6 +35,6 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
             return _DONE
         after = broker.coordinator.end_bumping(name, producer, outcome, now_ms)
     except KafkaError as refused:
-        code = in_words_of(context.version, _FENCED_VERSION, refused.code)
+        code = fenced_error_code(context.version, _FENCED_VERSION, refused.code)
         return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
     return {"error_code": Code.NONE, "producer_id": after.producer_id, "producer_epoch": after.epoch}

@@ -24,7 +24,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.log.leader_epochs import NO_LEADER
-from eosfw_memory.protocol.leader_epoch_check import epoch_error
+from eosfw_memory.protocol.leader_epoch_check import leader_epoch_error
 from eosfw_memory.topics import Partition, Topic, Topics
 
 _BY_ID_VERSION = 13
@@ -113,7 +113,7 @@ class _Poll:
         if partition is None:
             return _refused(index, wanted.missing)
         log = partition.log
-        code = epoch_error(log, getattr(wanted.request, "current_leader_epoch", NO_LEADER))
+        code = leader_epoch_error(log, getattr(wanted.request, "current_leader_epoch", NO_LEADER))
         if code is not Code.NONE:
             return _refused(index, code)
         limit = max(0, min(self._max_bytes - taken, wanted.request.partition_max_bytes))

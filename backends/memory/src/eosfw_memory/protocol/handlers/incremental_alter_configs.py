@@ -16,7 +16,7 @@ from eosfw.config.definition import List
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.topic_config_changes import altered
+from eosfw_memory.protocol.topic_config_changes import alter_topic_configs
 from eosfw_memory.topic_config import TOPIC, in_force
 
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
@@ -24,7 +24,7 @@ _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer for each resource."""
-    return altered(broker, request, _changed)
+    return alter_topic_configs(broker, request, _changed)
 
 
 def _changed(before: Mapping[str, str], wanted: Any) -> dict[str, str]:

@@ -24,7 +24,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.decisions import Decision
 from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.fencing_errors import in_words_of
+from eosfw_memory.protocol.fencing_errors import fenced_error_code
 
 _FENCED_VERSION = 4
 _COME_AGAIN = Code.CONCURRENT_TRANSACTIONS
@@ -72,7 +72,7 @@ def _taken_over(broker: Broker, names: Sequence[str], timeout_ms: int) -> list[D
 
 @cache
 def _refusal(code: Code, version: int) -> Answer:
-    code = in_words_of(version, _FENCED_VERSION, code)
+    code = fenced_error_code(version, _FENCED_VERSION, code)
     return MappingProxyType({"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH})  # shared
 
 

@@ -27,7 +27,7 @@ from eosfw_memory.log.errors import LogError
 from eosfw_memory.log.leader_epochs import NO_LEADER
 from eosfw_memory.log.log_results import TimestampAndOffset
 from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog
-from eosfw_memory.protocol.leader_epoch_check import epoch_error
+from eosfw_memory.protocol.leader_epoch_check import leader_epoch_error
 
 NOT_FOUND = -1
 _NEWEST: Final = -3
@@ -63,7 +63,7 @@ def _partition(broker: Broker, where: TopicPartition, wanted: Any, isolation: Is
     partition = broker.topics.partition(*where)
     if partition is None:
         return _refused(where.partition, Code.UNKNOWN_TOPIC_OR_PARTITION)
-    code = epoch_error(partition.log, getattr(wanted, "current_leader_epoch", NO_LEADER))
+    code = leader_epoch_error(partition.log, getattr(wanted, "current_leader_epoch", NO_LEADER))
     if code is not Code.NONE:
         return _refused(where.partition, code)
     try:

@@ -19,25 +19,25 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups.committing import Committer
 from eosfw_memory.coordinators.groups.records import NO_EXPIRY
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.offset_commit_validation import answered, sorted_out
+from eosfw_memory.protocol.offset_commit_validation import offset_commit_answer, validate_partitions
 
 _NOT_FOUND_VERSION = 9
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
-    wanted = sorted_out(broker, request.topics, _expires_ms(broker, request))
+    wanted = validate_partitions(broker, request.topics, _expires_ms(broker, request))
     if not wanted.any_exists:
-        return answered(request.topics, wanted, Code.NONE)
+        return offset_commit_answer(request.topics, wanted, Code.NONE)
     code = Code.NONE
     try:
-        broker.groups.offsets.commit(request.group_id, _committer(request), wanted.good, broker.now_ms())
+        broker.groups.offsets.commit(request.group_id, _committer(request), wanted.valid, broker.now_ms())
     except KafkaError as refused:
         code = refused.code
         unknown = broker.groups.group(request.group_id) is None
         if unknown and code is Code.ILLEGAL_GENERATION and context.version >= _NOT_FOUND_VERSION:
             code = Code.GROUP_ID_NOT_FOUND
-    return answered(request.topics, wanted, code)
+    return offset_commit_answer(request.topics, wanted, code)
 
 
 def _committer(request: Any) -> Committer:

@@ -12,7 +12,7 @@ from typing import Any
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.leader_epoch_check import epoch_error
+from eosfw_memory.protocol.leader_epoch_check import leader_epoch_error
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
@@ -29,7 +29,7 @@ def _end(broker: Broker, topic: str, wanted: Any) -> Answer:
     partition = broker.topics.partition(topic, wanted.partition)
     if partition is None:
         return {"error_code": Code.UNKNOWN_TOPIC_OR_PARTITION, "partition": wanted.partition}
-    code = epoch_error(partition.log, wanted.current_leader_epoch)
+    code = leader_epoch_error(partition.log, wanted.current_leader_epoch)
     if code is not Code.NONE:
         return {"error_code": code, "partition": wanted.partition}
     epoch, end_offset = partition.log.end_of_epoch(wanted.leader_epoch)

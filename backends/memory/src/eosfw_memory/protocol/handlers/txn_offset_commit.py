@@ -18,23 +18,27 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups.committing import Committer
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.protocol.offset_commit_validation import Sorted, answered, sorted_out
+from eosfw_memory.protocol.offset_commit_validation import (
+    OffsetCommitPartitions,
+    offset_commit_answer,
+    validate_partitions,
+)
 from eosfw_memory.verification import verify_offsets
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
-    wanted = sorted_out(broker, request.topics)
+    wanted = validate_partitions(broker, request.topics)
     if not wanted.any_exists:
-        return answered(request.topics, wanted, Code.NONE)
+        return offset_commit_answer(request.topics, wanted, Code.NONE)
     try:
         _commit(broker, request, context, wanted)
     except KafkaError as refused:
-        return answered(request.topics, wanted, refused.code)
-    return answered(request.topics, wanted, Code.NONE)
+        return offset_commit_answer(request.topics, wanted, refused.code)
+    return offset_commit_answer(request.topics, wanted, Code.NONE)
 
 
-def _commit(broker: Broker, request: Any, context: Context, wanted: Sorted) -> None:
+def _commit(broker: Broker, request: Any, context: Context, wanted: OffsetCommitPartitions) -> None:
     if not request.group_id:
         raise KafkaError(Code.INVALID_GROUP_ID)
     where = broker.offsets_partition(request.group_id)
@@ -44,4 +48,4 @@ def _commit(broker: Broker, request: Any, context: Context, wanted: Sorted) -> N
         getattr(request, "group_instance_id", None),
         getattr(request, "generation_id", -1),
     )
-    broker.groups.offsets.commit_in_transaction(request.group_id, who, producer, wanted.good, broker.now_ms())
+    broker.groups.offsets.commit_in_transaction(request.group_id, who, producer, wanted.valid, broker.now_ms())

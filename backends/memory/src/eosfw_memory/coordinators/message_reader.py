@@ -12,7 +12,7 @@ _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 
 
-class Cursor:
+class MessageReader:
     """A position in a stored message; `compact` says that lengths are varints, as flexible versions have them."""
 
     def __init__(self, data: bytes, position: int, *, compact: bool) -> None:
