@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.runtime.topics import COMPACTED
+from eosfw.runtime.topic_creation import COMPACTED
 from eosfw.state.steps import TaskStep
 
 from .group import Group, exactly

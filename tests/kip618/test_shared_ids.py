@@ -12,8 +12,8 @@ from eosfw.errors import ConfigError, ExitCode
 from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.runtime.id_collision_check import taken_over
-from eosfw.runtime.topics import COMPACTED, ensure_topic
+from eosfw.runtime.id_collision_check import initialized_by_other
+from eosfw.runtime.topic_creation import COMPACTED, ensure_topic
 from eosfw.state.steps import TaskStep
 
 from .group import Group
@@ -166,9 +166,9 @@ def test_a_timed_out_transaction_is_not_taken_for_another_holders(cluster, backe
             slow.send(ProducerRecord(group.topic, b"v"))
             slow.flush(30.0)
             group.until(lambda: not list(admin.open_transactions([TopicPartition(group.topic, 0)])), "the time-out")
-            timed_out = taken_over(admin, name)
+            timed_out = initialized_by_other(admin, name)
         with closing(group.backend.producer(name)) as other:
             other.init_transactions(30.0)
-            taken = taken_over(admin, name)
+            taken = initialized_by_other(admin, name)
 
     assert (timed_out, taken) == (False, True)

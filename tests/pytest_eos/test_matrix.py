@@ -10,7 +10,7 @@ from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.builtin.isolation import ReadUncommitted
 from eosfw.runtime.leader import Leader
-from eosfw.runtime.startup import Startup
+from eosfw.runtime.task_startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from eosfw.state.task_ownership import TaskOwnership
 from pytest_eos.clusters import Cluster, serving, virtual
@@ -123,7 +123,7 @@ ONE_IS_ENOUGH = pytest.mark.parametrize("world", [WORLDS["memory"]], ids=["memor
 def test_without_the_task_count_record_the_matrix_fails(eos, monkeypatch):
     """FEN-05: who does not know how many tasks there were fences too few."""
     monkeypatch.setattr(Leader, "_write_task_count", lambda *_: None)
-    monkeypatch.setattr("eosfw.runtime.startup.standing_before_init", lambda *_, **__: TaskOwnership.OWNER)
+    monkeypatch.setattr("eosfw.runtime.task_startup.ownership_before_init", lambda *_, **__: TaskOwnership.OWNER)
 
     written, expected, _ = two_runs(eos, "send-offsets")
 
@@ -134,13 +134,13 @@ def test_without_the_task_count_record_the_matrix_fails(eos, monkeypatch):
 @ONE_IS_ENOUGH
 def test_without_the_check_after_initialising_the_matrix_fails(eos, monkeypatch):
     """FEN-09: a task that initialised late must look whether it still owns its share."""
-    checked = Startup._refuse_unless
+    checked = TaskStartup._refuse_unless
 
     def unless_after_init(self, found, wanted):
-        if self._board.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
+        if self._recorder.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
             checked(self, found, wanted)
 
-    monkeypatch.setattr(Startup, "_refuse_unless", unless_after_init)
+    monkeypatch.setattr(TaskStartup, "_refuse_unless", unless_after_init)
 
     written, expected, _ = two_runs(eos, "init-producer")
 

@@ -10,8 +10,8 @@ import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
 from eosfw.records import SourceBatch
-from eosfw.runtime.loop import IDLE_PAUSE
-from eosfw.runtime.startup import Startup
+from eosfw.runtime.source_task_loop import IDLE_PAUSE
+from eosfw.runtime.task_startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from pytest_eos.clusters import virtual
 from pytest_eos.harness import EosHarness, Place
@@ -287,13 +287,13 @@ def test_a_zombie_waking_during_its_successors_start_is_harmless_in_many_interle
 
 def test_a_missing_check_of_ownership_is_found_by_trying_interleavings(tmp_path, monkeypatch):
     """FEN-09: no step is aimed at but the one before; that both write is chance."""
-    checked = Startup._refuse_unless
+    checked = TaskStartup._refuse_unless
 
     def unless_after_init(self, found, wanted):
-        if self._board.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
+        if self._recorder.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
             checked(self, found, wanted)
 
-    monkeypatch.setattr(Startup, "_refuse_unless", unless_after_init)
+    monkeypatch.setattr(TaskStartup, "_refuse_unless", unless_after_init)
     found = []
     for seed in range(1, 51):
         try:

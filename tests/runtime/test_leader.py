@@ -11,8 +11,8 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, IllegalStateError, PrivilegedWriteError, SupersededError
 from eosfw.ids import TopicPartition
-from eosfw.runtime.fencing import FencingRefusedError, FencingRounds
 from eosfw.runtime.status import TaskState
+from eosfw.runtime.zombie_fencing import FencingRefusedError, ZombieFencing
 from eosfw.state.steps import TaskStep
 
 from .fake import Entry, FakeAdmin, FakeCluster
@@ -72,8 +72,8 @@ def test_no_count_is_written_when_the_generation_moves_during_the_fencing():
         if call.startswith("fence") and not moved.is_set():
             moved.set()
             # Another leader's commit, seen only by reading the log again.
-            share = {"properties": {"streams": "s0", "topic": "t"}}
-            for key, value in (("task-c-0", share), ("commit-c", {"tasks": 1})):
+            run_or_join = {"properties": {"streams": "s0", "topic": "t"}}
+            for key, value in (("task-c-0", run_or_join), ("commit-c", {"tasks": 1})):
                 cluster.append("g-configs", 0, Entry(key.encode(), json.dumps(value).encode(), (), None))
 
     cluster = FakeCluster()
@@ -159,7 +159,7 @@ def test_a_leader_that_is_fenced_again_and_again_gives_up(monkeypatch):
             stage.cluster.fence(transactional_id)
 
     stage = Stage()
-    monkeypatch.setattr("eosfw.runtime.leader.PATIENCE", (0.01,))
+    monkeypatch.setattr("eosfw.runtime.leader.CLAIM_PAUSES", (0.01,))
     with stage:
         stage.cluster.before = steal
         with pytest.raises(PrivilegedWriteError):
@@ -222,7 +222,7 @@ class TellingRuntime(ThreadRuntime):
 def test_whoever_waits_for_a_round_gets_its_error():
     """FEN-03: ...SynchronousFailure, ...DelayedCompletion."""
     runtime = TellingRuntime()
-    rounds, started, go = FencingRounds(runtime), threading.Event(), threading.Event()
+    rounds, started, go = ZombieFencing(runtime), threading.Event(), threading.Event()
     errors: list[BaseException] = []
 
     def run(_: object) -> None:
@@ -232,7 +232,7 @@ def test_whoever_waits_for_a_round_gets_its_error():
 
     def ask() -> None:
         try:
-            rounds.share("c", 0, run)
+            rounds.run_or_join("c", 0, run)
         except PrivilegedWriteError as error:
             errors.append(error)
 
@@ -251,7 +251,7 @@ def test_whoever_waits_for_a_round_gets_its_error():
 def test_cancelling_a_round_frees_who_waits_and_stops_who_runs_it():
     """FEN-04: ...and a round of the next generation is another round."""
     runtime = TellingRuntime()
-    rounds, started, go = FencingRounds(runtime), threading.Event(), threading.Event()
+    rounds, started, go = ZombieFencing(runtime), threading.Event(), threading.Event()
     ended: list[str] = []
 
     def run(check: object) -> None:
@@ -261,7 +261,7 @@ def test_cancelling_a_round_frees_who_waits_and_stops_who_runs_it():
 
     def ask(name: str) -> None:
         try:
-            rounds.share("c", 0, run)
+            rounds.run_or_join("c", 0, run)
         except FencingRefusedError:
             ended.append(name)
 
@@ -275,7 +275,7 @@ def test_cancelling_a_round_frees_who_waits_and_stops_who_runs_it():
     rounds.cancel("c")
     waiter.join(30)
     assert ended == ["waiter"]
-    rounds.share("c", 1, lambda _: ended.append("next"))
+    rounds.run_or_join("c", 1, lambda _: ended.append("next"))
     go.set()
     runner.join(30)
     assert ended == ["waiter", "next", "runner"]

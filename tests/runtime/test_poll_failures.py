@@ -30,7 +30,7 @@ class DeadServer:
 
 def failures(stage: Stage) -> PollFailures:
     (task,) = stage.worker.status().tasks
-    return task.poll_failures or PollFailures(0, "", lasting=False)
+    return task.poll_failures or PollFailures(0, "", ongoing=False)
 
 
 @pytest.mark.parametrize("answer", [True, None], ids=["at its end", "unsure"])
@@ -57,9 +57,9 @@ def test_the_last_error_is_shown_with_how_many_polls_failed():
         stage.until(lambda: stage.worker.drained(0.0), "a drained run")
         behind = failures(stage)
 
-    assert during == PollFailures(3, "no answer to request 3", lasting=True)
+    assert during == PollFailures(3, "no answer to request 3", ongoing=True)
     assert str(during) == "3 polls failed, now with: no answer to request 3"
-    assert (behind.lasting, behind.count >= 3) == (False, True)
+    assert (behind.ongoing, behind.count >= 3) == (False, True)
     assert dict(stage.worker.status().poll_failures) == {(task.id): behind for task in stage.worker.status().tasks}
 
 
@@ -70,7 +70,7 @@ def test_idle_time_begins_anew_behind_a_failed_poll():
         stage.put("c")
         stage.until(lambda: failures(stage).count == 5, "failed polls")
         server.answers = [None] * 1_000_000
-        stage.until(lambda: not failures(stage).lasting, "an answer")
+        stage.until(lambda: not failures(stage).ongoing, "an answer")
         (task,) = stage.worker.status().tasks
         began = stage.events[0].at
 

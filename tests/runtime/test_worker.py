@@ -12,7 +12,7 @@ from eosfw.errors import ConfigError, TopicAuthorizationError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.config_topic import READ_TIMEOUT
-from eosfw.runtime.fencing import ROUND_TIMEOUT, FencingRefusedError
+from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT, FencingRefusedError
 from eosfw.state.steps import TaskStep
 
 from .fake import Entry, FakeCluster, Txn
@@ -47,8 +47,8 @@ def test_nobody_is_fenced_for_a_connector_that_does_not_exist():
 def test_a_fencing_is_decided_by_the_config_topic_as_it_is_now():
     """FEN-02: it is read to its end first, so what another leader committed meanwhile counts."""
     with Stage() as stage:
-        share = {"properties": {"streams": "s0", "topic": "t"}}
-        written = (("connector-other", share), ("task-other-0", share), ("commit-other", {"tasks": 1}))
+        run_or_join = {"properties": {"streams": "s0", "topic": "t"}}
+        written = (("connector-other", run_or_join), ("task-other-0", run_or_join), ("commit-other", {"tasks": 1}))
         for key, value in written:
             stage.cluster.append("g-configs", 0, Entry(key.encode(), json.dumps(value).encode(), (), None))
         stage.worker._leader.request_fencing("other", 0)

@@ -145,4 +145,4 @@ class Progress:
 
 def _trouble(status: WorkerStatus) -> list[str]:
     """Why a source gives nothing, if its polls fail now: the first task's reason, which comes before all else."""
-    return [f"task {task}: {one}" for task, one in status.poll_failures.items() if one.lasting][:1]
+    return [f"task {task}: {one}" for task, one in status.poll_failures.items() if one.ongoing][:1]

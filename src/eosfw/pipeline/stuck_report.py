@@ -15,7 +15,7 @@ def report(history: History, status: WorkerStatus) -> str:
     ]
     if not lines:
         lines.append("no task was started")
-    failing = sorted(status.poll_failures.items(), key=lambda item: not item[1].lasting)
+    failing = sorted(status.poll_failures.items(), key=lambda item: not item[1].ongoing)
     lines += [f"task {task}: {failures}" for task, failures in failing]
     oldest = history.oldest_open_transaction()
     if oldest is None:

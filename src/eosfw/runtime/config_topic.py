@@ -63,7 +63,7 @@ class ConfigTopic:
             idle = self._idle.pop() if self._idle else None
         return idle or ConfigReader(self, self._backend)
 
-    def give_back(self, reader: ConfigReader) -> None:
+    def release(self, reader: ConfigReader) -> None:
         """Keep a reader for the next who asks: a client that knows its brokers answers at once."""
         with self._lock:
             if not self._closed:
@@ -79,7 +79,7 @@ class ConfigTopic:
         for reader in idle:
             reader.close()
 
-    def take(self, batch: LogBatch) -> None:
+    def apply(self, batch: LogBatch) -> None:
         """Apply what was read; records that another thread applied first are passed over."""
         headers = batch.headers or [()] * len(batch)
         with self._lock:
@@ -91,7 +91,7 @@ class ConfigTopic:
                 if problem:
                     logger.error("%s at offset %d of topic %s; skipped", problem, offset, batch.topic)
 
-    def passed(self, end: int) -> None:
+    def mark_read_to(self, end: int) -> None:
         """Note that everything below `end` was read: what follows the last record are control records."""
         with self._lock:
             self._log.position = max(self._log.position, end)
@@ -116,8 +116,8 @@ class ConfigReader:
         start = max(self._topic.position, self._admin.log_start_offsets([partition])[partition])
         if start < end:
             for batch in self._reader.read({partition: OffsetRange(start, end)}, timeout):
-                self._topic.take(batch)
-            self._topic.passed(end)
+                self._topic.apply(batch)
+            self._topic.mark_read_to(end)
 
     def close(self) -> None:
         """Let go; a read under way on another thread ends by raising."""
@@ -132,6 +132,6 @@ class ConfigReader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None and not self._closed:
-            self._topic.give_back(self)
+            self._topic.release(self)
         else:
             self.close()

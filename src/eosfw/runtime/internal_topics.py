@@ -14,7 +14,7 @@ from eosfw.errors import (
     UnsupportedError,
 )
 from eosfw.protocols import Admin, NewTopic
-from eosfw.runtime.topics import COMPACTED
+from eosfw.runtime.topic_creation import COMPACTED
 
 logger = logging.getLogger(__name__)
 

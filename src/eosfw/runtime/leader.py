@@ -9,8 +9,8 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, PrivilegedWriteError, SupersededError
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
-from eosfw.runtime.fencing import FencingRefusedError, FencingRounds
 from eosfw.runtime.plan import Announce
+from eosfw.runtime.zombie_fencing import FencingRefusedError, ZombieFencing
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.config_records import (
     ConfigRecord,
@@ -22,14 +22,14 @@ from eosfw.state.config_records import (
 from eosfw.state.fencing_plan import FencingPlan, ids_to_fence, plan_fencing
 from eosfw.state.steps import StepEvent, TaskStep
 
-MOST_CLAIMS = 3
+MAX_CLAIMS = 3
 """How often a leader claims its privilege again within one write."""
-PATIENCE = (0.25, 0.5, 1.0)
+CLAIM_PAUSES = (0.25, 0.5, 1.0)
 """Pauses in which a leader that lost its privilege looks for the one who took it, before it claims again (LDR-04)."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderTies:
+class LeaderServices:
     """What a leader needs of the rest of its worker."""
 
     group_id: str
@@ -48,10 +48,10 @@ class Leader:
     What Kafka Connect's `DistributedHerder` does only in the leader.
     """
 
-    def __init__(self, topic: ConfigTopic, writer: ConfigWriter, ties: LeaderTies) -> None:
-        self._topic, self._writer, self._ties = topic, writer, ties
+    def __init__(self, topic: ConfigTopic, writer: ConfigWriter, services: LeaderServices) -> None:
+        self._topic, self._writer, self._services = topic, writer, services
         self._own: dict[str, int] = {}
-        self._rounds = FencingRounds(ties.runtime)
+        self._zombie_fencing = ZombieFencing(services.runtime)
         self.superseded = False
         """Another worker took the group over and committed configurations of its own."""
 
@@ -67,7 +67,7 @@ class Leader:
         """
         self._write([connector_record(name, properties)])
         self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=len(tasks))
-        self._rounds.cancel(name)
+        self._zombie_fencing.cancel(name)
         self._write(task_records(name, tasks))
         entry = self._topic.entry(name)
         self._refuse_if_taken(name, entry, own=None)
@@ -83,7 +83,7 @@ class Leader:
 
     def remove_connector(self, name: str) -> None:
         """Delete a connector; its task count record stays."""
-        self._rounds.cancel(name)
+        self._zombie_fencing.cancel(name)
         self._own.pop(name, None)
         self._write(removal_records(name))
 
@@ -92,16 +92,18 @@ class Leader:
 
         Requests for one connector share one round (FEN-03); newer task configurations cancel it (FEN-04).
         """
-        self._rounds.share(connector, generation, lambda cancelled: self._round(connector, generation, cancelled))
+        self._zombie_fencing.run_or_join(
+            connector, generation, lambda cancelled: self._round(connector, generation, cancelled)
+        )
 
     def _round(self, connector: str, generation: int, cancelled: Callable[[], None]) -> None:
         self._read_to_end()
         plan = self._plan(connector, generation)
         if plan is FencingPlan.FENCE:
-            ids = ids_to_fence(self._ties.group_id, connector, self._topic.entry(connector))
+            ids = ids_to_fence(self._services.group_id, connector, self._topic.entry(connector))
             self._step(TaskStep.FENCE_ZOMBIES, connector, generation, ids=ids, count=len(ids))
             cancelled()  # whoever slept here must not fence a successor's producers
-            self._ties.fence(connector, ids)
+            self._services.fence(connector, ids)
             self._step(TaskStep.CHECK_GENERATION, connector, generation)
             self._read_to_end()
             self._plan(connector, generation)
@@ -130,7 +132,7 @@ class Leader:
         return plan_fencing(seen)
 
     def _write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
-        for _ in range(MOST_CLAIMS):
+        for _ in range(MAX_CLAIMS):
             try:
                 self._writer.write(records, check)
             except PrivilegedWriteError:
@@ -145,10 +147,10 @@ class Leader:
         Whoever claims last wins only until the next claim, so a claim without a look would be how two leaders fence
         each other for ever.
         """
-        for pause in PATIENCE:
+        for pause in CLAIM_PAUSES:
             self.confirm()
-            self._ties.runtime.sleep(pause)
-        self._ties.refuse_shared_id()
+            self._services.runtime.sleep(pause)
+        self._services.refuse_shared_id()
         self.start()
         self._refuse_if_any_taken()
 
@@ -157,12 +159,12 @@ class Leader:
             self._refuse_if_taken(name, self._topic.entry(name), own=generation)
 
     def _refuse_if_taken(self, name: str, seen: ConnectorEntry, own: int | None) -> None:
-        if seen.generation == own or seen.committed_by == self._ties.worker:
+        if seen.generation == own or seen.committed_by == self._services.worker:
             return
         self.superseded = True
         raise SupersededError(
             f"connector {name} was taken over by generation {seen.generation}, worker {seen.committed_by}; "
-            f"another run of group {self._ties.group_id} is under way"
+            f"another run of group {self._services.group_id} is under way"
         )
 
     def _read_to_end(self) -> None:
@@ -170,15 +172,15 @@ class Leader:
             reader.read_to_end()
 
     def _step(self, step: TaskStep, connector: str, generation: int | None = None, **detail: object) -> None:
-        runtime = self._ties.runtime
+        runtime = self._services.runtime
         transactional_id = self._writer.transactional_id
-        self._ties.announce(
+        self._services.announce(
             StepEvent(step, runtime.now(), runtime.wall(), connector, None, generation, transactional_id, None, detail)
         )
 
     def close(self) -> None:
         """Let go of the privilege; from any thread. Requests that wait fail."""
-        self._rounds.cancel()
+        self._zombie_fencing.cancel()
         try:
             self._writer.close()
         except EosfwError:

@@ -68,7 +68,7 @@ class TaskPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class WorkerServices:
     """What every task of a worker stands on."""
 
     backend: Backend

@@ -46,11 +46,11 @@ class PollFailures:
     count: int
     error: str
     """What the last of them raised, for people."""
-    lasting: bool
+    ongoing: bool
     """Whether the newest poll is one of them: nobody knows what its source holds."""
 
     def __str__(self) -> str:
-        return f"{quantity(self.count, 'poll')} failed, {'now' if self.lasting else 'at last'} with: {self.error}"
+        return f"{quantity(self.count, 'poll')} failed, {'now' if self.ongoing else 'at last'} with: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,16 @@ from eosfw.protocols import Backend, IsolationLevel
 from eosfw.registry import Plugins, parts
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
-from eosfw.runtime.crew import Crew
-from eosfw.runtime.fencing import ROUND_TIMEOUT
 from eosfw.runtime.id_collision_check import collision_text, find_colliding_users
 from eosfw.runtime.internal_topics import ensure_internal_topics
-from eosfw.runtime.leader import Leader, LeaderTies
+from eosfw.runtime.leader import Leader, LeaderServices
 from eosfw.runtime.membership import SoleMember
-from eosfw.runtime.plan import Announce, Surroundings
+from eosfw.runtime.plan import Announce, WorkerServices
 from eosfw.runtime.planning import ClusterFacts, Planned, Planner, warn
 from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
+from eosfw.runtime.task_executor import TaskExecutor
+from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT
 
 
 class Worker:
@@ -45,13 +45,15 @@ class Worker:
         self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._member = SoleMember(self.name, runtime)
-        self._crew = Crew(runtime)
+        self._executor = TaskExecutor(runtime)
         self._planned: dict[str, Planned] = {}
         self._facts = ClusterFacts(backend.capabilities, backend.problems)
         topic = self._topic = self._config_topic()
-        ties = LeaderTies(config["group.id"], self.name, self._fence, self._refuse_leaders_id, announce, runtime)
-        self._leader = Leader(topic, self._config_writer(topic), ties)
-        self._around = Surroundings(
+        services = LeaderServices(
+            config["group.id"], self.name, self._fence, self._refuse_leaders_id, announce, runtime
+        )
+        self._leader = Leader(topic, self._config_writer(topic), services)
+        self._services = WorkerServices(
             backend,
             topic,
             self._member,
@@ -87,22 +89,22 @@ class Worker:
             self._refuse_shared(f"connector {name}", planned.transactional_ids(self._config["group.id"]))
         self._planned[name] = planned
         generation = self._leader.put_connector(name, planned.properties, planned.tasks)
-        self._crew.retire(name, self._graceful_timeout)
+        self._executor.stop_generation(name, self._graceful_timeout)
         self._member.assign(name, generation, len(planned.tasks))
-        self._crew.start(name, generation, planner.plans(planned, generation), self._around)
+        self._executor.start(name, generation, planner.plans(planned, generation), self._services)
         return generation
 
     def remove_connector(self, name: str) -> None:
         """Stop a connector's tasks, delete its configuration; its task count record stays, so re-creation fences."""
         self._leader.remove_connector(name)
         self._member.revoke(name)
-        self._crew.retire(name, self._graceful_timeout)
+        self._executor.stop_generation(name, self._graceful_timeout)
         self._planned.pop(name, None)
 
     def status(self) -> WorkerStatus:
         """What every task does now; cheap, callable from any thread."""
-        connectors = self._crew.connectors()
-        zombies, retired = self._crew.left_behind()
+        connectors = self._executor.connectors()
+        zombies, retired = self._executor.replaced()
         tasks = [task for connector in connectors.values() for task in connector.tasks]
         superseded = self._leader.superseded or any(task.superseded for task in tasks)
         return WorkerStatus(self.name, connectors, zombies, retired, superseded)
@@ -128,13 +130,13 @@ class Worker:
     def stop(self, timeout: float | None = None) -> None:
         """Stop cleanly: each task finishes its batch and commits (TXN-11); after `timeout` seconds (default
         `task.shutdown.graceful.timeout.ms`) producers are closed, so what is still open aborts."""
-        self._crew.stop(self._graceful_timeout if timeout is None else timeout)
+        self._executor.stop(self._graceful_timeout if timeout is None else timeout)
         self._leader.close()
         self._topic.close()
 
     def kill(self) -> None:
         """Close every producer at once, so that open transactions abort; from any thread, also during `stop`."""
-        self._crew.kill()
+        self._executor.kill()
         self._leader.close()
         self._topic.close()
 
@@ -186,6 +188,6 @@ class Worker:
 def _is_drained(task: TaskStatus, now: float, idle: float) -> bool:
     if task.state is not TaskState.RUNNING or task.idle_since is None or task.at_end is False:
         return False
-    if task.poll_failures is not None and task.poll_failures.lasting:  # a source that fails is not one that is empty
+    if task.poll_failures is not None and task.poll_failures.ongoing:  # a source that fails is not one that is empty
         return False
     return task.at_end is True or now - task.idle_since >= idle

@@ -12,10 +12,10 @@ from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import Primitive, SourceBatch, SourceOffset, SourcePartition, SourceRecord
-from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.plan import TaskPlan
 from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result
-from eosfw.runtime.transaction import Transaction
+from eosfw.runtime.source_task_transaction import SourceTaskTransaction
+from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.state.backoff import LogBackoff
 from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
 from eosfw.state.stalled_offsets import POLLS, StalledOffsets
@@ -52,17 +52,22 @@ class TaskContext:
         self._notice(kind, text, count)
 
 
-class Loop:
+class ExactlyOnceSourceTaskLoop:
     """A started task's work on its thread.
 
     The loop of Kafka Connect's `AbstractWorkerSourceTask`.
     """
 
     def __init__(
-        self, plan: TaskPlan, source: SourceTask, transaction: Transaction, board: TaskBoard, runtime: Runtime
+        self,
+        plan: TaskPlan,
+        source: SourceTask,
+        transaction: SourceTaskTransaction,
+        recorder: TaskStatusRecorder,
+        runtime: Runtime,
     ) -> None:
         self._plan, self._source, self._transaction = plan, source, transaction
-        self._board, self._runtime = board, runtime
+        self._recorder, self._runtime = recorder, runtime
         self._boundary: Boundary = plan.boundary()
         self._stalled_offsets = StalledOffsets()
         self._passed: list[dict[str, Primitive]] = []
@@ -78,7 +83,7 @@ class Loop:
         """Hand the committed offsets to the connector's task."""
         requested = self._boundary if isinstance(self._boundary, RequestedBoundary) else None
         context = TaskContext(
-            self._plan.id, requested, self._transaction.record_offsets, offsets, key_of, self._board.notice
+            self._plan.id, requested, self._transaction.record_offsets, offsets, key_of, self._recorder.notice
         )
         self._source.start(self._plan.config, context)
 
@@ -93,17 +98,17 @@ class Loop:
                 continue
             some = has_records(polled)
             if some:
-                self._board.at_end = None
-            with self._board.working():
+                self._recorder.at_end = None
+            with self._recorder.working():
                 self._send(polled)
             if some:
-                self._board.active()
+                self._recorder.active()
                 self._watch(polled[-1])
             else:
-                self._board.at_end = self._at_end()
+                self._recorder.at_end = self._at_end()
                 self._rest(polled, stop)
             self._ask_progress()
-        with self._board.working():
+        with self._recorder.working():
             self._end(self._boundary.at_stop())
             self._transaction.abort()  # what a connector left open would keep readers waiting until it times out
 
@@ -118,7 +123,7 @@ class Loop:
         now = self._runtime.now()
         if now >= self._next_progress:
             self._next_progress = now + PROGRESS_INTERVAL
-            self._board.progress = self._source.progress()
+            self._recorder.progress = self._source.progress()
 
     def _rest(self, polled: Batches | Records, stop: Event) -> None:
         """Pause after a poll without records, unless its source says by an empty batch that it got on."""
@@ -130,28 +135,28 @@ class Loop:
     def _watch(self, last: SourceRecord | SourceBatch) -> None:
         if self._stalled_offsets.is_stalled_after(last):
             where = f"source partition {dict(last.source_partition)}, source offset {dict(last.source_offset)}"
-            self._board.notice(
+            self._recorder.notice(
                 "source offsets stand still",
                 f"task {self._plan.id} returned records in {POLLS} polls without moving past {where}: whoever resumes "
                 f"there reads them again",
             )
 
     def _poll(self) -> Batches | Records:
-        self._board.step(TaskStep.POLL)
+        self._recorder.step(TaskStep.POLL)
         polled = read_poll_result(self._source.poll(), self._plan.id)
-        if self._board.poll_succeeded():
+        if self._recorder.poll_succeeded():
             self._log_backoff.reset()
         return polled
 
     def _wait_to_poll_again(self, error: RetriableError, stop: Event) -> None:
         """Tell of a poll that failed (TXN-18), then pause; a transaction that is due meanwhile ends."""
         now = self._runtime.now()
-        failures = self._board.poll_failed(error)
+        failures = self._recorder.poll_failed(error)
         if self._log_backoff.due(now):
             logger.warning("task %s polls again: %s", self._plan.id, failures)
         until = now + (IDLE_PAUSE if error.retry_after is None else error.retry_after)
         while True:
-            with self._board.working():
+            with self._recorder.working():
                 self._send(())
             left = until - self._runtime.now()
             if left <= 0 or stop.is_set():

@@ -13,11 +13,11 @@ from eosfw.errors import EosfwError, InterruptedRunError, RetriableError, TaskFa
 from eosfw.identity import IdentityHeaders
 from eosfw.protocols import OffsetStore, TransactionalProducer
 from eosfw.records import Headers, ProducerRecord, RecordMetadata, SourceBatch, SourceRecord
-from eosfw.runtime.board import TaskBoard
-from eosfw.runtime.delivery import RETRY_PAUSE, Delivery
+from eosfw.runtime.commit_protocol import RETRY_PAUSE, CommitProtocol
 from eosfw.runtime.plan import TaskPlan
 from eosfw.runtime.poll_result import Records, columns, columns_of, offsets_of, records_of, runs, tells_apart
-from eosfw.runtime.topics import RecordTopics
+from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.topic_creation import RecordTopics
 from eosfw.state.offsets import PendingOffsets
 from eosfw.state.steps import TaskStep
 
@@ -40,7 +40,7 @@ class TaskOutput:
     """Where a task's records leave: the producer, how it ends what it sent, the topics it sends to."""
 
     producer: TransactionalProducer
-    delivery: Delivery
+    commit_protocol: CommitProtocol
     topics: RecordTopics
     store: OffsetStore
     pending_offsets: PendingOffsets
@@ -49,14 +49,14 @@ class TaskOutput:
     """Whether batches carry headers at their own speed; where not, records that have any go one by one."""
 
 
-class Transaction:
+class SourceTaskTransaction:
     """At most one open transaction of a task; used by the task's thread alone.
 
     What Kafka Connect's `ExactlyOnceWorkerSourceTask` adds to the loop of a task.
     """
 
-    def __init__(self, plan: TaskPlan, output: TaskOutput, board: TaskBoard, source: SourceTask) -> None:
-        self._plan, self._output, self._board, self._source = plan, output, board, source
+    def __init__(self, plan: TaskPlan, output: TaskOutput, recorder: TaskStatusRecorder, source: SourceTask) -> None:
+        self._plan, self._output, self._recorder, self._source = plan, output, recorder, source
         self._commit_record = source.commit_record if isinstance(source, CommitsRecords) else None
         self._sent: list[_Sent] = []
         self._number = 0
@@ -105,8 +105,8 @@ class Transaction:
         self._admit(topic)
         if not self.open:
             self._begin()
-        self._board.step(TaskStep.SEND, self._current, records=count, topic=topic)
-        self._board.open_records += count
+        self._recorder.step(TaskStep.SEND, self._current, records=count, topic=topic)
+        self._recorder.open_records += count
 
     def _admit(self, topic: str) -> None:
         if topic == self._plan.offsets_topic.name:  # the next start would wait for this very transaction (TXN-15)
@@ -117,8 +117,8 @@ class Transaction:
 
     def _begin(self) -> None:
         if self._plan.exactly_once:
-            self._board.step(TaskStep.BEGIN, self._number + 1)
-        self._output.delivery.begin()
+            self._recorder.step(TaskStep.BEGIN, self._number + 1)
+        self._output.commit_protocol.begin()
         self._number += 1
         self.open = True
 
@@ -175,20 +175,20 @@ class Transaction:
 
     def _finish(self, offset_records: Sequence[ProducerRecord]) -> None:
         self._refuse_if_abandoned()
-        output, board, records = self._output, self._board, self._board.open_records
+        output, recorder, records = self._output, self._recorder, self._recorder.open_records
         if not self.open:
             self._begin()
         number = self._current
-        output.delivery.settle()
-        board.step(TaskStep.SEND_OFFSETS, number, records=len(offset_records))
+        output.commit_protocol.flush_records()
+        recorder.step(TaskStep.SEND_OFFSETS, number, records=len(offset_records))
         for record in offset_records:
             self._retried(partial(output.producer.send, record))
-        board.step(TaskStep.COMMIT, number, records=records)
-        output.delivery.end()
+        recorder.step(TaskStep.COMMIT, number, records=records)
+        output.commit_protocol.commit()
         self.open = False
         output.pending_offsets.committed()
-        board.committed(records)
-        board.step(TaskStep.COMMITTED, number, records=records)
+        recorder.committed(records)
+        recorder.step(TaskStep.COMMITTED, number, records=records)
 
     def abort(self) -> None:
         """Take back what was sent since the last commit, as far as that is possible."""
@@ -196,14 +196,14 @@ class Transaction:
             return
         number = self._current
         if self._plan.exactly_once:
-            self._board.step(TaskStep.ABORT, number, records=self._board.open_records)
-        self._output.delivery.discard()
+            self._recorder.step(TaskStep.ABORT, number, records=self._recorder.open_records)
+        self._output.commit_protocol.abort()
         self.open = False
         for sent in self._sent:
             sent.metadata = None
         if self._plan.exactly_once:
-            self._board.step(TaskStep.ABORTED, number, records=self._board.open_records)
-        self._board.open_records = 0
+            self._recorder.step(TaskStep.ABORTED, number, records=self._recorder.open_records)
+        self._recorder.open_records = 0
 
     def abort_abandoned(self, timeout: float) -> None:
         """Abort from another thread what was abandoned."""

@@ -6,10 +6,10 @@ import logging
 from contextlib import closing
 
 from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
-from eosfw.runtime.board import TaskBoard
 from eosfw.runtime.id_collision_check import collision_text, find_colliding_users, initialized_by_other
-from eosfw.runtime.plan import Surroundings, TaskPlan
-from eosfw.runtime.startup import superseded
+from eosfw.runtime.plan import TaskPlan, WorkerServices
+from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_startup import superseded
 from eosfw.state.id_collisions import colliding_users
 from eosfw.state.producer_loss import ProducerLossDecision, decide_after_producer_loss
 from eosfw.state.steps import TaskStep
@@ -23,26 +23,26 @@ REMEDIES = (
 )
 
 
-class Recovery:
+class ProducerLossRecovery:
     """Counts a task's losses within its generation, asks the config log what each means."""
 
-    def __init__(self, plan: TaskPlan, around: Surroundings, board: TaskBoard) -> None:
-        self._plan, self._around, self._board = plan, around, board
+    def __init__(self, plan: TaskPlan, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
+        self._plan, self._services, self._recorder = plan, services, recorder
         self._losses = 0
         self._taken = 0
         """Losses behind which the coordinator knew another holder."""
 
     def check(self, error: EosfwError) -> None:
         """Return if the task may start over; SupersededError when a newer generation owns it, else the last straw."""
-        plan, around = self._plan, self._around
+        plan, services = self._plan, self._services
         indefinite = isinstance(error, IndefiniteOutcomeError)
         if not indefinite:
-            self._board.step(TaskStep.FENCED, error=str(error))
-        with around.config_topic.reader() as reader:
+            self._recorder.step(TaskStep.FENCED, error=str(error))
+        with services.config_topic.reader() as reader:
             reader.read_to_end()
-        seen = around.config_topic.entry(plan.id.connector)
+        seen = services.config_topic.entry(plan.id.connector)
         self._losses += 1
-        assigned = around.membership.is_assigned(plan.id, plan.generation)
+        assigned = services.membership.is_assigned(plan.id, plan.generation)
         verdict = decide_after_producer_loss(task_ownership(seen, plan.generation, assigned=assigned), self._losses)
         if verdict is ProducerLossDecision.STOP_SUPERSEDED:
             raise superseded(plan, seen) from error
@@ -54,15 +54,15 @@ class Recovery:
                 f"{self._advice()}"
             ) from error
         self._tell(error, indefinite=indefinite)
-        self._board.open_records = 0
+        self._recorder.open_records = 0
 
     def _look_for_other_users(self, error: EosfwError) -> None:
         """ConfigError if another group on the cluster has a task, or a leader, of the same transactional id."""
-        plan, around, own = self._plan, self._around, str(self._plan.transactional_id)
+        plan, services, own = self._plan, self._services, str(self._plan.transactional_id)
         try:
-            found = find_colliding_users(around.backend, self._group_id, around.config_topic.partition.topic, [own])
-            if around.backend.capabilities.describe_transactions:
-                with closing(around.backend.admin(plan.clients.admin)) as admin:
+            found = find_colliding_users(services.backend, self._group_id, services.config_topic.partition.topic, [own])
+            if services.backend.capabilities.describe_transactions:
+                with closing(services.backend.admin(plan.clients.admin)) as admin:
                     self._taken += initialized_by_other(admin, own)
         except EosfwError as why:  # what befell the producer counts, not the search for a reason
             logger.warning("task %s could not look who else uses its transactional id: %s", plan.id, why)
@@ -93,6 +93,6 @@ class Recovery:
             "does not know whether its transaction committed" if indefinite else "lost its producer, yet owns its share"
         )
         remedies = "" if indefinite else f" {REMEDIES}"
-        self._board.notice(
+        self._recorder.notice(
             kind, f"task {self._plan.id} {what} ({error}); it starts over from the committed offsets.{remedies}"
         )

@@ -15,45 +15,45 @@ from eosfw.errors import (
     SupersededError,
     described,
 )
-from eosfw.runtime.belongings import Belongings
-from eosfw.runtime.board import TaskBoard
-from eosfw.runtime.delivery import PlainDelivery, TransactionalDelivery
-from eosfw.runtime.loop import Loop
-from eosfw.runtime.plan import Surroundings, TaskPlan
-from eosfw.runtime.recovery import Recovery
-from eosfw.runtime.startup import Started, Startup, StopAskedError
+from eosfw.runtime.commit_protocol import AtLeastOnceCommit, TransactionalCommit
+from eosfw.runtime.plan import TaskPlan, WorkerServices
+from eosfw.runtime.producer_loss_recovery import ProducerLossRecovery
+from eosfw.runtime.source_task_loop import ExactlyOnceSourceTaskLoop
+from eosfw.runtime.source_task_transaction import SourceTaskTransaction, TaskOutput
 from eosfw.runtime.status import TaskStatus
-from eosfw.runtime.topics import RecordTopics
-from eosfw.runtime.transaction import TaskOutput, Transaction
+from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_resources import TaskResources
+from eosfw.runtime.task_startup import StartupResult, StopRequestedError, TaskStartup
+from eosfw.runtime.topic_creation import RecordTopics
 from eosfw.state.offsets import PendingOffsets
 from eosfw.state.steps import TaskStep
 
 logger = logging.getLogger(__name__)
 
-LOST = (ProducerFencedError, InvalidProducerEpochError, IndefiniteOutcomeError)
+PRODUCER_LOSS_ERRORS = (ProducerFencedError, InvalidProducerEpochError, IndefiniteOutcomeError)
 """Errors after which only the config log can tell whether the task still owns its share."""
 
 
-class Task:
-    """A task's life on its own thread; `ask_to_stop`, `kill`, `status` are for other threads.
+class WorkerTask:
+    """A task's life on its own thread; `trigger_stop`, `kill`, `status` are for other threads.
 
     Kafka Connect's `WorkerSourceTask`, or its `ExactlyOnceWorkerSourceTask` where the plan says exactly once.
     """
 
-    def __init__(self, plan: TaskPlan, around: Surroundings) -> None:
+    def __init__(self, plan: TaskPlan, services: WorkerServices) -> None:
         self.plan = plan
-        self._around = around
-        self._board = TaskBoard(plan, around.announce, around.runtime)
-        self._stop = around.runtime.event()
-        self._belongings = Belongings(around.runtime)
-        self._recovery = Recovery(plan, around, self._board)
-        self._transaction: Transaction | None = None
+        self._services = services
+        self._recorder = TaskStatusRecorder(plan, services.announce, services.runtime)
+        self._stop = services.runtime.event()
+        self._resources = TaskResources(services.runtime)
+        self._recovery = ProducerLossRecovery(plan, services, self._recorder)
+        self._transaction: SourceTaskTransaction | None = None
 
     def status(self) -> TaskStatus:
         """What it does now."""
-        return self._board.snapshot()
+        return self._recorder.snapshot()
 
-    def ask_to_stop(self) -> None:
+    def trigger_stop(self) -> None:
         """Have it finish its batch, commit, end."""
         self._stop.set()
 
@@ -63,48 +63,48 @@ class Task:
         Elsewhere its own thread uses the producer: what is open then aborts with its timeout, or its successor.
         """
         transaction = self._transaction
-        if transaction is None or self._board.now_at is not TaskStep.POLL:
+        if transaction is None or self._recorder.last_step is not TaskStep.POLL:
             self._stop.set()
-            self._belongings.take_away()
+            self._resources.shut_down()
             return
         transaction.abandoned = True  # before anything wakes the task, which would end its transaction as well
         self._stop.set()
-        self._belongings.take_away(lambda: self._logged(lambda: transaction.abort_abandoned(abort_within)))
+        self._resources.shut_down(lambda: self._logged(lambda: transaction.abort_abandoned(abort_within)))
 
     def run(self) -> None:
         """Live; never raises, whatever a connector does."""
-        board = self._board
+        recorder = self._recorder
         try:
             self._live()
         except SupersededError as error:
-            board.gave_way(error)
+            recorder.superseded(error)
         except BaseException as error:  # also SystemExit: a connector must not end the worker
-            if self._belongings.taken_away or isinstance(error, StopAskedError | InterruptedRunError):
-                board.stopped()
+            if self._resources.is_shut_down or isinstance(error, StopRequestedError | InterruptedRunError):
+                recorder.stopped()
             else:
                 # Whoever runs the worker finds it in the status, tells it once, ends: what is left is the trace.
                 logger.info("task %s failed", self.plan.id, exc_info=True)
-                board.failed(error)
+                recorder.failed(error)
         else:
-            board.stopped()
+            recorder.stopped()
         finally:
-            self._belongings.let_go()
+            self._resources.close()
 
     def _live(self) -> None:
         while True:
             try:
                 return self._run_once()
-            except LOST as error:
-                self._belongings.let_go()  # never used again: a late end of it may still arrive
-                if self._belongings.taken_away:
+            except PRODUCER_LOSS_ERRORS as error:
+                self._resources.close()  # never used again: a late end of it may still arrive
+                if self._resources.is_shut_down:
                     return None
                 self._recovery.check(error)
             if self._stop.is_set():
                 return None
 
     def _run_once(self) -> None:
-        started = Startup(self.plan, self._around, self._board).run(self._stop, self._belongings)
-        self._board.step(TaskStep.START_TASK)
+        started = TaskStartup(self.plan, self._services, self._recorder).run(self._stop, self._resources)
+        self._recorder.step(TaskStep.START_TASK)
         if self._stop.is_set():
             return
         source = self.plan.make()
@@ -113,11 +113,11 @@ class Task:
         finally:
             self._stop_source(source)
 
-    def _go(self, source: SourceTask, started: Started) -> None:
-        transaction = self._transaction = self._transaction_over(source, started)
-        loop = Loop(self.plan, source, transaction, self._board, self._around.runtime)
+    def _go(self, source: SourceTask, started: StartupResult) -> None:
+        transaction = self._transaction = self._open_output(source, started)
+        loop = ExactlyOnceSourceTaskLoop(self.plan, source, transaction, self._recorder, self._services.runtime)
         loop.start(started.offsets, self.plan.store.partition_key)
-        self._board.running()
+        self._recorder.running()
         try:
             loop.run(self._stop)
         except (FatalError, InvalidProducerEpochError):
@@ -126,23 +126,23 @@ class Task:
             self._logged(transaction.abort)
             raise
 
-    def _transaction_over(self, source: SourceTask, started: Started) -> Transaction:
-        plan, around, producer = self.plan, self._around, started.producer
-        delivery = (
-            TransactionalDelivery(producer, plan.transaction_timeout, around.runtime)
+    def _open_output(self, source: SourceTask, started: StartupResult) -> SourceTaskTransaction:
+        plan, services, producer = self.plan, self._services, started.producer
+        commit_protocol = (
+            TransactionalCommit(producer, plan.transaction_timeout, services.runtime)
             if plan.exactly_once
-            else PlainDelivery(producer, plan.transaction_timeout)
+            else AtLeastOnceCommit(producer, plan.transaction_timeout)
         )
         output = TaskOutput(
             producer,
-            delivery,
+            commit_protocol,
             RecordTopics(started.admin, *plan.record_topics),
             plan.store,
             PendingOffsets(plan.store.partition_key, started.offsets),
-            around.runtime,
-            around.backend.capabilities.batch_headers,
+            services.runtime,
+            services.backend.capabilities.batch_headers,
         )
-        return Transaction(plan, output, self._board, source)
+        return SourceTaskTransaction(plan, output, self._recorder, source)
 
     def _logged(self, abort: Callable[[], None]) -> None:
         try:

@@ -15,7 +15,7 @@ from eosfw.runtime.status import Notice, PollFailures, TaskState, TaskStatus
 from eosfw.state.steps import StepEvent, TaskStep
 
 
-class TaskBoard:
+class TaskStatusRecorder:
     """One task's status: written by its own thread alone, read by all."""
 
     def __init__(self, plan: TaskPlan, announce: Announce, runtime: Runtime) -> None:
@@ -25,7 +25,7 @@ class TaskBoard:
         self._trace: str | None = None
         self.state = TaskState.UNASSIGNED
         self.error: BaseException | None = None
-        self.superseded = False
+        self._superseded = False
         self.records = self.transactions = self.open_records = 0
         self.at_end: bool | None = None
         self.idle_since: float | None = None
@@ -51,7 +51,7 @@ class TaskBoard:
         )
 
     @property
-    def now_at(self) -> TaskStep | None:
+    def last_step(self) -> TaskStep | None:
         """The step announced last."""
         return self._step
 
@@ -74,7 +74,7 @@ class TaskBoard:
     def poll_failed(self, error: BaseException) -> PollFailures:
         """Count a poll that will be made again: what its source holds is unknown until then."""
         count = 1 if self._poll_failures is None else self._poll_failures.count + 1
-        self._poll_failures = PollFailures(count, " ".join(described(error).split()), lasting=True)
+        self._poll_failures = PollFailures(count, " ".join(described(error).split()), ongoing=True)
         self.at_end = None
         self.active()
         return self._poll_failures
@@ -82,9 +82,9 @@ class TaskBoard:
     def poll_succeeded(self) -> bool:
         """Note that the source answered; tell whether it did not before."""
         known = self._poll_failures
-        if known is None or not known.lasting:
+        if known is None or not known.ongoing:
             return False
-        self._poll_failures = replace(known, lasting=False)
+        self._poll_failures = replace(known, ongoing=False)
         return True
 
     @contextmanager
@@ -109,12 +109,12 @@ class TaskBoard:
         self.state = TaskState.FAILED
         self.step(TaskStep.FAILED, error=described(error))
 
-    def gave_way(self, error: BaseException) -> None:
+    def superseded(self, error: BaseException) -> None:
         """End because a newer generation owns the task."""
         self.error = error
         self._trace = str(error)
         _forget_frames(error)
-        self.superseded = True
+        self._superseded = True
         self.state = TaskState.UNASSIGNED
         self.step(TaskStep.SUPERSEDED, error=str(error))
 
@@ -132,7 +132,7 @@ class TaskBoard:
             self._step,
             self.error,
             self._trace,
-            self.superseded,
+            self._superseded,
             self.records,
             self.transactions,
             self.at_end,

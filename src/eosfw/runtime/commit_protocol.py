@@ -12,23 +12,23 @@ RETRY_PAUSE = 0.1
 """Kafka Connect's pause before it sends again."""
 
 
-class Delivery(Protocol):
+class CommitProtocol(Protocol):
     """How what was sent becomes final; in order: begin, send..., settle, send offsets, end."""
 
     def begin(self) -> None:
         """Before the first record."""
 
-    def settle(self) -> None:
+    def flush_records(self) -> None:
         """Before offsets are sent."""
 
-    def end(self) -> None:
+    def commit(self) -> None:
         """Make all of it final."""
 
-    def discard(self) -> None:
+    def abort(self) -> None:
         """Make none of it final, as far as that is possible."""
 
 
-class TransactionalDelivery:
+class TransactionalCommit:
     """Records and offsets become visible together or not at all (KIP-618)."""
 
     def __init__(self, producer: TransactionalProducer, timeout: float, runtime: Runtime) -> None:
@@ -37,10 +37,10 @@ class TransactionalDelivery:
     def begin(self) -> None:
         self._producer.begin_transaction()
 
-    def settle(self) -> None:
+    def flush_records(self) -> None:
         """Nothing: the commit waits for records and offsets alike."""
 
-    def end(self) -> None:
+    def commit(self) -> None:
         deadline = self._runtime.now() + self._timeout
         while True:
             try:
@@ -53,11 +53,11 @@ class TransactionalDelivery:
                     ) from error
                 self._runtime.sleep(RETRY_PAUSE)
 
-    def discard(self) -> None:
+    def abort(self) -> None:
         self._producer.abort_transaction(self._timeout)
 
 
-class PlainDelivery:
+class AtLeastOnceCommit:
     """Records first, offsets behind them: after a crash between the two, records come again (at least once).
 
     The order of Kafka Connect's `WorkerSourceTask`.
@@ -69,11 +69,11 @@ class PlainDelivery:
     def begin(self) -> None:
         """Nothing: records count as soon as they are there."""
 
-    def settle(self) -> None:
+    def flush_records(self) -> None:
         self._producer.flush(self._timeout)
 
-    def end(self) -> None:
+    def commit(self) -> None:
         self._producer.flush(self._timeout)
 
-    def discard(self) -> None:
+    def abort(self) -> None:
         """Nothing can be taken back; the offsets stay where they were."""

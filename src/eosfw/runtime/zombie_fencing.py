@@ -15,7 +15,7 @@ class FencingRefusedError(AbortableError):
     """The round was not finished: newer task configurations came, or there is nothing to fence (Connect's 409, 404)."""
 
 
-class _Shared:
+class _Round:
     """One round, run by the first who asked, waited for by the others."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -24,20 +24,20 @@ class _Shared:
         self.cancelled = False
 
 
-class FencingRounds:
+class ZombieFencing:
     """The rounds under way, one per connector and generation; thread-safe."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._lock = runtime.lock()
-        self._rounds: dict[tuple[str, int], _Shared] = {}
+        self._rounds: dict[tuple[str, int], _Round] = {}
 
-    def share(self, connector: str, generation: int, run: Callable[[Callable[[], None]], None]) -> None:
+    def run_or_join(self, connector: str, generation: int, run: Callable[[Callable[[], None]], None]) -> None:
         """Run a round or wait for the one under way; `run` gets a function that raises once it was cancelled."""
         key = (connector, generation)
         with self._lock:
             known = self._rounds.get(key)
-            shared = known or self._rounds.setdefault(key, _Shared(self._runtime))
+            shared = known or self._rounds.setdefault(key, _Round(self._runtime))
         if known is not None:
             return self._wait(connector, shared)
         try:
@@ -60,7 +60,7 @@ class FencingRounds:
             one.cancelled = True
             one.ended.set()
 
-    def _wait(self, connector: str, shared: _Shared) -> None:
+    def _wait(self, connector: str, shared: _Round) -> None:
         if not shared.ended.wait(ROUND_TIMEOUT):
             raise FencingRefusedError(
                 f"the fencing round of connector {connector} took longer than {ROUND_TIMEOUT:g} s"
@@ -72,7 +72,7 @@ class FencingRounds:
             raise FencingRefusedError(f"the fencing round of connector {connector} failed: {shared.error}")
 
 
-def _check(connector: str, shared: _Shared) -> None:
+def _check(connector: str, shared: _Round) -> None:
     if shared.cancelled:
         raise FencingRefusedError(
             f"the fencing round of connector {connector} was cancelled: its configuration changed, or the worker stops"

@@ -12,30 +12,30 @@ from eosfw.errors import InterruptedRunError
 logger = logging.getLogger(__name__)
 
 
-class Belongings:
+class TaskResources:
     """Open clients of one task; thread-safe."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._lock = runtime.lock()
         self._held: list[Closeable] = []
-        self.taken_away = False
+        self.is_shut_down = False
         """Somebody closed everything for good: errors of the owner say nothing any more."""
 
-    def add(self, thing: C) -> C:
+    def register(self, thing: C) -> C:
         """Hold a thing, unless everything was taken away already."""
         with self._lock:
-            if not self.taken_away:
+            if not self.is_shut_down:
                 self._held.append(thing)
                 return thing
         thing.close()
         raise InterruptedRunError("the task was ended from outside")
 
-    def forget(self, thing: Closeable) -> None:
+    def unregister(self, thing: Closeable) -> None:
         """Hold a thing no longer, without closing it."""
         with self._lock:
             self._held = [held for held in self._held if held is not thing]
 
-    def let_go(self) -> None:
+    def close(self) -> None:
         """Close what is held, newest first."""
         with self._lock:
             held, self._held = self._held[::-1], []
@@ -45,9 +45,9 @@ class Belongings:
             except Exception:  # closing is the end of its use either way
                 logger.warning("closing %s failed", type(thing).__name__, exc_info=True)
 
-    def take_away(self, first: Callable[[], None] = lambda: None) -> None:
+    def shut_down(self, first: Callable[[], None] = lambda: None) -> None:
         """Close what is held, from any thread, and whatever is added later; `first` still finds it open."""
         with self._lock:
-            self.taken_away = True
+            self.is_shut_down = True
         first()
-        self.let_go()
+        self.close()
