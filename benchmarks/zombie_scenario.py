@@ -38,8 +38,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerRecord, SourceRecord
 from pytest_eos.clusters import virtual
-from pytest_eos.harness import EosHarness, Place
-from pytest_eos.installed import installed
+from pytest_eos.harness import EosHarness, HarnessSettings
+from pytest_eos.installed_plugins import installed_plugins
 
 TIMEOUT, WAIT = 60.0, 30.0
 GOAL = 3
@@ -80,7 +80,7 @@ class Count(SourceConnector):
 
 def timed_out(eos: EosHarness) -> None:
     """Freeze, time out, abort, fence, wake, read again."""
-    run = eos.starting(Count, {"tasks.max": 1})
+    run = eos.create_run(Count, {"tasks.max": 1})
     zombie = eos.zombies.task("commit", nth=2)
     run.group.put(run.name, run.properties)
     zombie.await_frozen()
@@ -95,7 +95,7 @@ def timed_out(eos: EosHarness) -> None:
 
 def overtaken(eos: EosHarness) -> None:
     """A task that sleeps while it starts; its successor is at work when it wakes, wherever that is."""
-    run = eos.starting(Count, {"tasks.max": 1})
+    run = eos.create_run(Count, {"tasks.max": 1})
     zombie = eos.zombies.task("send", nth=1)
     run.group.put(run.name, run.properties)
     zombie.await_frozen()
@@ -161,7 +161,7 @@ def committed(backend: Backend) -> list[bytes | None]:
 
 def play_clients(scenario: Callable[[Backend, Runtime], None], seed: int) -> None:
     with virtual(seed) as cluster:
-        backend = installed().backend("memory").connect(cluster.client, cluster.runtime)
+        backend = installed_plugins().backend("memory").connect(cluster.client, cluster.runtime)
         with closing(backend):
             backend.admin().create_topics([NewTopic("t", 1)])
             scenario(backend, cluster.runtime)
@@ -171,7 +171,10 @@ def play_clients(scenario: Callable[[Backend, Runtime], None], seed: int) -> Non
 
 
 def play(scenario: Callable[[EosHarness], None], seed: int) -> None:
-    with virtual(seed) as cluster, EosHarness(cluster, "memory", Place("scenario", HERE, seed, 3600.0)) as eos:
+    with (
+        virtual(seed) as cluster,
+        EosHarness(cluster, "memory", HarnessSettings("scenario", HERE, seed, 3600.0)) as eos,
+    ):
         scenario(eos)
 
 

@@ -23,7 +23,15 @@ HEAD = """# pytest-eos
 A pytest plugin. Install it, and pytest finds it. [Test a connector](../how-to/test-a-connector.md) shows its use. This
 page is made from the code by `python docs/reference/pytest_eos_page.py`.
 """
-HIDDEN = {"never_frozen", "timeline_section", "complaints", "complaint", "close", "refuse_without", "eos_zombie_spec"}
+HIDDEN = {
+    "never_frozen",
+    "timeline_section",
+    "complaints",
+    "complaint",
+    "close",
+    "require_capabilities",
+    "eos_zombie_spec",
+}
 """What pytest-eos calls itself."""
 
 

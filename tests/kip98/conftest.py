@@ -11,7 +11,7 @@ from eosfw.protocols import Backend, Fencer
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.lab import BackendHarness
 from kip98.ways import PARAMS, Way
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 
 @pytest.fixture
@@ -59,6 +59,6 @@ def lab(backend: Backend, runtime: Runtime) -> Iterator[BackendHarness]:
 @pytest.fixture
 def fencer(backend: Backend, runtime: Runtime) -> Iterator[Fencer]:
     """The fencer that is installed for the backend."""
-    fencer = installed().fencer(backend.name).connect(backend, {}, runtime)
+    fencer = installed_plugins().fencer(backend.name).connect(backend, {}, runtime)
     yield fencer
     fencer.close()

@@ -11,7 +11,7 @@ from eosfw.errors import EosfwError
 from eosfw.protocols import TransactionalProducer
 from kip98.counting import Counter, Names
 from kip98.lab import WAIT, BackendHarness, record
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 TIMEOUT = 60.0
 """Seconds of a transaction that is to be outslept: the broker's clock is put forward."""
@@ -21,7 +21,7 @@ def main() -> None:
     """Count as far as the job says; or open a transaction, tell so, obey."""
     job: dict[str, Any] = json.loads(sys.stdin.readline())
     runtime = ThreadRuntime()
-    lab = BackendHarness(installed().backend(job["backend"]).connect(job["properties"], runtime), runtime)
+    lab = BackendHarness(installed_plugins().backend(job["backend"]).connect(job["properties"], runtime), runtime)
     names = Names(**job["names"])
     if job["until"] is not None:
         counter = Counter(lab, names)

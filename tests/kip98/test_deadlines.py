@@ -8,7 +8,7 @@ from eosfw.errors import ClusterUnavailableError, FatalError, IndefiniteOutcomeE
 from eosfw.protocols import Backend
 from kip98.ways import BACKENDS
 from pytest_eos.contracts import DeadlineContract
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 
 class TestDeadlines(DeadlineContract):
@@ -17,7 +17,7 @@ class TestDeadlines(DeadlineContract):
     @pytest.fixture(params=BACKENDS)
     def kind(self, request: pytest.FixtureRequest) -> type[Backend]:
         """Each backend in turn."""
-        return installed().backend(request.param)
+        return installed_plugins().backend(request.param)
 
 
 def test_indefinite_is_told_from_unavailable() -> None:

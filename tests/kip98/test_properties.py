@@ -8,7 +8,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError
 from eosfw.protocols import Backend
 from kip98.ways import BACKENDS
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
 
@@ -16,7 +16,7 @@ SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
 @pytest.fixture(params=BACKENDS)
 def kind(request: pytest.FixtureRequest) -> type[Backend]:
     """Each backend in turn."""
-    return installed().backend(request.param)
+    return installed_plugins().backend(request.param)
 
 
 def test_a_name_that_nobody_knows_is_refused_with_the_nearest_one(kind: type[Backend], runtime: Runtime) -> None:

@@ -12,7 +12,7 @@ from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
 from kip98.lab import WAIT
 from kip98.ways import BACKENDS
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 
 @pytest.mark.smoke
@@ -21,7 +21,7 @@ def test_fencing_and_a_dead_address_print_nothing(
     name: str, embedded: str, runtime: Runtime, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The stream stderr is for the user; what a client library says goes through a logger."""
-    kind, own = installed().backend(name), f"quiet-{name}"
+    kind, own = installed_plugins().backend(name), f"quiet-{name}"
     backend = kind.connect({"bootstrap.servers": embedded}, runtime)
     backend.admin().create_topics([NewTopic(own)])
     zombie, successor = backend.producer(own), backend.producer(own)

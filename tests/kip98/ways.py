@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,11 @@ class Way:
 
     def connect(self, address: str, runtime: Runtime) -> Backend:
         """A client of the cluster."""
-        return installed().backend(self.backend).connect({"bootstrap.servers": address, **self.properties}, runtime)
+        return (
+            installed_plugins()
+            .backend(self.backend)
+            .connect({"bootstrap.servers": address, **self.properties}, runtime)
+        )
 
     def hasty(self, bound: float) -> Way:
         """The same with a client that does not wait for an answer much longer than a caller who waits `bound` s."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.pytest_eos import broken
 
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
-installed()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
 
 TEST = """\
 import pytest

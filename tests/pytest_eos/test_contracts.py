@@ -8,10 +8,10 @@ import pytest
 from tests.pytest_eos.counter import CounterConnector
 
 from pytest_eos.contracts import Source, SourceConnectorContract
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
-installed()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
 
 TEST = """\
 import pytest

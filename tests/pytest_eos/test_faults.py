@@ -25,7 +25,7 @@ ORDERS = [f"order {number}" for number in range(30)]
 def test_it(eos, faults, tmp_path):
     (tmp_path / "orders.txt").write_text("\\n".join(ORDERS) + "\\n")
     faults.add("delay", request="KIND", nth=NTH, seconds=61.0)
-    run = eos.starting("file", {"file": tmp_path / "orders.txt", "batch.size": 10})
+    run = eos.create_run("file", {"file": tmp_path / "orders.txt", "batch.size": 10})
     run.group.put(run.name, run.properties)
     run.group.until(lambda: run.group.history.records >= len(ORDERS), "30 committed records")
     run.group.stop()

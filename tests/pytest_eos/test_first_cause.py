@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider", "--tb=no")
-installed()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
 TEST = """\
 import pytest
 from tests.pytest_eos import broken, broken_promises as bad, stalling

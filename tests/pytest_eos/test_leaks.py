@@ -9,10 +9,10 @@ import warnings
 import pytest
 from tests.pytest_eos import leaking
 
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
-installed()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
 TEST = """\
 import pytest
 from tests.pytest_eos import leaking

@@ -72,18 +72,18 @@ def test_a_task_that_sleeps_at_any_step_adds_nothing_and_takes_nothing(eos):
 
 def two_runs(eos, step):
     """A whole run sleeps, another takes the group over; the first wakes while the second is half way."""
-    first = eos.starting(CounterConnector, MANY)
+    first = eos.create_run(CounterConnector, MANY)
     zombie = eos.zombies.task(step, task=1, worker=first.group, nth=2 if TaskStep(step) in TRANSACTION else 1)
     first.group.put(first.name, first.properties)
     zombie.await_frozen()
 
     worker = eos.worker(first.group.name)
-    second = eos.starting(CounterConnector, {**first.properties, "tasks.max": 1}, worker=worker)
+    second = eos.create_run(CounterConnector, {**first.properties, "tasks.max": 1}, worker=worker)
     half_way = eos.zombies.task("poll", nth=3, worker=worker)
     worker.put(second.name, second.properties)
     half_way.await_frozen()
     zombie.wake()
-    eos.waiting.until(lambda: ended(zombie) or wrote(zombie), "what the zombie does")
+    eos.waiter.until(lambda: ended(zombie) or wrote(zombie), "what the zombie does")
     stopped_by_itself = ended(zombie)
     half_way.wake()
     worker.until_drained()

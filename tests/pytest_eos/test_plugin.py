@@ -13,12 +13,12 @@ import pytest
 from tests.pytest_eos import counter
 
 from pytest_eos import spark
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider")
 HEAD = "import pytest\nfrom tests.pytest_eos.counter import CounterConnector\n"
-installed()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
 
 
 def run(pytester, test, *arguments):
@@ -93,7 +93,7 @@ def test_a_zombie_that_never_rose_fails_the_test(pytester):
 
     def test_never_woken(eos, zombies):
         zombie = zombies.task("commit")
-        run = eos.starting(CounterConnector)
+        run = eos.create_run(CounterConnector)
         run.group.put(run.name, run.properties)
         zombie.await_frozen()
 
@@ -193,7 +193,7 @@ def test_workers_of_xdist_share_the_seed_and_the_summary(pytester):
             eos.assert_exactly_once(run, run.source_records())
 
         def test_seed(eos):
-            assert eos.place.seed == 11
+            assert eos.settings.seed == 11
         """,
     )
 

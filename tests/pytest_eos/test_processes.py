@@ -18,7 +18,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.state.steps import TaskStep
 from pytest_eos.clusters import Cluster, runtime
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 CONNECTOR = f"{CounterConnector.__module__}:{CounterConnector.__name__}"
@@ -58,7 +58,7 @@ def eos_cluster(request, world):
         yield Cluster(request.getfixturevalue("real_kafka"))
         return
     often = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
-    local = installed().cluster("memory").start(often, runtime())
+    local = installed_plugins().cluster("memory").start(often, runtime())
     yield Cluster(local.bootstrap_servers, local)
     local.close()
 
@@ -75,7 +75,7 @@ def properties(eos):
 def put_successor(eos, process, properties):
     """Have a worker of this process take the group over, with one task less; return its run."""
     worker = eos.worker(process.group)
-    run = eos.starting(CounterConnector, {**properties, "tasks.max": 1}, name=process.name, worker=worker)
+    run = eos.create_run(CounterConnector, {**properties, "tasks.max": 1}, name=process.name, worker=worker)
     worker.put(run.name, run.properties)
     worker.until_drained()
     return run
@@ -105,7 +105,7 @@ def await_undecided(eos, topic):
             stable, written = (admin.end_offsets(ones, level) for level in (READ_COMMITTED, READ_UNCOMMITTED))
             return any(stable[one] < written[one] for one in ones)
 
-        eos.waiting.until(undecided, "an open transaction")
+        eos.waiter.until(undecided, "an open transaction")
 
 
 def is_gone(pid):
@@ -175,14 +175,14 @@ def test_a_process_that_outsleeps_its_transaction_and_its_ownership_stops(eos, z
 SLEEPY = """
 import os, sys, threading
 from eosfw.state.steps import StepEvent, TaskStep
-from pytest_eos.process_worker import Sleeper
+from pytest_eos.worker_process_main import ProcessStopper
 
 def task():
     # This processor is the task's alone, as good as: the main thread gets a turn when nobody else wants one.
     os.sched_setaffinity(0, {next(iter(os.sched_getaffinity(0)))})
     os.sched_setaffinity(MAIN, os.sched_getaffinity(0))
     os.sched_setscheduler(MAIN, os.SCHED_IDLE, os.sched_param(0))
-    Sleeper(TaskStep.COMMIT, 1).observe(StepEvent(TaskStep.COMMIT, 0.0, 0.0, "counter"))
+    ProcessStopper(TaskStep.COMMIT, 1).observe(StepEvent(TaskStep.COMMIT, 0.0, 0.0, "counter"))
     os.write(1, b"committed")
 
 MAIN = threading.get_native_id()
@@ -292,9 +292,7 @@ def test_it(eos, zombies, how):
 @pytest.mark.parametrize("how", ["frozen", "at-work"])
 def test_a_process_ends_when_pytest_itself_is_killed(tmp_path, how):
     """Nobody can clean up: a stopped orphan is woken and ended by the system, a running one sees its stdin close."""
-    waits = (
-        "process.await_frozen()" if how == "frozen" else "process._lab.waiting.until(process.history.events, 'work')"
-    )
+    waits = "process.await_frozen()" if how == "frozen" else "process._eos.waiter.until(process.history.events, 'work')"
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (tmp_path / "test_it.py").write_text(
         HEAD
@@ -304,7 +302,7 @@ def test_it(eos, zombies):
     process = zombies.process(CONNECTOR, properties, at="commit", nth={2 if how == "frozen" else 10**9})
     {waits}
     os.write(1, b"pid %d\\n" % process.pid)
-    eos.waiting.until(lambda: False, "the end")
+    eos.waiter.until(lambda: False, "the end")
 """,
         encoding="utf-8",
     )

@@ -14,7 +14,7 @@ from eosfw.runtime.source_task_loop import IDLE_PAUSE
 from eosfw.runtime.task_startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from pytest_eos.clusters import virtual
-from pytest_eos.harness import EosHarness, Place
+from pytest_eos.harness import EosHarness, HarnessSettings
 
 TIMEOUT = 60.0
 SWEEP = 10.0
@@ -26,18 +26,21 @@ SEEDS = range(1, 201)
 @contextmanager
 def laboratory(seed, tmp_path):
     """A laboratory of its own for each seed."""
-    with virtual(seed) as cluster, EosHarness(cluster, "memory", Place("test", tmp_path, seed or 0, TIMEOUT)) as eos:
+    with (
+        virtual(seed) as cluster,
+        EosHarness(cluster, "memory", HarnessSettings("test", tmp_path, seed or 0, TIMEOUT)) as eos,
+    ):
         yield eos
 
 
 def overtaken(eos, step):
     """A run of two tasks, one of which sleeps before a step; another run takes over with one task; it wakes at once."""
-    first = eos.starting(CounterConnector, SMALL)
+    first = eos.create_run(CounterConnector, SMALL)
     zombie = eos.zombies.task(step, task=1, worker=first.group)
     first.group.put(first.name, first.properties)
     zombie.await_frozen()
     successor = eos.worker(first.group.name)
-    second = eos.starting(CounterConnector, {**first.properties, "tasks.max": 1}, worker=successor)
+    second = eos.create_run(CounterConnector, {**first.properties, "tasks.max": 1}, worker=successor)
     successor.put(second.name, second.properties)
     zombie.wake()
     successor.until_drained()
@@ -56,7 +59,7 @@ def story(eos):
 
 def test_a_transaction_that_outlives_its_timeout_is_aborted_without_a_real_second(eos):
     """COR-15: the coordinator's own look, then the task, still the owner, starts over from what committed."""
-    run = eos.starting(CounterConnector, SMALL)
+    run = eos.create_run(CounterConnector, SMALL)
     zombie = eos.zombies.task("commit", nth=2)
     run.group.put(run.name, run.properties)
     zombie.await_frozen()
@@ -78,7 +81,7 @@ def test_a_transaction_that_outlives_its_timeout_is_aborted_without_a_real_secon
 
 def test_a_transaction_within_its_timeout_stays_open(eos):
     """COR-15: the counterpart, so that the test before cannot pass by chance."""
-    run = eos.starting(CounterConnector, SMALL)
+    run = eos.create_run(CounterConnector, SMALL)
     zombie = eos.zombies.task("commit", nth=2)
     run.group.put(run.name, run.properties)
     zombie.await_frozen()

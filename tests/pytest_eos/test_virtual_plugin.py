@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider")
@@ -18,7 +18,7 @@ REPORTS_CLOCK = """
         eos.runtime.sleep(86_400 if eos.cluster.virtual else 0.001)
         print("clock:", "virtual" if eos.cluster.virtual else "real")
     """
-installed()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
 
 
 def run(pytester, test, *arguments):

@@ -13,10 +13,10 @@ from tests.pytest_eos.blocking import LONG, UnknownEnd
 
 from eosfw.concurrency import ThreadRuntime
 from pytest_eos.contracts import Source, SourceConnectorContract
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
-installed()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
 QUIET = ("-p", "no:cacheprovider", "--eos-patience=0.3")
 RUN = """\
 from tests.pytest_eos import blocking

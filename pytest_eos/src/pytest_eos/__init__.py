@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_eos.assertions import assert_exactly_once, assert_no_duplicates
     from pytest_eos.harness import EosHarness
     from pytest_eos.pipeline import Output, PipelineRun
     from pytest_eos.run import Run, Topic
-    from pytest_eos.verdict import assert_exactly_once, assert_no_duplicates
     from pytest_eos.zombies import Zombie, Zombies
 
 __all__ = [
@@ -31,8 +31,8 @@ _HOMES = {
     "Topic": "run",
     "Zombie": "zombies",
     "Zombies": "zombies",
-    "assert_exactly_once": "verdict",
-    "assert_no_duplicates": "verdict",
+    "assert_exactly_once": "assertions",
+    "assert_no_duplicates": "assertions",
 }
 
 

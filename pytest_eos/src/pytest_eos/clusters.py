@@ -14,7 +14,7 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import LocalCluster
 from eosfw.test_support import ProducerLookup
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 _IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"}
 """A broker without a port; nobody shares its transaction log, so one partition of it will do."""
@@ -58,7 +58,7 @@ def virtual(seed: int | str | None) -> Iterator[Cluster]:
     from pytest_eos.virtual import VirtualRuntime
 
     clock = VirtualRuntime(seed)
-    local = installed().cluster("memory").start(_IN_PROCESS, clock)
+    local = installed_plugins().cluster("memory").start(_IN_PROCESS, clock)
     try:
         with closing(local):
             yield Cluster(local.bootstrap_servers, local, runtime=clock)
@@ -73,7 +73,7 @@ def serving(bootstrap_servers: str | None) -> Iterator[Cluster]:
     if bootstrap_servers is not None:
         yield Cluster(bootstrap_servers)
         return
-    local = installed().cluster("memory").start({}, runtime())
+    local = installed_plugins().cluster("memory").start({}, runtime())
     try:
         yield Cluster(local.bootstrap_servers, local)
     finally:

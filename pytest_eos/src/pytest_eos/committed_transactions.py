@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_eos.run import Record, Run
 
 
-def cut(run: Run) -> list[list[Record]]:
+def committed_transactions(run: Run) -> list[list[Record]]:
     """The records of each committed transaction of a run's connector, in the order of commits."""
     visible = {(record.topic, record.partition, record.offset): record for record in run.records()}
     written: dict[Author, list[Record]] = {}

@@ -12,7 +12,7 @@ PLACES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class Mismatch:
     """An identity that appears more or less often than it should, with some of its places."""
 
     identity: object
@@ -30,7 +30,7 @@ class Difference:
     unexpected: int
     """Appearances of identities that nobody expects."""
     missing: int
-    examples: tuple[Odd, ...] = ()
+    examples: tuple[Mismatch, ...] = ()
     compared: int = 0
     """How many were seen and expected, together; of none, nothing is shown."""
 
@@ -40,20 +40,20 @@ class Difference:
 
 def compare(seen: Counter[bytes], due: Counter[bytes]) -> Difference:
     """Compare counts; examples without places."""
-    odd = [Odd(one, seen[one], due[one]) for one in seen.keys() | due.keys() if seen[one] != due[one]]
-    too_many = [one for one in odd if one.seen > one.due]
+    mismatches = [Mismatch(one, seen[one], due[one]) for one in seen.keys() | due.keys() if seen[one] != due[one]]
+    too_many = [one for one in mismatches if one.seen > one.due]
     return Difference(
         sum(one.seen - one.due for one in too_many if one.due),
         sum(one.seen for one in too_many if not one.due),
-        sum(one.due - one.seen for one in odd if one.seen < one.due),
-        shown(odd),
+        sum(one.due - one.seen for one in mismatches if one.seen < one.due),
+        examples_of(mismatches),
         seen.total() + due.total(),
     )
 
 
-def shown(odd: Iterable[Odd]) -> tuple[Odd, ...]:
+def examples_of(mismatches: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
     """Some of each kind, in an order that does not change from run to run."""
-    ordered = sorted(odd, key=lambda one: repr(one.identity))
+    ordered = sorted(mismatches, key=lambda one: repr(one.identity))
     kinds = (
         [one for one in ordered if one.seen > one.due > 0],
         [one for one in ordered if one.seen > one.due == 0],
@@ -62,15 +62,15 @@ def shown(odd: Iterable[Odd]) -> tuple[Odd, ...]:
     return tuple(one for kind in kinds for one in kind[:EXAMPLES])
 
 
-def repeated(due: Counter[bytes]) -> str | None:
+def not_unique(due: Counter[bytes]) -> str | None:
     """What is wrong with expected data that holds an identity more than once."""
     twice = [one for one, count in due.items() if count > 1]
     if not twice:
         return None
-    return said_repeated(len(twice), readable(twice[0]))
+    return not_unique_message(len(twice), identity_text(twice[0]))
 
 
-def said_repeated(count: int, example: str) -> str:
+def not_unique_message(count: int, example: str) -> str:
     """The sentence for it."""
     told = "1 identity appears" if count == 1 else f"{count:,} identities appear"
     return (
@@ -79,7 +79,7 @@ def said_repeated(count: int, example: str) -> str:
     )
 
 
-def readable(identity: object) -> str:
+def identity_text(identity: object) -> str:
     """An identity for people: the parts of one from headers side by side."""
     if identity is None:
         return "(null)"

@@ -9,9 +9,9 @@ from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector
 from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
 from eosfw.registry import Plugins
-from pytest_eos.leftovers import Leftovers
+from pytest_eos.cleanup import CreatedResources
 from pytest_eos.provenance import Authors, SigningBackend
-from pytest_eos.recording import RecordingBackend, recorded
+from pytest_eos.resource_recorder import RecordingBackend, record_resources
 from pytest_eos.task_calls import CallLog
 
 Wrap = Callable[[Backend], Backend]
@@ -23,14 +23,14 @@ class ExtraPlugins(Plugins):
     Backends made through it sign what tasks send; `wrap` puts a test's own layer under that.
     """
 
-    def __init__(self, installed: Plugins, authors: Authors, leftovers: Leftovers | None = None) -> None:
-        super().__init__((), installed.failures)
-        self._installed, self._authors, self._leftovers = installed, authors, leftovers
+    def __init__(self, installed_plugins: Plugins, authors: Authors, created: CreatedResources | None = None) -> None:
+        super().__init__((), installed_plugins.failures)
+        self._installed, self._authors, self._created = installed_plugins, authors, created
         self._connectors: dict[str, type[SourceConnector]] = {}
         self.fencer_class: type[Fencer] | None = None
         self.offset_store_class: type[OffsetStore] | None = None
         self.isolation_reader_class: type[IsolationReader] | None = None
-        self.wrap: Wrap = _as_it_is
+        self.wrap: Wrap = _unchanged
         self.calls = CallLog()
         """How tasks of this test were called."""
 
@@ -42,17 +42,17 @@ class ExtraPlugins(Plugins):
 
     def connector(self, connector_class: str) -> SourceConnector:
         own = self._connectors.get(connector_class)
-        return self.calls.watched(self._installed.connector(connector_class) if own is None else own())
+        return self.calls.record_connector(self._installed.connector(connector_class) if own is None else own())
 
     def backend(self, name: str) -> Any:
-        return _Signed(self._installed.backend(name), self._authors, self._wrapped)
+        return _SigningBackendFactory(self._installed.backend(name), self._authors, self._wrapped)
 
     def _wrapped(self, backend: Backend) -> Backend:
-        wrapped: Backend = recorded(self.wrap(backend), self._leftovers)
+        wrapped: Backend = record_resources(self.wrap(backend), self._created)
         return wrapped
 
     def fencer(self, backend: str, name: str | None = None) -> type[Fencer]:
-        return _unwrapping(self.fencer_class or self._installed.fencer(backend, name))
+        return _with_real_backend(self.fencer_class or self._installed.fencer(backend, name))
 
     def offset_store(self, name: str = "kafka") -> OffsetStore:
         return self._installed.offset_store(name) if self.offset_store_class is None else self.offset_store_class()
@@ -73,11 +73,11 @@ class ExtraPlugins(Plugins):
         return self._installed.names(role)
 
 
-def _as_it_is(backend: Backend) -> Backend:
+def _unchanged(backend: Backend) -> Backend:
     return backend
 
 
-class _Signed:
+class _SigningBackendFactory:
     """Stands for a backend's class: connects, then has its producers signed."""
 
     def __init__(self, kind: type[Backend], authors: Authors, wrap: Wrap) -> None:
@@ -88,7 +88,7 @@ class _Signed:
         return SigningBackend(self._wrap(self._kind.connect(properties, runtime)), self._authors)
 
 
-def _unwrapping(kind: type[Fencer]) -> type[Fencer]:
+def _with_real_backend(kind: type[Fencer]) -> type[Fencer]:
     """The same fencer, but for what it gets: the backend itself, which it may know better than by the protocol."""
 
     def connect(_: type[Fencer], backend: Backend, properties: Mapping[str, str], runtime: Runtime) -> Fencer:

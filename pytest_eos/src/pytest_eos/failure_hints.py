@@ -28,11 +28,11 @@ _SHOWN = 3
 
 def of_offsets(run: Run, sources: Sequence[SourceRecord], *, missing: bool) -> Iterator[str]:
     """What may be behind records that are missing, or that the committed offsets do not reach."""
-    from pytest_eos.stated_offsets import gone_back, without_records
+    from pytest_eos.committed_offsets import offsets_moved_back, offsets_without_records
 
     told: Sequence[object] = ()
     if run.properties.get("eosfw.identity") == "headers":  # others cannot be held against offsets
-        told = without_records(run, sources) if missing else gone_back(run, sources)
+        told = offsets_without_records(run, sources) if missing else offsets_moved_back(run, sources)
     if told:
         yield f"{OUTSIDE if missing else BACK} ({', '.join(map(str, told[:_SHOWN]))})"
     elif missing:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from pytest_eos import clocks
-from pytest_eos.leftovers import LEFTOVERS
+from pytest_eos.cleanup import CREATED_RESOURCES
 from pytest_eos.options import SETTINGS
 from pytest_eos.session_statistics import STATISTICS
 
@@ -70,7 +70,7 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
     seed = f"{options.seed} {node.nodeid}" if options.seed else None
     with virtual(seed) if is_virtual else serving(options.bootstrap_servers) as cluster:
         if cluster.local is None:
-            made = request.config.stash[LEFTOVERS]
+            made = request.config.stash[CREATED_RESOURCES]
             made.clusters.setdefault(cluster.bootstrap_servers, (eos_backend, cluster.client))
         yield cluster
 
@@ -99,20 +99,20 @@ def eos(
     tmp_path: Path,
 ) -> Iterator[EosHarness]:
     """The harness on the cluster: workers, runs, zombies, assertions."""
-    from pytest_eos.harness import EosHarness, Place
+    from pytest_eos.harness import EosHarness, HarnessSettings
     from pytest_eos.plugin import HARNESSES
     from pytest_eos.watchdog import watching
 
     options = request.config.stash[SETTINGS]
-    place = Place(request.node.nodeid, tmp_path, options.seed, options.patience)
-    made = request.config.stash[LEFTOVERS] if eos_cluster.local is None else None
+    settings = HarnessSettings(request.node.nodeid, tmp_path, options.seed, options.patience)
+    made = request.config.stash[CREATED_RESOURCES] if eos_cluster.local is None else None
     statistics = request.config.stash[STATISTICS]
     with EosHarness(
-        eos_cluster, eos_backend, place, zombie_spec=eos_zombie_spec, statistics=statistics, leftovers=made
+        eos_cluster, eos_backend, settings, zombie_spec=eos_zombie_spec, statistics=statistics, created=made
     ) as eos:
-        eos.refuse_without("transactions", "read_committed")  # what exactly-once rests on
+        eos.require_capabilities("transactions", "read_committed")  # what exactly-once rests on
         for marker in request.node.iter_markers("eos_backend"):
-            eos.refuse_without(*marker.kwargs.get("needs", ()))
+            eos.require_capabilities(*marker.kwargs.get("needs", ()))
         harnesses = request.node.stash.setdefault(HARNESSES, [])
         harnesses.append(eos)
         with watching(eos.plugins.calls, options.patience) if eos_cluster.virtual else nullcontext():

@@ -21,20 +21,20 @@ from eosfw.observe.gates import Freeze
 from eosfw.observe.timeline import svg, text
 from eosfw.pipeline.model import ClusterChoice
 from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
+from pytest_eos.assertions import assert_exactly_once as _assert_exactly_once
+from pytest_eos.assertions import assert_no_duplicates as _assert_no_duplicates
+from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clusters import Cluster
 from pytest_eos.extra_plugins import ExtraPlugins, Wrap
 from pytest_eos.faults import BrokerFaults
-from pytest_eos.group import LOOK, VIRTUAL_LOOK, Waiting, WorkerGroup, as_texts
-from pytest_eos.installed import installed
-from pytest_eos.leftovers import Leftovers
+from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.markers import ZombieSpec
 from pytest_eos.pipeline import PipelineRun, chosen, load, refuse, remove_topics, run_steps
 from pytest_eos.provenance import Authors
-from pytest_eos.recording import recorded
+from pytest_eos.resource_recorder import record_resources
 from pytest_eos.run import Run, Topic
 from pytest_eos.session_statistics import SessionStatistics
-from pytest_eos.verdict import assert_exactly_once as _assert_exactly_once
-from pytest_eos.verdict import assert_no_duplicates as _assert_no_duplicates
+from pytest_eos.worker_group import POLL_INTERVAL, VIRTUAL_POLL_INTERVAL, Waiter, WorkerGroup, as_texts
 from pytest_eos.zombies import Zombies
 
 Until = int | Literal["drained"]
@@ -42,7 +42,7 @@ _COLUMNS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HarnessSettings:
     """Which test this is, where it may write."""
 
     nodeid: str
@@ -58,26 +58,28 @@ class EosHarness:
         self,
         cluster: Cluster,
         backend: str,
-        place: Place,
+        settings: HarnessSettings,
         *,
         zombie_spec: ZombieSpec | None = None,
         statistics: SessionStatistics | None = None,
-        leftovers: Leftovers | None = None,
+        created: CreatedResources | None = None,
     ) -> None:
-        self.cluster, self.backend_name, self.place = cluster, backend, place
+        self.cluster, self.backend_name, self.settings = cluster, backend, settings
         self.statistics = statistics or SessionStatistics()
         self.runtime: Runtime = cluster.runtime
         self.history = History(self.runtime)
         """What happened in all workers of the test."""
         self.authors = Authors()
-        self.waiting = Waiting(self.runtime, place.patience, longest=VIRTUAL_LOOK if cluster.virtual else LOOK)
+        self.waiter = Waiter(
+            self.runtime, settings.patience, longest=VIRTUAL_POLL_INTERVAL if cluster.virtual else POLL_INTERVAL
+        )
         self.zombies = Zombies(self)
-        self.faults = BrokerFaults(cluster, place.nodeid)
-        self.random = random.Random(f"{place.seed} {place.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
+        self.faults = BrokerFaults(cluster, settings.nodeid)
+        self.random = random.Random(f"{settings.seed} {settings.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
         """Chance that `--eos-seed` repeats."""
-        self._names = random.Random(f"{place.seed} {place.nodeid} names")  # noqa: S311 - same
-        self._leftovers = leftovers
-        self._plugins = ExtraPlugins(installed(), self.authors, leftovers)
+        self._names = random.Random(f"{settings.seed} {settings.nodeid} names")  # noqa: S311 - same
+        self._created = created
+        self._plugins = ExtraPlugins(installed_plugins(), self.authors, created)
         self._zombie_spec, self._zombie_made = zombie_spec, False
         self._workers: list[WorkerGroup] = []
         self._undo = ExitStack()
@@ -91,8 +93,8 @@ class EosHarness:
     def backend(self) -> Backend:
         """A client of the cluster, for the test's own reads and writes."""
         if self._backend is None:
-            connected = installed().backend(self.backend_name).connect(self.cluster.client, self.runtime)
-            self._backend = recorded(connected, self._leftovers)
+            connected = installed_plugins().backend(self.backend_name).connect(self.cluster.client, self.runtime)
+            self._backend = record_resources(connected, self._created)
             self._undo.callback(self._backend.close)
         return self._backend
 
@@ -116,11 +118,11 @@ class EosHarness:
         plugins.isolation_reader_class = isolation_reader or plugins.isolation_reader_class
         plugins.wrap = wrap_backend or plugins.wrap
 
-    def refuse_without(self, *needed: str) -> None:
+    def require_capabilities(self, *needed: str) -> None:
         """Fail the test when its backend cannot do what it needs."""
-        lacking = installed().backend(self.backend_name).capabilities.lacking(*needed)
+        lacking = installed_plugins().backend(self.backend_name).capabilities.lacking(*needed)
         if lacking:
-            others = [name for name in installed().names("backend") if self._can(name, needed)]
+            others = [name for name in installed_plugins().names("backend") if self._can(name, needed)]
             known = f"backends that can: {', '.join(others)}" if others else "no installed backend can"
             pytest.fail(
                 f"backend {self.backend_name!r} lacks {', '.join(lacking)}, which this test needs; {known}",
@@ -128,7 +130,7 @@ class EosHarness:
             )
 
     def _can(self, backend: str, needed: tuple[str, ...]) -> bool:
-        return not installed().backend(backend).capabilities.lacking(*needed)
+        return not installed_plugins().backend(backend).capabilities.lacking(*needed)
 
     # --- workers and runs
 
@@ -149,7 +151,7 @@ class EosHarness:
             group or self.fresh_group(),
             ClusterChoice(self.backend_name, self.cluster.client),
             self._plugins,
-            self.waiting,
+            self.waiter,
             observers=(self.history, self.authors, *observers),
             properties={**self._earlier(group), **as_texts(given)},
             served=self.cluster.local,
@@ -166,11 +168,11 @@ class EosHarness:
         """A name of a worker group that nobody else uses."""
         chance = self._names.getrandbits(128) if self.cluster.virtual else uuid.uuid4().int
         name = f"eos-{chance:032x}"[:12]
-        if self._leftovers is not None:
-            self._leftovers.prefixes.add(f"{name}-")
+        if self._created is not None:
+            self._created.prefixes.add(f"{name}-")
         return name
 
-    def named(self, connector: str) -> str:
+    def default_connector_name(self, connector: str) -> str:
         """What a connector is called in a run that does not say: `module:Class` and names alike."""
         return connector.rpartition(":")[2].lower()
 
@@ -187,12 +189,12 @@ class EosHarness:
 
         Where the test is marked with `eos_zombie`, one of its tasks freezes on the way, is replaced, and wakes.
         """
-        run = self.starting(connector, properties, name=name, worker=worker)
+        run = self.create_run(connector, properties, name=name, worker=worker)
         self._run_together(run, (), until)
         run.group.stop()
         return run
 
-    def starting(
+    def create_run(
         self,
         connector: type[SourceConnector] | str,
         properties: Mapping[str, object] | None = None,
@@ -203,7 +205,7 @@ class EosHarness:
         """A run that is set up but not put on its worker yet: `run.group.put(run.name, run.properties)` does that."""
         cls = connector if isinstance(connector, str) else self._plugins.add_connector(connector)
         group = worker or self.worker()
-        name = name or self.named(cls)
+        name = name or self.default_connector_name(cls)
         kind = self._plugins.connector(cls)
         given = {"connector.class": cls, **as_texts(properties or {})}
         given.setdefault("eosfw.identity", "headers")
@@ -233,14 +235,14 @@ class EosHarness:
         """
         pipeline = load(self, source, steps=steps)
         refuse(self, pipeline)
-        if self._leftovers is not None:
-            self._undo.callback(remove_topics, self, self._leftovers, pipeline)
+        if self._created is not None:
+            self._undo.callback(remove_topics, self, self._created, pipeline)
         self._undo.enter_context(chdir(pipeline.folder))
         group = self.worker(self.fresh_group(), observers=(), **dict[str, Any](pipeline.worker))
         # Kafka's default, not that of `run`: a file means what it says.
         given = {name: {"tasks.max": "1", **properties} for name, properties in pipeline.connectors.items()}
         kinds = {name: properties["connector.class"] for name, properties in given.items()}
-        runs = {name: self.starting(kinds[name], given[name], name=name, worker=group) for name in given}
+        runs = {name: self.create_run(kinds[name], given[name], name=name, worker=group) for name in given}
         with_zombie = runs[chosen("connector", zombie or next(iter(runs)), runs)]
         self._run_together(with_zombie, [run for run in runs.values() if run is not with_zombie], until)
         outputs = run_steps(self, pipeline, group.local)
@@ -311,11 +313,11 @@ class EosHarness:
 
     def timeline_section(self) -> str:
         """The same, where the picture lies, how to run the test with the same chance again."""
-        again = f"rerun: pytest {shlex.quote(self.place.nodeid)} --eos-seed={self.place.seed}"
+        again = f"rerun: pytest {shlex.quote(self.settings.nodeid)} --eos-seed={self.settings.seed}"
         if not self.history.events():
             return f"no task was started\n{again}"
-        picture = self.place.folder / "timeline.svg"
-        picture.write_text(svg(self.history, self._freezes(), title=self.place.nodeid), encoding="utf-8")
+        picture = self.settings.folder / "timeline.svg"
+        picture.write_text(svg(self.history, self._freezes(), title=self.settings.nodeid), encoding="utf-8")
         return f"{self.timeline()}\npicture: {picture}\n{again}"
 
     def _freezes(self) -> list[Freeze]:

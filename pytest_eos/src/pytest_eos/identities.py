@@ -64,7 +64,7 @@ def counted(seen: Topic | Sequence[Any], *kinds: str) -> Counts:
     return counts
 
 
-def repeated_sources(expected: Sequence[Any], due: Counter[bytes], kind: str, connector: str) -> str | None:
+def repeated_source_offsets(expected: Sequence[Any], due: Counter[bytes], kind: str, connector: str) -> str | None:
     """What is wrong with a source that gives several records one identity."""
     if kind != "headers":
         return None

@@ -97,9 +97,9 @@ def _usual_nth(step: TaskStep) -> int:
 
 def backends(marker: pytest.Mark | None, chosen: Sequence[str], where: str) -> list[str]:
     """The backends that a test runs over; UsageError for one that is not installed."""
-    from pytest_eos.installed import installed
+    from pytest_eos.installed_plugins import installed_plugins
 
-    there = installed().names("backend")
+    there = installed_plugins().names("backend")
     wanted = list(marker.args) if marker is not None and marker.args else list(chosen)
     found = [name for word in wanted for name in (there if word == "all" else (word,))]
     for name in found:

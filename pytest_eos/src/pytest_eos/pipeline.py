@@ -20,9 +20,9 @@ from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.parsing import load_with_problems, parse
 from eosfw.protocols import IsolationLevel, Step
+from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clocks import needs_real
-from pytest_eos.columns import is_frame
-from pytest_eos.leftovers import Leftovers
+from pytest_eos.dataframe_keys import is_frame
 from pytest_eos.markers import suggestion
 from pytest_eos.run import Run
 
@@ -102,7 +102,7 @@ def load(eos: EosHarness, source: str | Path | Mapping[str, Any], *, steps: bool
     What the file says of its cluster, its group and its output folders is left aside: a test must not write there.
     """
     if isinstance(source, Mapping):
-        pipeline = parse(_plain(eos, source), eos.place.folder / "the pipeline")
+        pipeline = parse(_plain(eos, source), eos.settings.folder / "the pipeline")
     else:
         pipeline = load_with_problems(source)
     if pipeline.problems:
@@ -125,7 +125,7 @@ def _plain(eos: EosHarness, document: Any) -> Any:
 
 
 def _place(eos: EosHarness, number: int, step: Step) -> Path:
-    return eos.place.folder / "output" / f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
+    return eos.settings.folder / "output" / f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
 
 
 def run_steps(eos: EosHarness, pipeline: Pipeline, local: LocalRun) -> dict[str, Output]:
@@ -133,7 +133,7 @@ def run_steps(eos: EosHarness, pipeline: Pipeline, local: LocalRun) -> dict[str,
     if not pipeline.steps:
         return {}
     topics = sorted({one.topic for step in pipeline.steps for one in step.inputs})
-    ranges = committed_ranges(local, topics, RunControl(eos.runtime), eos.place.patience)
+    ranges = committed_ranges(local, topics, RunControl(eos.runtime), eos.settings.patience)
     engine = eos.plugins.step_engine(pipeline.engine).start(
         local.backend_name, local.client_properties, str(pipeline.folder), local.reader_choice
     )
@@ -165,14 +165,14 @@ def refuse(eos: EosHarness, pipeline: Pipeline) -> None:
         )
 
 
-def remove_topics(eos: EosHarness, made: Leftovers, pipeline: Pipeline) -> None:
+def remove_topics(eos: EosHarness, made: CreatedResources, pipeline: Pipeline) -> None:
     """Delete the topics that a run made under names of the file, so that the next test may have the same ones."""
     topics = _topics(pipeline) & made.topics
     if made.keep or not topics or eos.backend.capabilities.lacking("delete_topics"):
         return
     with closing(eos.backend.admin()) as admin:
         admin.delete_topics(topics)
-        eos.waiting.until(lambda: not admin.partitions(topics), f"the deletion of {', '.join(sorted(topics))}")
+        eos.waiter.until(lambda: not admin.partitions(topics), f"the deletion of {', '.join(sorted(topics))}")
     made.topics -= topics
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_eos import first_cause, markers
-from pytest_eos.leftovers import LEFTOVERS, Leftovers
+from pytest_eos.cleanup import CREATED_RESOURCES, CreatedResources
 from pytest_eos.options import SETTINGS, add_options, read_options
 from pytest_eos.session_statistics import STATISTICS, SessionStatistics
 
@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options, register the markers."""
     config.stash[SETTINGS] = read_options(config)
     config.stash[STATISTICS] = SessionStatistics()
-    config.stash[LEFTOVERS] = Leftovers(config.stash[SETTINGS].keep)
+    config.stash[CREATED_RESOURCES] = CreatedResources(config.stash[SETTINGS].keep)
     for line in markers.LINES:
         config.addinivalue_line("markers", line)
 
@@ -124,7 +124,7 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Remove what tests made on a running cluster; send a worker's counts home."""
-    if made := session.config.stash[LEFTOVERS]:
+    if made := session.config.stash[CREATED_RESOURCES]:
         session.config.stash[STATISTICS].removed += made.lines()
     output = getattr(session.config, "workeroutput", None)
     if output is not None:

@@ -14,7 +14,7 @@ from eosfw.protocols import Backend, DeliveryCallback, TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 from eosfw.state.steps import StepEvent, TaskStep
 
-_acting: ContextVar[StepEvent | None] = ContextVar("eos_acting", default=None)
+_current_step: ContextVar[StepEvent | None] = ContextVar("eos_acting", default=None)
 """The step announced last on this thread of control."""
 
 
@@ -43,7 +43,7 @@ class Authors:
         """Where tasks sent records of their sources."""
 
     def observe(self, event: StepEvent) -> None:
-        _acting.set(event)
+        _current_step.set(event)
 
     def at(self, partition: TopicPartition, offset: int) -> Author | None:
         """Who wrote the record at a place, if it was seen."""
@@ -62,7 +62,7 @@ class Authors:
 
     def signed(self, topic: str, then: DeliveryCallback | None) -> DeliveryCallback | None:
         """A callback that signs the record of the task that acts here, then does what was asked for."""
-        event = _acting.get()
+        event = _current_step.get()
         if event is None or event.task is None:
             return then
         if event.step is not TaskStep.SEND_OFFSETS:

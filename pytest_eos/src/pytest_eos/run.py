@@ -16,9 +16,9 @@ from eosfw.records import Headers, LogBatch, OffsetRange, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.preflight import connector_config
 from pytest_eos.clocks import needs_real
-from pytest_eos.committed_transactions import cut
-from pytest_eos.group import WorkerGroup
-from pytest_eos.stalled import held_back
+from pytest_eos.committed_transactions import committed_transactions
+from pytest_eos.stall_report import open_transactions_text
+from pytest_eos.worker_group import WorkerGroup
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,14 +70,14 @@ class Topic:
         """What the isolation reader shows, by partition and offset."""
         ranges = self.ranges()
         with closing(self._reader(headers=True)) as reader:
-            for batch in reader.read(ranges, self.eos.place.patience):
+            for batch in reader.read(ranges, self.eos.settings.patience):
                 if isinstance(batch, LogBatch):
                     yield from rows(batch)
 
     def committed_places(self) -> frozenset[str]:
         """Where committed records lie, by the backend's own reader, whatever reader is under test."""
         with closing(self.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
-            batches = reader.read(self.ranges(), self.eos.place.patience)
+            batches = reader.read(self.ranges(), self.eos.settings.patience)
             return frozenset(row.place for batch in batches for row in rows(batch))
 
     def values(self) -> list[bytes | None]:
@@ -122,9 +122,9 @@ class Topic:
 
         def open_ones() -> str:
             tells = self.eos.backend.capabilities.describe_transactions
-            return held_back(admin.open_transactions(ones) if tells else ())
+            return open_transactions_text(admin.open_transactions(ones) if tells else ())
 
-        self.eos.waiting.until(decided, f"the end of every transaction in {', '.join(self.topics)}", open_ones)
+        self.eos.waiter.until(decided, f"the end of every transaction in {', '.join(self.topics)}", open_ones)
 
     def __str__(self) -> str:
         return f"topic {', '.join(self.topics)}"
@@ -153,7 +153,7 @@ class Run(Topic):
         Transactions without a record that can be seen are left out. ValueError when records do not tell who wrote them:
         they need `"eosfw.identity" = "headers"`, the default in tests.
         """
-        return cut(self)
+        return committed_transactions(self)
 
     def offset_store(self) -> OffsetStore:
         """The offset store that the run's properties choose."""

@@ -14,7 +14,7 @@ from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.errors import described
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.text import quantity
-from pytest_eos.virtual.explaining import line_of
+from pytest_eos.virtual.stack_frames import frame_location
 
 _METHODS = ("start", "poll", "at_end", "commit", "commit_record", "stop")
 _SHOWN = 3
@@ -84,7 +84,7 @@ class TaskCalls:
         if self.thread == get_ident():  # it takes turns with whoever asks, and does not stand in any place of its own
             return ""
         frame = sys._current_frames().get(self.thread)  # noqa: SLF001 - the one way to see another thread's
-        return "" if frame is None else f": it stands in {place_of_call(frame)}"
+        return "" if frame is None else f": it stands in {call_location(frame)}"
 
     def __str__(self) -> str:
         told = [f"{quantity(self.polls, 'poll')} gave {quantity(self.records, 'record')}"]
@@ -106,12 +106,12 @@ class CallLog:
         self.interrupted = False
         """Whether Ctrl-C hit a call: on a thread that all tasks share, none of the others may block it once more."""
 
-    def watched(self, connector: SourceConnector) -> SourceConnector:
+    def record_connector(self, connector: SourceConnector) -> SourceConnector:
         """The same connector; calls of the tasks that it makes are recorded from now on."""
-        connector.task = _Made(connector.task, self)  # type: ignore[misc,assignment]
+        connector.task = _RecordingTaskFactory(connector.task, self)  # type: ignore[misc,assignment]
         return connector
 
-    def watch(self, task: SourceTask) -> SourceTask:
+    def record_task(self, task: SourceTask) -> SourceTask:
         """The same task; its calls are recorded from now on."""
         calls = TaskCalls(type(task).__name__)
         self.tasks.append(calls)
@@ -135,14 +135,14 @@ class CallLog:
         return next((calls for calls in reversed(self.tasks) if calls.calling is not None), None)
 
 
-class _Made:
+class _RecordingTaskFactory:
     """Stands for a task's class: makes tasks whose calls are recorded."""
 
     def __init__(self, kind: type[SourceTask], log: CallLog) -> None:
         self._kind, self._log = kind, log
 
     def __call__(self) -> SourceTask:
-        return self._log.watch(self._kind())
+        return self._log.record_task(self._kind())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kind, name)
@@ -165,11 +165,11 @@ def _call(log: CallLog, calls: TaskCalls, name: str, method: Any, *given: Any) -
     return answer
 
 
-def place_of_call(frame: FrameType | None) -> str:
+def call_location(frame: FrameType | None) -> str:
     """The innermost lines of a call, and the connector's own that was called."""
     lines: list[str] = []
     while frame is not None and frame.f_code is not _call.__code__:
-        lines.append(line_of(frame))
+        lines.append(frame_location(frame))
         frame = frame.f_back
     shown = lines if len(lines) <= _SHOWN else [*lines[: _SHOWN - 1], lines[-1]]
     return ", called by ".join(shown)

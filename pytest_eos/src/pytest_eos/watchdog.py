@@ -20,7 +20,7 @@ import pytest
 from eosfw.concurrency import Event, Runtime
 from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.clusters import runtime
-from pytest_eos.task_calls import CallLog, place_of_call
+from pytest_eos.task_calls import CallLog, call_location
 
 _SIGNAL = signal.SIGURG
 """Ignored by default, so that one that comes late does no harm; its handlers wake a blocked call, as any signal's."""
@@ -74,7 +74,7 @@ class _Watch:
         what = f"{calls.calling} of task {calls.name}" if calls is not None else "a task"
         return (
             f"{what} blocks: it has not returned for {self.told:.0f} s of real time, and stands in "
-            f"{place_of_call(frame)}. A call must return within about a second. {NEEDS_REAL}"
+            f"{call_location(frame)}. A call must return within about a second. {NEEDS_REAL}"
         )
 
 

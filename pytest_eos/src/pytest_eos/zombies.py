@@ -12,9 +12,9 @@ from pytest_eos.clocks import needs_real
 from pytest_eos.markers import steps
 
 if TYPE_CHECKING:
-    from pytest_eos.group import WorkerGroup
     from pytest_eos.harness import EosHarness
-    from pytest_eos.processes import WorkerProcess
+    from pytest_eos.worker_group import WorkerGroup
+    from pytest_eos.worker_process import WorkerProcess
 
 
 class Zombie:
@@ -106,7 +106,7 @@ class Zombies:
         (step,) = steps(at, "zombies")
         group = worker or self._eos.worker()
         zombie = Zombie(
-            group, group.gates.freeze(step, task=task, connector=connector, nth=nth), nth, self._eos.place.patience
+            group, group.gates.freeze(step, task=task, connector=connector, nth=nth), nth, self._eos.settings.patience
         )
         self.made.append(zombie)
         return zombie
@@ -126,7 +126,7 @@ class Zombies:
         `connector` is `module:Class`, which the process imports; `worker_properties` are for its worker. Processes
         share no virtual time: mark such a test `@pytest.mark.eos_clock("real")`.
         """
-        from pytest_eos.processes import WorkerProcess
+        from pytest_eos.worker_process import WorkerProcess
 
         if self._eos.cluster.virtual:
             raise needs_real("a worker in a process of its own")

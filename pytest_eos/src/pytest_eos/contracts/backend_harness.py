@@ -12,7 +12,7 @@ from eosfw.concurrency import Runtime, Spawned
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, LogReader, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
-from pytest_eos.leftovers import Leftovers
+from pytest_eos.cleanup import CreatedResources
 
 T = TypeVar("T")
 WAIT = 30.0
@@ -33,14 +33,14 @@ class Row(NamedTuple):
 class BackendHarness:
     """Names that no other test uses, on a cluster that others use too; `close` lets go of everything made here."""
 
-    def __init__(self, backend: Backend, runtime: Runtime, leftovers: Leftovers | None = None) -> None:
+    def __init__(self, backend: Backend, runtime: Runtime, created: CreatedResources | None = None) -> None:
         self.backend = backend
         self.runtime = runtime
         self.admin = backend.admin()
         self._name = f"t{uuid.uuid4().hex[:10]}"
         self._made = 0
-        self._leftovers = leftovers or Leftovers()
-        self._leftovers.prefixes.add(f"{self._name}-")
+        self._created = created or CreatedResources()
+        self._created.prefixes.add(f"{self._name}-")
         self._readers: dict[IsolationLevel, LogReader] = {}
 
     def name(self) -> str:
@@ -51,7 +51,7 @@ class BackendHarness:
     def group(self) -> str:
         """A fresh name for a consumer group."""
         name = self.name()
-        self._leftovers.groups.add(name)
+        self._created.groups.add(name)
         return name
 
     def topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
@@ -69,7 +69,7 @@ class BackendHarness:
     def producer(self, transactional_id: str | None = None, *, timeout: float = 60.0) -> TransactionalProducer:
         """A producer that is ready to begin."""
         own = transactional_id or self.name()
-        self._leftovers.transactional_ids.add(own)
+        self._created.transactional_ids.add(own)
         producer = self.backend.producer(own, transaction_timeout=timeout)
         producer.init_transactions(WAIT)
         return producer

@@ -28,7 +28,7 @@ from pytest_eos.contracts.held import held
 from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
 from pytest_eos.contracts.source import Source
 from pytest_eos.harness import EosHarness
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.options import SETTINGS
 from pytest_eos.watchdog import watching
 
@@ -158,7 +158,7 @@ class SourceConnectorContract:
 
     def test_offsets_can_be_stored(self, driver: Driver, source: Source) -> None:
         """OFF-01: flat mappings of primitives, and the same again when read back."""
-        store = installed().offset_store()
+        store = installed_plugins().offset_store()
         for records in _by_partition(driver, source).values():
             stated = [(record.source_partition, record.source_offset) for record in records]
             assert len(store.encode("contract", "offsets", stated)) == len(stated), "an offset got lost"
@@ -217,7 +217,7 @@ class SourceConnectorContract:
         self, eos: EosHarness, source: Source, step: TaskStep
     ) -> None:
         """F2: another worker finds what was committed, and nothing else."""
-        first = eos.starting(source.connector, source.given)
+        first = eos.create_run(source.connector, source.given)
         nth = 2 if step is TaskStep.POLL else 1  # then something is committed behind it, however short the source
         victim = eos.zombies.task(step, task=0, nth=nth, worker=first.group)
         first.group.put(first.name, first.properties)

@@ -15,7 +15,7 @@ from eosfw.protocols import Backend, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, record
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 
 BOUND = 0.4
 SLACK = 20.0
@@ -37,7 +37,7 @@ def read(backend: Backend) -> None:
 
 def fenced(backend: Backend) -> None:
     """Fence an id with the fencer that is installed for the backend; raise its outcome."""
-    fencer = installed().fencer(backend.name).connect(backend, {}, runtime())
+    fencer = installed_plugins().fencer(backend.name).connect(backend, {}, runtime())
     try:
         (outcome,) = fencer.fence(["id"], BOUND).values()
     finally:

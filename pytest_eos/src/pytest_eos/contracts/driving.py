@@ -20,7 +20,7 @@ from eosfw.runtime.poll_result import read_poll_result, records_of
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
 from pytest_eos.clocks import NEEDS_REAL
-from pytest_eos.installed import installed
+from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.task_calls import CallLog
 from pytest_eos.virtual import VirtualRuntime
 
@@ -32,7 +32,7 @@ Offsets = Mapping[str, tuple[SourcePartition, SourceOffset]]
 
 def key_of(partition: SourcePartition) -> str:
     """A text that is equal for equal source partitions."""
-    return installed().offset_store().partition_key(partition)
+    return installed_plugins().offset_store().partition_key(partition)
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Driver:
         self.calls = CallLog()
         self._made: list[SourceTask] = []
         """Kept, so that nothing is let go of by a task's end alone: `stop` must do it."""
-        self.connector, self._runtime = self.calls.watched(connector), runtime
+        self.connector, self._runtime = self.calls.record_connector(connector), runtime
         self._config = connector_config(connector, "contract", properties)
 
     @property

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-from pytest_eos.virtual.explaining import line_of
+from pytest_eos.virtual.stack_frames import frame_location
 
 _PROC = Path("/proc/self")
 _DESCRIPTORS = _PROC / "fd" if _PROC.exists() else Path("/dev/fd")
@@ -38,7 +38,7 @@ def _own_line(frame: FrameType | None) -> str:
     lines: list[str] = []
     while frame is not None:
         if not lines or frame.f_code.co_filename != threading.__file__:
-            lines.append(line_of(frame))
+            lines.append(frame_location(frame))
         frame = frame.f_back
     return f" in {lines[-1]}" if lines else ""
 

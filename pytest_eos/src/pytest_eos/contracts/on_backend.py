@@ -9,11 +9,11 @@ import pytest
 
 from eosfw.capabilities import Capabilities
 from eosfw.protocols import Backend, Fencer
+from pytest_eos.cleanup import CREATED_RESOURCES
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.backend_harness import BackendHarness
 from pytest_eos.harness import EosHarness
-from pytest_eos.installed import installed
-from pytest_eos.leftovers import LEFTOVERS
+from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.markers import suggestion
 
 
@@ -28,14 +28,14 @@ class OnBackend:
     @pytest.fixture
     def lab(self, request: pytest.FixtureRequest, backend: Backend) -> Iterator[BackendHarness]:
         """A laboratory over the backend, cleared up behind the test."""
-        lab = BackendHarness(backend, runtime(), request.config.stash[LEFTOVERS])
+        lab = BackendHarness(backend, runtime(), request.config.stash[CREATED_RESOURCES])
         yield lab
         lab.close()
 
     @pytest.fixture
     def fencer(self, backend: Backend) -> Iterator[Fencer]:
         """The fencer that is installed for the backend."""
-        fencer = installed().fencer(backend.name).connect(backend, {}, runtime())
+        fencer = installed_plugins().fencer(backend.name).connect(backend, {}, runtime())
         yield fencer
         fencer.close()
 

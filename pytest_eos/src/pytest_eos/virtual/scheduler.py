@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from pytest_eos.virtual.explaining import place_of
+from pytest_eos.virtual.stack_frames import location_of
 
 TICK = 1e-5
 """Virtual seconds of a look at the clock, about what the work between two looks takes. So no two events carry one time,
@@ -228,6 +228,6 @@ class Scheduler:
 
 
 def _doing(one: Participant) -> str:
-    where = place_of(one.thread)
+    where = location_of(one.thread)
     what = "is ready" if one.waits_for is None else f"waits for {one.waits_for}"
     return f"{what}{where}"

@@ -8,6 +8,6 @@ from eosfw.registry import Plugins, load_plugins
 
 
 @cache
-def installed() -> Plugins:
+def installed_plugins() -> Plugins:
     """Everything that is installed, by role."""
     return load_plugins()

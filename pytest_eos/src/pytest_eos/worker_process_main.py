@@ -1,4 +1,4 @@
-"""Be the worker process that a test stops, continues, kills: `python -m pytest_eos.process_worker`."""
+"""Be the worker process that a test stops, continues, kills: `python -m pytest_eos.worker_process_main`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from eosfw.errors import ExitCode
 from eosfw.observe.lines import event_to_line
 from eosfw.state.steps import StepEvent, TaskStep
 from pytest_eos.clusters import Cluster, runtime
-from pytest_eos.harness import EosHarness, Place
-from pytest_eos.processes import Job
+from pytest_eos.harness import EosHarness, HarnessSettings
+from pytest_eos.worker_process import WorkerProcessSpec
 
 _LOOK = 0.02
 
 
-class Teller:
+class StepWriter:
     """An observer that writes each step to stdout, for the test that started this process."""
 
-    name: ClassVar[str] = "eos-teller"
+    name: ClassVar[str] = "eos-step-writer"
 
     def observe(self, event: StepEvent) -> None:
         sys.stdout.write(event_to_line(event) + "\n")
         sys.stdout.flush()
 
 
-class Sleeper:
+class ProcessStopper:
     """An observer that stops its own process the nth time a step comes by; every thread stands still then."""
 
-    name: ClassVar[str] = "eos-sleeper"
+    name: ClassVar[str] = "eos-process-stopper"
 
     def __init__(self, step: TaskStep, nth: int) -> None:
         self._step, self._left = step, nth
@@ -49,16 +49,16 @@ class Sleeper:
             signal.raise_signal(signal.SIGSTOP)
 
 
-def work(job: Job) -> ExitCode:
+def work(spec: WorkerProcessSpec) -> ExitCode:
     """Run the connector until it is drained, or superseded."""
-    connector = imported(job.connector)
-    place = Place(f"process {os.getpid()}", Path(), 0, job.patience)
-    observers = (Teller(), Sleeper(TaskStep(job.step), job.nth))
-    with EosHarness(Cluster(job.bootstrap_servers), job.backend, place) as eos:
-        group = eos.worker(job.group, observers=observers, **job.worker)
-        run = eos.starting(connector, job.properties, name=job.name, worker=group)
+    connector = imported(spec.connector)
+    settings = HarnessSettings(f"process {os.getpid()}", Path(), 0, spec.patience)
+    observers = (StepWriter(), ProcessStopper(TaskStep(spec.step), spec.nth))
+    with EosHarness(Cluster(spec.bootstrap_servers), spec.backend, settings) as eos:
+        group = eos.worker(spec.group, observers=observers, **spec.worker)
+        run = eos.create_run(connector, spec.properties, name=spec.name, worker=group)
         group.put(run.name, run.properties)
-        while not group.worker.status().superseded and not group.worker.drained(job.patience):
+        while not group.worker.status().superseded and not group.worker.drained(spec.patience):
             if failures := group.worker.status().failures:
                 for task in failures:
                     sys.stderr.write(f"pytest-eos: task {task.id} failed: {_last_line(task.trace)}\n")
@@ -94,7 +94,7 @@ def main() -> None:
     """Read the job from stdin, work, exit with the status a command would have."""
     given = json.loads(sys.stdin.readline())
     runtime().spawn("eos-orphan-watch", _end_with_the_test)
-    sys.exit(work(Job(**{**given, "path": tuple(given["path"])})))
+    sys.exit(work(WorkerProcessSpec(**{**given, "path": tuple(given["path"])})))
 
 
 if __name__ == "__main__":

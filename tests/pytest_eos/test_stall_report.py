@@ -50,7 +50,7 @@ def test_a_transaction_that_nobody_asked_to_end_is_told(eos):
 @pytest.mark.eos_clock("real")
 def test_a_poll_that_does_not_return_is_told_with_its_line(eos):
     """On a thread of its own nobody can interrupt it."""
-    eos.waiting.patience = 0.3
+    eos.waiter.patience = 0.3
     first, task = said(eos, stalling.Waiting)
     stalling.OVER.set()
 
@@ -64,7 +64,7 @@ def test_a_poll_that_does_not_return_is_told_with_its_line(eos):
 def test_the_clock_is_blamed_only_for_a_source_without_records(eos):
     """Nothing else is known of it."""
     group = eos.worker()
-    run = eos.starting(stalling.Silent, ONE)
+    run = eos.create_run(stalling.Silent, ONE)
     group.put(run.name, run.properties)
 
     with pytest.raises(

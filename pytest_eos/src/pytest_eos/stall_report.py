@@ -12,7 +12,7 @@ from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.task_calls import CallLog, TaskCalls
 
 
-def reason(
+def stall_report(
     tasks: Sequence[TaskStatus], log: CallLog, connectors: Mapping[str, Mapping[str, str]], *, virtual: bool
 ) -> str:
     """The likeliest cause in a sentence, then a line for each task."""
@@ -59,7 +59,7 @@ def _transaction(task: TaskStatus) -> str:
     )
 
 
-def held_back(transactions: Sequence[OpenTransaction]) -> str:
+def open_transactions_text(transactions: Sequence[OpenTransaction]) -> str:
     """Whose transactions are open."""
     told = [
         f"{one.transactional_id} has one open in {one.partition} since offset {one.first_offset}, for {one.age:.0f} s"

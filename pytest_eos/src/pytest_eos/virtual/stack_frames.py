@@ -13,18 +13,18 @@ _SHOWN = 3
 """How many frames tell enough: the call that blocks, who made it."""
 
 
-def place_of(thread: greenlet | None) -> str:
+def location_of(thread: greenlet | None) -> str:
     """The innermost lines of a greenlet outside this package; empty for one that has not begun."""
     frame = sys._getframe() if thread is getcurrent() else getattr(thread, "gr_frame", None)  # noqa: SLF001 - no other way
     lines: list[str] = []
     while frame is not None and len(lines) < _SHOWN:
         if not frame.f_code.co_filename.startswith(_HERE):
-            lines.append(line_of(frame))
+            lines.append(frame_location(frame))
         frame = frame.f_back
     return f" in {', called by '.join(lines)}" if lines else ""
 
 
-def line_of(frame: FrameType) -> str:
+def frame_location(frame: FrameType) -> str:
     """The function, file and line that a frame stands in."""
     path = Path(frame.f_code.co_filename)
     return f"{frame.f_code.co_name} ({path.parent.name}/{path.name}:{frame.f_lineno})"

@@ -19,9 +19,9 @@ from eosfw.observe import Freeze, History
 from eosfw.observe.lines import event_from_line
 from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
-from pytest_eos.group import as_texts
 from pytest_eos.import_paths import absolute_sys_path
 from pytest_eos.session_statistics import SessionStatistics
+from pytest_eos.worker_group import as_texts
 
 if TYPE_CHECKING:
     from pytest_eos.harness import EosHarness
@@ -30,7 +30,7 @@ _GRACE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class WorkerProcessSpec:
     """What a worker process is to do, in plain values."""
 
     backend: str
@@ -55,9 +55,9 @@ class Job:
 class WorkerProcess:
     """A worker in another process, which stops itself before a step."""
 
-    def __init__(self, eos: EosHarness, job: Job, process: subprocess.Popen[str]) -> None:
-        self._eos, self._job, self._process = eos, job, process
-        self.group, self.name = job.group, job.name
+    def __init__(self, eos: EosHarness, spec: WorkerProcessSpec, process: subprocess.Popen[str]) -> None:
+        self._eos, self._spec, self._process = eos, spec, process
+        self.group, self.name = spec.group, spec.name
         self.pid = process.pid
         self.history = History(eos.runtime)
         """What the process said of its steps."""
@@ -77,33 +77,33 @@ class WorkerProcess:
         worker: Mapping[str, object],
     ) -> Self:
         """Start the process; it puts the connector at once."""
-        job = Job(
+        spec = WorkerProcessSpec(
             eos.backend_name,
             eos.cluster.bootstrap_servers,
             group or eos.fresh_group(),
             connector,
-            eos.named(connector),
+            eos.default_connector_name(connector),
             as_texts({"eosfw.identity": "headers", **properties}),
             as_texts(worker),
             step.value,
             nth,
             absolute_sys_path(),
-            eos.place.patience,
+            eos.settings.patience,
         )
-        command = [sys.executable, "-m", "pytest_eos.process_worker"]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(job.path)}
+        command = [sys.executable, "-m", "pytest_eos.worker_process_main"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(spec.path)}
         pipe = subprocess.PIPE
         # A group of its own: Ctrl-C is for pytest; and when pytest dies, the system wakes and ends a stopped orphan.
         process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", env=environment, process_group=0
         )
-        _pipe(process.stdin).write(job.line() + "\n")
+        _pipe(process.stdin).write(spec.line() + "\n")
         _pipe(process.stdin).flush()
-        return cls(eos, job, process)
+        return cls(eos, spec, process)
 
     @property
     def _connector(self) -> type[SourceConnector]:
-        module, _, name = self._job.connector.partition(":")
+        module, _, name = self._spec.connector.partition(":")
         found: type[SourceConnector] = getattr(import_module(module), name)
         return found
 
@@ -114,22 +114,22 @@ class WorkerProcess:
 
     def await_frozen(self) -> WorkerProcess:
         """Wait until the whole process stands still before the step."""
-        self._eos.waiting.until(lambda: self._process.poll() is not None or self._stopped(), str(self))
+        self._eos.waiter.until(lambda: self._process.poll() is not None or self._stopped(), str(self))
         if self._process.poll() is not None:
             self._reader.join(_GRACE)
-            pytest.fail(f"{self.complaint()} {self._last_words()}", pytrace=False)
+            pytest.fail(f"{self.complaint()} {self._exit_description()}", pytrace=False)
         self._frozen = True
         return self
 
-    def _last_words(self) -> str:
+    def _exit_description(self) -> str:
         told = self.history.events()
         last = f" after its step {told[-1].step.value}" if told else ", before any step"
         return f"The process ended with status {self._process.returncode}{last}."
 
     def source_records(self) -> list[SourceRecord]:
         """What it, with all who took its connector over, should have written up to the committed source offsets."""
-        worker = self._eos.worker(self.group, **self._job.worker)
-        run = self._eos.starting(self._connector, self._job.properties, name=self.name, worker=worker)
+        worker = self._eos.worker(self.group, **self._spec.worker)
+        run = self._eos.create_run(self._connector, self._spec.properties, name=self.name, worker=worker)
         worker.connectors[self.name] = run.properties
         return run.source_records()
 
@@ -149,7 +149,7 @@ class WorkerProcess:
 
     def await_end(self) -> int:
         """Wait until the process ended by itself; return its status, 5 where it found itself superseded."""
-        self._eos.waiting.until(lambda: self._process.poll() is not None, f"the end of {self}")
+        self._eos.waiter.until(lambda: self._process.poll() is not None, f"the end of {self}")
         self._reader.join(_GRACE)
         return int(self._process.returncode)
 
@@ -183,7 +183,7 @@ class WorkerProcess:
         """Why a test with this process shows nothing."""
         if self._frozen:
             return f"the zombie was never woken, nor killed: {self}."
-        again = f" for the {self._job.nth}. time (nth={self._job.nth})" if self._job.nth > 1 else ""
+        again = f" for the {self._spec.nth}. time (nth={self._spec.nth})" if self._spec.nth > 1 else ""
         return f"the zombie never rose: {self} was not seen frozen there{again}."
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ class WorkerProcess:
                 self._eos.history.observe(event)
 
     def __str__(self) -> str:
-        return f"process {self.pid} of group {self.group} before {self._job.step}"
+        return f"process {self.pid} of group {self.group} before {self._spec.step}"
 
 
 def _pipe(pipe: IO[str] | None) -> IO[str]:

@@ -10,8 +10,8 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from pytest_eos.installed import installed
-from pytest_eos.leftovers import Leftovers
+from pytest_eos.cleanup import CreatedResources
+from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 WAIT = 30.0
@@ -56,7 +56,9 @@ SOME = "a_run or by_hand or delete or offsets_of_a_group_commit or topics_are_cr
 
 @pytest.fixture
 def backend(cluster):
-    connected = installed().backend("memory").connect({"bootstrap.servers": cluster.bootstrap_servers}, ThreadRuntime())
+    connected = (
+        installed_plugins().backend("memory").connect({"bootstrap.servers": cluster.bootstrap_servers}, ThreadRuntime())
+    )
     yield connected
     connected.close()
 
@@ -169,8 +171,8 @@ def test_a_backend_that_cannot_delete_says_what_stays(cluster, monkeypatch):
     """Bad input: a third party's client without the capability, then a cluster that is gone."""
     from dataclasses import replace
 
-    kind = installed().backend("memory")
-    made = Leftovers(prefixes={"no-such-"}, topics={"x"})
+    kind = installed_plugins().backend("memory")
+    made = CreatedResources(prefixes={"no-such-"}, topics={"x"})
     made.clusters[cluster.bootstrap_servers] = ("memory", {"bootstrap.servers": cluster.bootstrap_servers})
     monkeypatch.setattr(kind, "capabilities", replace(kind.capabilities, delete_topics=False))
 

@@ -19,11 +19,11 @@ from eosfw.protocols import LocalCluster, Observer
 from eosfw.runtime import Worker
 from eosfw.runtime.preflight import connector_config
 from pytest_eos.extra_plugins import ExtraPlugins
-from pytest_eos.stalled import reason
+from pytest_eos.stall_report import stall_report
 
-LOOK = 0.005
+POLL_INTERVAL = 0.005
 """Seconds between two looks whether something happened."""
-VIRTUAL_LOOK = 1.0
+VIRTUAL_POLL_INTERVAL = 1.0
 """How far they may come apart where seconds cost nothing, but looks do."""
 _STOP = 10.0
 _WORKER = {
@@ -33,10 +33,10 @@ _WORKER = {
 }
 
 
-class Waiting:
+class Waiter:
     """Waits for what must happen, not for ever; looks come apart up to `longest` seconds."""
 
-    def __init__(self, runtime: Runtime, patience: float, *, longest: float = LOOK) -> None:
+    def __init__(self, runtime: Runtime, patience: float, *, longest: float = POLL_INTERVAL) -> None:
         self.runtime, self.patience, self._longest = runtime, patience, longest
 
     def until(
@@ -48,21 +48,21 @@ class Waiting:
         sooner: Event | None = None,
     ) -> None:
         """Wait; fail the test with `what` did not happen, and why not. `sooner` is worth a look at once."""
-        deadline, look = self.runtime.now() + self.patience, LOOK
+        deadline, interval = self.runtime.now() + self.patience, POLL_INTERVAL
         while not happened():
             if self.runtime.now() > deadline:
                 told = f"{self.patience:g} {'virtual seconds' if self.virtual else 's'}"
                 pytest.fail(f"waited {told} in vain for {what}: {state() or 'it did not happen'}", pytrace=False)
             if sooner is None or sooner.is_set():
-                self.runtime.sleep(look)
+                self.runtime.sleep(interval)
             else:
-                sooner.wait(look)
-            look = min(self._longest, look * 1.5)
+                sooner.wait(interval)
+            interval = min(self._longest, interval * 1.5)
 
     @property
     def virtual(self) -> bool:
         """Whether its seconds cost nothing, so that looks come apart."""
-        return self._longest != LOOK
+        return self._longest != POLL_INTERVAL
 
 
 class WorkerGroup:
@@ -73,21 +73,21 @@ class WorkerGroup:
         name: str,
         cluster: ClusterChoice,
         plugins: ExtraPlugins,
-        waiting: Waiting,
+        waiter: Waiter,
         *,
         observers: Sequence[Observer] = (),
         properties: Mapping[str, str] | None = None,
         served: LocalCluster | None = None,
     ) -> None:
         self.name, self.properties = name, properties or {}
-        self._waiting, self._plugins = waiting, plugins
-        self.gates = Gates(waiting.runtime)
+        self._waiter, self._plugins = waiter, plugins
+        self.gates = Gates(waiter.runtime)
         self.connectors: dict[str, Mapping[str, str]] = {}
         pipeline = Pipeline(
             Path("pytest-eos"), cluster, {**_WORKER, "group.id": name, **self.properties}, self.connectors
         )
         # Gates come last: they block, and whoever records must have heard before.
-        self.local = LocalRun(pipeline, plugins, waiting.runtime, observers=(*observers, self.gates), served=served)
+        self.local = LocalRun(pipeline, plugins, waiter.runtime, observers=(*observers, self.gates), served=served)
         self._started = False
         self.stopped = False
 
@@ -126,7 +126,7 @@ class WorkerGroup:
                 pytest.fail(f"task {task.id} failed{why}, while {what} was waited for\n{task.trace}", pytrace=False)
             return happened()
 
-        self._waiting.until(checked, what, self.state, sooner=sooner)
+        self._waiter.until(checked, what, self.state, sooner=sooner)
 
     def until_drained(self, idle: float = 5.0) -> None:
         """Wait until every source said that it has no more, or was idle for so long."""
@@ -139,7 +139,7 @@ class WorkerGroup:
     def state(self) -> str:
         """What the likeliest cause is if nothing happens, then what each task did."""
         tasks = self.worker.status().tasks
-        return reason(tasks, self._plugins.calls, self.connectors, virtual=self._waiting.virtual)
+        return stall_report(tasks, self._plugins.calls, self.connectors, virtual=self._waiter.virtual)
 
     def stop(self) -> None:
         """Stop cleanly: what was polled commits."""

@@ -17,7 +17,7 @@ from pytest_eos.run import Run
 _KIND = "headers"
 
 
-class Stated(NamedTuple):
+class CommittedOffset(NamedTuple):
     """A source offset that readers of the offsets topic see, with its place there."""
 
     partition: SourcePartition
@@ -29,34 +29,34 @@ class Stated(NamedTuple):
         return f"{offset} of {partition} at {self.place}"
 
 
-def without_records(run: Run, sources: Sequence[SourceRecord]) -> list[Stated]:
+def offsets_without_records(run: Run, sources: Sequence[SourceRecord]) -> list[CommittedOffset]:
     """Offsets that are committed although the very record they stand for is visible to nobody.
 
     `sources` is a replay up to the committed offsets. What is not in it stands for no record that could be missing.
     """
     missing = _due(run, sources) - _seen(run)
-    return [one for one in stated(run) if _identity(run, one) in missing]
+    return [one for one in committed_offsets(run) if _identity(run, one) in missing]
 
 
-def gone_back(run: Run, sources: Sequence[SourceRecord]) -> list[Stated]:
+def offsets_moved_back(run: Run, sources: Sequence[SourceRecord]) -> list[CommittedOffset]:
     """Offsets that lead further than the last one that was committed, with their records there to see."""
     beyond = _seen(run) - _due(run, sources)
-    return [one for one in stated(run) if _identity(run, one) in beyond]
+    return [one for one in committed_offsets(run) if _identity(run, one) in beyond]
 
 
-def stated(run: Run) -> Iterator[Stated]:
+def committed_offsets(run: Run) -> Iterator[CommittedOffset]:
     """Each committed offset of a run's connector that the offsets topic still holds, by partition, in order."""
     local, store = run.group.local, run.offset_store()
     topic = local.config["offset.storage.topic"]
     with closing(run.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
         for one in _single(reader, run, topic):
             for partition, offset in store.decode(run.name, [one]).values():
-                yield Stated(partition, offset, f"{topic}-{one.partition}@{one.offsets[0]}")
+                yield CommittedOffset(partition, offset, f"{topic}-{one.partition}@{one.offsets[0]}")
 
 
 def _single(reader: LogReader, run: Run, topic: str) -> Iterator[LogBatch]:
     """The topic's records, each as a batch of its own: a store folds what it gets together."""
-    for batch in reader.read(_whole(run, topic), run.eos.place.patience):
+    for batch in reader.read(_whole(run, topic), run.eos.settings.patience):
         columns = zip(batch.offsets, batch.keys, batch.values, batch.timestamps, strict=True)
         for offset, key, value, timestamp in columns:
             yield LogBatch(topic, batch.partition, [offset], [key], [value], [timestamp])
@@ -77,5 +77,5 @@ def _seen(run: Run) -> set[bytes]:
     return {seen_identity(record, _KIND) for record in run.records()}
 
 
-def _identity(run: Run, one: Stated) -> bytes:
+def _identity(run: Run, one: CommittedOffset) -> bytes:
     return identity_of(None, identity_headers(run.name, one.partition, one.offset), _KIND)

@@ -7,20 +7,20 @@ from typing import Any
 
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, NewTopic
-from pytest_eos.leftovers import Leftovers
+from pytest_eos.cleanup import CreatedResources
 
 
-class _Through:
+class _Delegate:
     """Hands everything on."""
 
-    def __init__(self, real: Any, made: Leftovers) -> None:
+    def __init__(self, real: Any, made: CreatedResources) -> None:
         self.real, self._made = real, made
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.real, name)
 
 
-class RecordingBackend(_Through):
+class RecordingBackend(_Delegate):
     """A backend whose topics, groups and transactional ids are noted; everything else is the real one's."""
 
     def admin(self, properties: Mapping[str, str] | None = None) -> Any:
@@ -32,19 +32,19 @@ class RecordingBackend(_Through):
         return _RecordingProducer(self.real.producer(transactional_id, **how), self._made)
 
 
-class _RecordingAdmin(_Through):
+class _RecordingAdmin(_Delegate):
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         for topic in topics:  # one by one: of many that fail nobody would know which were made
             self.real.create_topics([topic])
             self._made.topics.add(topic.name)
 
 
-class _RecordingProducer(_Through):
+class _RecordingProducer(_Delegate):
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         self._made.groups.add(group.group_id)
         self.real.send_offsets(offsets, group, timeout)
 
 
-def recorded(backend: Backend, made: Leftovers | None) -> Any:
+def record_resources(backend: Backend, made: CreatedResources | None) -> Any:
     """The backend with what is made through it noted, where somebody wants to know."""
     return backend if made is None else RecordingBackend(backend, made)

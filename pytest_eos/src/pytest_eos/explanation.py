@@ -12,7 +12,7 @@ from eosfw.ids import TopicPartition
 from eosfw.records import SourceRecord
 from eosfw.text import quantity
 from pytest_eos import failure_hints
-from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, readable
+from pytest_eos.difference import EXAMPLES, PLACES, Difference, Mismatch, identity_text
 from pytest_eos.provenance import Author
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def explanation(found: Findings) -> str:
     return "\n".join([_headline(found), *_body(found)])
 
 
-def nothing(found: Findings) -> str:
+def nothing_compared(found: Findings) -> str:
     """Why a comparison of nothing with nothing is refused."""
     from pytest_eos.run import Run
 
@@ -87,48 +87,49 @@ def _body(found: Findings) -> Iterator[str]:
         yield "  rows whose key is null cannot be told apart: leave them out, or choose other columns"
 
 
-def _section(title: str, odd: Sequence[Odd], found: Findings) -> Iterator[str]:
-    if odd:
-        yield f"  {title}{_some(odd)}:"
-    for one in odd:
+def _section(title: str, mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
+    if mismatches:
+        yield f"  {title}{_some(mismatches)}:"
+    for one in mismatches:
         if one.seen == len(one.places) == 1:
-            yield f"    {readable(one.identity)}: at {one.places[0]}{_writer(one.places[0], found.eos)}"
+            yield f"    {identity_text(one.identity)}: at {one.places[0]}{_writer(one.places[0], found.eos)}"
             continue
-        yield f"    {readable(one.identity)}: {quantity(one.seen, 'time')}"
+        yield f"    {identity_text(one.identity)}: {quantity(one.seen, 'time')}"
         yield from (f"      {place}{_writer(place, found.eos)}" for place in one.places)
         if one.places and one.seen > len(one.places):
             yield f"      and at {quantity(one.seen - len(one.places), 'more place')}"
 
 
-def _some(odd: Sequence[object]) -> str:
-    return f" (the first {EXAMPLES})" if len(odd) == EXAMPLES else ""
+def _some(mismatches: Sequence[object]) -> str:
+    return f" (the first {EXAMPLES})" if len(mismatches) == EXAMPLES else ""
 
 
-def _missing(odd: Sequence[Odd], found: Findings) -> Iterator[str]:
-    if not odd:
+def _missing(mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
+    if not mismatches:
         return
-    yield f"  missing{', though the committed source offsets lie behind them' if found.sources else ''}{_some(odd)}:"
-    sources = _sources_of(odd, found)
-    for one in odd:
+    behind = ", though the committed source offsets lie behind them" if found.sources else ""
+    yield f"  missing{behind}{_some(mismatches)}:"
+    sources = _sources_of(mismatches, found)
+    for one in mismatches:
         source = sources.get(one.identity)
         if source is None:
-            yield f"    {readable(one.identity)}"
+            yield f"    {identity_text(one.identity)}"
         else:
             place = f"source partition {_flat(source.source_partition)}, source offset {_flat(source.source_offset)}"
-            yield f"    {readable(source.value or b'')}: {place}"
+            yield f"    {identity_text(source.value or b'')}: {place}"
 
 
-def _sources_of(odd: Sequence[Odd], found: Findings) -> dict[object, SourceRecord]:
+def _sources_of(mismatches: Sequence[Mismatch], found: Findings) -> dict[object, SourceRecord]:
     from pytest_eos.identities import expected_identity
 
-    wanted = {one.identity for one in odd}
+    wanted = {one.identity for one in mismatches}
     if not isinstance(found.kind, str):
         return {}
     named = ((expected_identity(one, found.kind, found.connector), one) for one in found.sources)
     return {identity: one for identity, one in named if identity in wanted}
 
 
-def _visible(examples: Sequence[Odd], found: Findings) -> list[str]:
+def _visible(examples: Sequence[Mismatch], found: Findings) -> list[str]:
     """Of what is too much: places of records that no transaction committed."""
     places = [place for one in examples if one.seen > one.due for place in one.places if _in_kafka(place)]
     if found.eos is None or not places:
@@ -138,7 +139,7 @@ def _visible(examples: Sequence[Odd], found: Findings) -> list[str]:
     return [place for place in places if place not in committed][:EXAMPLES]
 
 
-def _likely(examples: Sequence[Odd], aborted: Sequence[str], found: Findings) -> Iterator[str]:
+def _likely(examples: Sequence[Mismatch], aborted: Sequence[str], found: Findings) -> Iterator[str]:
     """Where to look first; nothing where no connector is to blame."""
     if found.eos is None or aborted:
         return
@@ -157,10 +158,10 @@ def _changed(changed: Difference) -> Iterator[str]:
         ("in the replay, but not written", [one for one in changed.examples if one.seen < one.due]),
     ):
         if wrong:
-            yield f"  {title}: {', '.join(readable(one.identity) for one in wrong[:EXAMPLES])}"
+            yield f"  {title}: {', '.join(identity_text(one.identity) for one in wrong[:EXAMPLES])}"
 
 
-def _placed(found: Findings) -> Sequence[Odd]:
+def _placed(found: Findings) -> Sequence[Mismatch]:
     """The examples with their places; a topic is read once more for them."""
     from pytest_eos.identities import seen_identity
     from pytest_eos.run import Topic
@@ -173,7 +174,7 @@ def _placed(found: Findings) -> Sequence[Odd]:
         places = wanted.get(seen_identity(record, found.kind))
         if places is not None and len(places) < PLACES:
             places.append(record.place)
-    return [Odd(one.identity, one.seen, one.due, tuple(wanted.get(one.identity, ()))) for one in examples]
+    return [Mismatch(one.identity, one.seen, one.due, tuple(wanted.get(one.identity, ()))) for one in examples]
 
 
 def _writer(place: str, eos: EosHarness | None) -> str:

@@ -18,7 +18,7 @@ _WAIT = 10.0
 
 
 @dataclass(slots=True)
-class Leftovers:
+class CreatedResources:
     """What tests made on clusters that were there before them, and will be there behind them."""
 
     keep: bool = False
@@ -47,20 +47,20 @@ class Leftovers:
                 yield f"cluster {address}: could not remove what tests made: {why}"
 
 
-LEFTOVERS = pytest.StashKey[Leftovers]()
+CREATED_RESOURCES = pytest.StashKey[CreatedResources]()
 
 
 class _Removal:
     """One cluster's."""
 
-    def __init__(self, made: Leftovers, address: str) -> None:
+    def __init__(self, made: CreatedResources, address: str) -> None:
         self._made, self._address = made, address
 
     def lines(self, name: str, client: Mapping[str, str]) -> Iterator[str]:
         from pytest_eos.clusters import runtime
-        from pytest_eos.installed import installed
+        from pytest_eos.installed_plugins import installed_plugins
 
-        with closing(installed().backend(name).connect(client, runtime())) as backend:
+        with closing(installed_plugins().backend(name).connect(client, runtime())) as backend:
             lacking = backend.capabilities.lacking("delete_topics")
             with closing(backend.admin()) as admin:
                 topics = sorted(filter(self._made.belongs, admin.partitions()))

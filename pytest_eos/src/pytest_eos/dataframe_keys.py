@@ -29,7 +29,7 @@ def is_kind(key: Any, frame: Any = None) -> bool:
     return key in ("headers", "value") or (isinstance(key, str) and key.startswith("field:"))
 
 
-def usual_key(seen: Any, expected: Any) -> Any:
+def default_key(seen: Any, expected: Any) -> Any:
     """What tells records apart where a test does not say."""
     if is_frame(expected):
         return "value" if "value" in expected.columns else list(expected.columns)
@@ -38,7 +38,7 @@ def usual_key(seen: Any, expected: Any) -> Any:
     return "value" if is_frame(seen) and "headers" not in seen.columns else "headers"
 
 
-def identified(frame: DataFrame, key: Any, whose: str = "the DataFrame") -> tuple[DataFrame, list[str]]:
+def with_key_columns(frame: DataFrame, key: Any, whose: str = "the DataFrame") -> tuple[DataFrame, list[str]]:
     """The columns that identify a row, under names of ours, with where it lies; ValueError for columns not there."""
     if is_kind(key, frame):
         from eosfw_spark.verdict import seen_identities

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eosfw.records import SourceRecord
-from pytest_eos.columns import PLACE, identified, is_frame
-from pytest_eos.difference import EXAMPLES, PLACES, Difference, Odd, readable, said_repeated, shown
+from pytest_eos.dataframe_keys import PLACE, is_frame, with_key_columns
+from pytest_eos.difference import EXAMPLES, PLACES, Difference, Mismatch, examples_of, identity_text, not_unique_message
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -21,7 +21,7 @@ def duplicates_in_frame(seen: DataFrame, key: Any) -> Difference:
     """Identities that appear more than once."""
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-    marked, columns = identified(seen, key)
+    marked, columns = with_key_columns(seen, key)
     groups = marked.groupBy(*columns).agg(F.count(F.lit(1)).alias("seen_"), F.lit(1).cast("long").alias("due_"))
     return _difference(groups, marked, columns)
 
@@ -31,7 +31,7 @@ def compare_frame(seen: DataFrame, expected: Any, key: Any) -> Difference:
 
     ValueError when expected values or rows are not unique, TypeError when they do not fit the key's columns.
     """
-    marked, columns = identified(seen, key)
+    marked, columns = with_key_columns(seen, key)
     folder = Path(tempfile.mkdtemp(prefix="eos-expected-"))
     try:
         due = _due(marked.select(*columns), expected, key, folder)
@@ -42,7 +42,7 @@ def compare_frame(seen: DataFrame, expected: Any, key: Any) -> Difference:
 
 def _due(like: DataFrame, expected: Any, key: Any, folder: Path) -> DataFrame:
     if is_frame(expected):
-        frame, columns = identified(expected, key, "the expected DataFrame")
+        frame, columns = with_key_columns(expected, key, "the expected DataFrame")
         return frame.select(*columns)
     if not isinstance(expected, Counter):
         return _of_values(like, expected, key)
@@ -98,29 +98,29 @@ def _difference(groups: DataFrame, marked: DataFrame, columns: list[str], *, uni
     duplicates, unexpected, missing, repeated, compared = sums or (0, 0, 0, 0, 0)
     if unique and repeated:
         example = groups.where("due_ > 1").limit(1).collect()[0]
-        raise ValueError(said_repeated(int(repeated), readable(_identity(example, columns))))
+        raise ValueError(not_unique_message(int(repeated), identity_text(_identity(example, columns))))
     examples = _examples(groups, marked, columns) if duplicates or unexpected or missing else []
-    return Difference(int(duplicates), int(unexpected), int(missing), shown(examples), int(compared))
+    return Difference(int(duplicates), int(unexpected), int(missing), examples_of(examples), int(compared))
 
 
-def _examples(groups: DataFrame, marked: DataFrame, columns: list[str]) -> list[Odd]:
+def _examples(groups: DataFrame, marked: DataFrame, columns: list[str]) -> list[Mismatch]:
     """Some of each kind, with some of their places."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
     kind = F.expr("case when seen_ < due_ then 'missing' when due_ = 0 then 'unexpected' else 'duplicate' end")
     rank = F.row_number().over(Window.partitionBy("kind_").orderBy(*columns))
-    odd = (
+    mismatches = (
         groups.where("seen_ <> due_").withColumn("kind_", kind).withColumn("rank_", rank).where(f"rank_ <= {EXAMPLES}")
     ).collect()
-    places = _places([[row[name] for name in columns] for row in odd], marked, columns)
+    places = _places([[row[name] for name in columns] for row in mismatches], marked, columns)
     return [
-        Odd(_identity(row, columns), row["seen_"], row["due_"], tuple(places.get(number, ())))
-        for number, row in enumerate(odd)
+        Mismatch(_identity(row, columns), row["seen_"], row["due_"], tuple(places.get(number, ())))
+        for number, row in enumerate(mismatches)
     ]
 
 
-def _places(odd: Sequence[Sequence[Any]], marked: DataFrame, columns: list[str]) -> dict[int, list[str]]:
+def _places(mismatches: Sequence[Sequence[Any]], marked: DataFrame, columns: list[str]) -> dict[int, list[str]]:
     """Where the identities lie, by their number, as far as the frame still tells."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
@@ -131,7 +131,7 @@ def _places(odd: Sequence[Sequence[Any]], marked: DataFrame, columns: list[str])
         return {}
     wanted_schema = [StructField(f"odd_{name}", marked.schema[name].dataType) for name in columns]
     schema = StructType([StructField("number_", IntegerType()), *wanted_schema])
-    wanted = marked.sparkSession.createDataFrame([(number, *key) for number, key in enumerate(odd)], schema)
+    wanted = marked.sparkSession.createDataFrame([(number, *key) for number, key in enumerate(mismatches)], schema)
     same = [marked[name].eqNullSafe(wanted[f"odd_{name}"]) for name in columns]
     rank = F.row_number().over(Window.partitionBy("number_").orderBy(*there))
     rows = marked.join(F.broadcast(wanted), same).select("number_", *there, rank.alias("rank_"))

@@ -8,11 +8,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from eosfw.records import SourceRecord
-from pytest_eos.columns import is_frame, is_kind, usual_key
-from pytest_eos.difference import Difference, compare, repeated
-from pytest_eos.explaining import Findings, explanation, nothing
-from pytest_eos.frames import compare_frame, duplicates_in_frame
-from pytest_eos.identities import JSON, Counts, counted, due_counts, repeated_sources
+from pytest_eos.dataframe_comparison import compare_frame, duplicates_in_frame
+from pytest_eos.dataframe_keys import default_key, is_frame, is_kind
+from pytest_eos.difference import Difference, compare, not_unique
+from pytest_eos.explanation import Findings, explanation, nothing_compared
+from pytest_eos.identities import JSON, Counts, counted, due_counts, repeated_source_offsets
 from pytest_eos.markers import suggestion
 from pytest_eos.pipeline import Output, as_rows
 from pytest_eos.run import Record, Run, Topic
@@ -100,7 +100,7 @@ def _judged(seen: Any, expected: Any, key: Any, eos: EosHarness | None) -> Findi
     if not is_frame(expected):
         expected = list(expected)
     sources = not is_frame(expected) and bool(expected) and all(isinstance(one, SourceRecord) for one in expected)
-    kind = key or _usual_key(seen, expected)
+    kind = key or _default_key(seen, expected)
     name = _connector(seen, eos)
     both_ways = sources and kind == "headers"
     counts = None
@@ -114,11 +114,11 @@ def _judged(seen: Any, expected: Any, key: Any, eos: EosHarness | None) -> Findi
     return findings
 
 
-def _usual_key(seen: Any, expected: Any) -> Any:
+def _default_key(seen: Any, expected: Any) -> Any:
     if isinstance(seen, list | tuple) and not all(isinstance(one, Record) for one in seen):
         return JSON if seen and all(isinstance(one, Mapping) for one in seen) else "value"
     mappings = bool(expected) and not is_frame(expected) and all(isinstance(one, Mapping) for one in expected)
-    return JSON if mappings and not is_frame(seen) else usual_key(seen, expected)
+    return JSON if mappings and not is_frame(seen) else default_key(seen, expected)
 
 
 def _compared(
@@ -129,7 +129,7 @@ def _compared(
     if is_frame(expected) or (is_frame(seen) and not is_kind(kind, seen)):
         return compare_frame(seen, expected, kind)
     due = due_counts(expected, kind, connector)
-    if not may_repeat and (complaint := repeated_sources(expected, due, kind, connector) or repeated(due)):
+    if not may_repeat and (complaint := repeated_source_offsets(expected, due, kind, connector) or not_unique(due)):
         raise ValueError(complaint)
     return compare_frame(seen, due, kind) if counts is None else compare(counts[kind], due)
 
@@ -149,7 +149,7 @@ def _raise_if(found: Findings, judged: Any, *, allow_empty: bool) -> None:
     if not is_frame(judged):
         found.name = str(judged) if isinstance(judged, Topic | Output) else "the list"
     if not (found.anything or found.difference.compared or allow_empty):
-        raise AssertionError(nothing(found))
+        raise AssertionError(nothing_compared(found))
     if not found.anything:
         return
     if found.eos is not None:
