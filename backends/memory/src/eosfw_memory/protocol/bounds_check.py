@@ -1,62 +1,53 @@
-"""Refuse a message that declares more than it holds, before anything is set aside for it.
+"""Check the sizes that a message declares, before kio reads it.
 
-Readers of messages make room for as many elements as an array says it has; a frame of twenty bytes may say 2^32. So
-every declared count and length is first held against the bytes that are left, without reading what they count.
-
-This stands between each request and its answer. So for every kind of message a function is made that steps over it in
-one go: composed of small ones, it took longer than all the rest of reading.
+kio reserves memory for all elements of an array before it reads the first, and the process aborts when there is not so
+much: a frame of twenty bytes may declare 2^32 elements. So each declared count and length is compared with the bytes
+that are left, without reading what it counts. The steps over a message must end where kio's reader ends.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
-from typing import Any, Final, NoReturn, TypeAlias, get_args
+from typing import Any, Final, TypeAlias
 
 from eosfw_memory.log.batch import Buffer
 from eosfw_memory.log.varints import read_unsigned
-from eosfw_memory.protocol.codegen import Lines
-from eosfw_memory.protocol.schemas import is_array, message_class
+from eosfw_memory.protocol.schemas import (
+    FORMATS,
+    Field,
+    has_fixed_size,
+    is_array,
+    is_nullable,
+    kafka_type,
+    message_class,
+    plain_fields,
+    tagged_fields,
+)
 
 MAX_ELEMENTS: Final = 500_000
-"""In all arrays of one request together: beyond what a client asks for, little enough to be held in memory."""
+"""In all arrays of one request together: more than any client asks for, few enough to be held in memory."""
 MAX_ANSWERED: Final = 2_000_000
 """In all arrays of one answer together: a large cluster describes 200,000 partitions with seven elements each."""
 
-_FIXED: Final[Mapping[str, int]] = {
-    "bool": 1,
-    "int8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "error_code": 2,
-    "int32": 4,
-    "timedelta_i32": 4,
-    "int64": 8,
-    "timedelta_i64": 8,
-    "datetime_i64": 8,
-    "float64": 8,
-    "uuid": 16,
-}
+_SIZES: Final = {kind: struct.calcsize(">" + layout) for kind, layout in FORMATS.items()}
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
 _HEADER_BYTES: Final = 8
 _VARINT_BYTES: Final = 5
 _PRESENT: Final = 1
-_MORE: Final = 0x80
-"""Set in every byte of a varint but its last."""
-
-Measure: TypeAlias = "Callable[[Buffer, int, _Budget], int]"
-"""Steps over something at a position; gives the position behind it. Lies that are not seen on the way lead beyond."""
-_Field: TypeAlias = "dataclasses.Field[Any]"
+_LEAST_TAG_BYTES: Final = 2
+"""A tagged field has at least its number and its size."""
 
 
 class MessageBoundsError(Exception):
-    """A message declares more than it holds, or than anybody needs."""
+    """A message declares more than it holds, or more elements than are allowed."""
 
 
-class _Budget:
-    """How many elements a message may still have."""
+class _ElementBudget:
+    """How many elements the rest of a message may have."""
 
     __slots__ = ("left", "most")
 
@@ -71,25 +62,31 @@ class _Budget:
             raise MessageBoundsError(f"more than {self.most} elements in one message")
 
 
+_Step: TypeAlias = Callable[[Buffer, int, _ElementBudget], int]
+"""Steps over something in a frame; returns the position behind it.
+
+A length that is declared too large may lead beyond the frame. The next step fails there, or else the end shows it."""
+
+
 def check_header(frame: Buffer, schema: type) -> int:
-    """Raise TooMuchError for a request whose header lies, or ends too soon; give where that ends."""
+    """Raise MessageBoundsError for a request whose header is not whole; return where that ends."""
     return _walk(frame, 0, _header(schema), MAX_ELEMENTS)
 
 
 def check_body(frame: Buffer, at: int, schema: type) -> None:
-    """The same for what is behind its header."""
-    _walk(frame, at, measure_of(schema), MAX_ELEMENTS)
+    """Raise MessageBoundsError for a request whose body, from that position on, declares more than it holds."""
+    _walk(frame, at, _message(schema), MAX_ELEMENTS)
 
 
 def check_answer(frame: Buffer, schema: Any) -> None:
-    """The same for an answer of this class."""
-    at = _walk(frame, 0, measure_of(schema.__header_schema__), MAX_ANSWERED)
-    _walk(frame, at, measure_of(schema), MAX_ANSWERED)
+    """Raise MessageBoundsError for an answer of this class whose header or body declares more than it holds."""
+    at = _walk(frame, 0, _message(schema.__header_schema__), MAX_ANSWERED)
+    _walk(frame, at, _message(schema), MAX_ANSWERED)
 
 
-def _walk(frame: Buffer, at: int, measure: Measure, most: int) -> int:
+def _walk(frame: Buffer, at: int, step: _Step, most: int) -> int:
     try:
-        at = measure(frame, at, _Budget(most))
+        at = step(frame, at, _ElementBudget(most))
     except (IndexError, struct.error) as why:
         raise MessageBoundsError(f"it ends too soon, after {len(frame)} bytes") from why
     if at > len(frame):
@@ -97,142 +94,147 @@ def _walk(frame: Buffer, at: int, measure: Measure, most: int) -> int:
     return at
 
 
+# --- messages and their fields
+
+
 @cache
-def _header(schema: Any) -> Measure:
-    steps = _Steps()
-    steps.skip(_HEADER_BYTES)
-    steps.text(flexible=False)  # a client's name has the old form in every version
+def _header(schema: Any) -> _Step:
+    # The name of a client has the old form in every version.
+    steps = [_fixed(_HEADER_BYTES), _short_data]
     if schema.__header_schema__.__flexible__:
-        steps.tags({})
-    return steps.function()
+        steps.append(_tags({}))
+    return _sequence(steps)
 
 
 @cache
-def measure_of(schema: Any) -> Measure:
-    """How to step over a message of this class."""
-    steps = _Steps()
-    steps.message(schema)
-    return steps.function()
+def _message(schema: Any) -> _Step:
+    return _sequence(_steps(schema))
 
 
-def _measure_of_tagged(field: _Field) -> Measure:
-    steps = _Steps()
-    steps.field(field, flexible=True)
-    return steps.function()
+def _sequence(each: Iterator[_Step] | list[_Step]) -> _Step:
+    steps = tuple(each)
+
+    def step_over(frame: Buffer, at: int, budget: _ElementBudget) -> int:
+        for step in steps:
+            at = step(frame, at, budget)
+        return at
+
+    return step_over
 
 
-class _Steps:
-    """Collects the lines of a function that steps over what is in `frame` from `at` on."""
-
-    def __init__(self) -> None:
-        self._lines = Lines(_HELPERS)
-        self._add = self._lines.add
-
-    def function(self) -> Measure:
-        """What the lines do."""
-        return self._lines.function("measure(frame, at, budget)", "return at")
-
-    def message(self, schema: Any) -> None:
-        fields, flexible = dataclasses.fields(schema), schema.__flexible__
-        plain = (field for field in fields if "tag" not in field.metadata)
-        for fixed, some in groupby(plain, lambda field: _fixed(field) > 0):
-            if fixed:
-                self.skip(sum(map(_fixed, some)))
-            else:
-                for field in some:
-                    self.field(field, flexible=flexible)
-        if flexible:
-            tagged = (field for field in fields if "tag" in field.metadata)
-            self.tags({field.metadata["tag"]: _measure_of_tagged(field) for field in tagged})
-
-    def field(self, field: _Field, *, flexible: bool) -> None:
-        kind, nullable = field.metadata.get("kafka_type"), type(None) in get_args(field.type)
-        if is_array(field.type):
-            self._array(field, kind, flexible=flexible, nullable=nullable)
-        elif kind is not None:
-            self._value(kind, flexible=flexible)
-        elif nullable:  # KIP-893
-            self._add("at += 1", f"if frame[at - 1] == {_PRESENT}:")
-            with self._lines.within():
-                self.message(message_class(field.type))
+def _steps(schema: Any) -> Iterator[_Step]:
+    flexible = schema.__flexible__
+    for fixed, fields in groupby(plain_fields(schema), has_fixed_size):
+        if fixed:
+            yield _fixed(sum(_SIZES[field.metadata["kafka_type"]] for field in fields))
         else:
-            self.message(message_class(field.type))
-
-    def skip(self, size: int) -> None:
-        self._add(f"at += {size}")
-
-    def text(self, *, flexible: bool) -> None:
-        if flexible:
-            self._compact_data()
-        else:
-            self._add("size = SHORT(frame, at)[0]", "at += size + 2 if size > 0 else 2")
-
-    def tags(self, known: Mapping[int, Measure]) -> None:
-        name = f"KNOWN{len(self._lines.names)}"
-        self._lines.names[name] = known
-        self._add(f"at = at + 1 if frame[at] == 0 else behind_tags(frame, at, budget, {name})")
-
-    def _value(self, kind: str, *, flexible: bool) -> None:
-        if kind in _FIXED:
-            self.skip(_FIXED[kind])
-        elif kind == "string":
-            self.text(flexible=flexible)
-        elif flexible:
-            self._compact_data()
-        else:
-            self._add("size = LONG(frame, at)[0]", "at += size + 4 if size > 0 else 4")
-
-    def _compact_data(self) -> None:
-        self._add("size = frame[at]", f"at = at + (size or 1) if size < {_MORE} else behind_data(frame, at)")
-
-    def _array(self, field: _Field, kind: str | None, *, flexible: bool, nullable: bool) -> None:
-        size = _FIXED.get(kind or "", 0)
-        if flexible:
-            self._add(f"count, at = (frame[at], at + 1) if frame[at] < {_MORE} else varint(frame, at)", "count -= 1")
-        else:
-            self._add("count = LONG(frame, at)[0]", "at += 4")
-        self._add("if count > 0:", f"    budget.take(count, {size or 1}, len(frame) - at)")
-        if size:
-            self._add(f"    at += count * {size}")
-        else:
-            self._add("    for _ in range(count):")
-            with self._lines.within(2):
-                if kind is None:
-                    self.message(message_class(field.type))
-                else:
-                    self._value(kind, flexible=flexible)
-        self._add("elif count < -1:" if nullable else "elif count < 0:", "    refuse_count(count)")
+            for field in fields:
+                yield _field(field, flexible=flexible)
+    if flexible:
+        yield _tags({field.metadata["tag"]: _field(field, flexible=True) for field in tagged_fields(schema)})
 
 
-def _fixed(field: _Field) -> int:
-    """The bytes of a field that always has as many, else 0."""
-    return 0 if is_array(field.type) else _FIXED.get(field.metadata.get("kafka_type", ""), 0)
+def _field(field: Field, *, flexible: bool) -> _Step:
+    kind, nullable = kafka_type(field), is_nullable(field)
+    element = _message(message_class(field.type)) if kind is None else _value(kind, flexible=flexible)
+    if is_array(field.type):
+        return _array(element, _SIZES.get(kind or "", 0), flexible=flexible, nullable=nullable)
+    return _nullable(element) if kind is None and nullable else element
 
 
-# --- what is rare
+def _value(kind: str, *, flexible: bool) -> _Step:
+    if kind in _SIZES:
+        return _fixed(_SIZES[kind])
+    if flexible:
+        return _compact_data
+    return _short_data if kind == "string" else _long_data
 
 
-def _refuse_count(count: int) -> NoReturn:
-    raise MessageBoundsError(f"an array of {count} elements")
+# --- the kinds of steps
 
 
-def _behind_data(frame: Buffer, at: int) -> int:
+def _fixed(size: int) -> _Step:
+    def step_over(frame: Buffer, at: int, budget: _ElementBudget) -> int:  # noqa: ARG001
+        return at + size
+
+    return step_over
+
+
+def _compact_data(frame: Buffer, at: int, budget: _ElementBudget) -> int:  # noqa: ARG001
     size, at = _varint(frame, at)
     return at + max(size - 1, 0)  # 0 is null, in however many bytes it is written
 
 
-def _behind_tags(frame: Buffer, at: int, budget: _Budget, known: Mapping[int, Measure]) -> int:
+def _short_data(frame: Buffer, at: int, budget: _ElementBudget) -> int:  # noqa: ARG001
+    size: int = _INT16.unpack_from(frame, at)[0]
+    return at + _INT16.size + max(size, 0)
+
+
+def _long_data(frame: Buffer, at: int, budget: _ElementBudget) -> int:  # noqa: ARG001
+    size: int = _INT32.unpack_from(frame, at)[0]
+    return at + _INT32.size + max(size, 0)
+
+
+def _nullable(message: _Step) -> _Step:
+    """A nested message behind a byte that says whether there is one (KIP-893)."""
+
+    def step_over(frame: Buffer, at: int, budget: _ElementBudget) -> int:
+        return message(frame, at + 1, budget) if frame[at] == _PRESENT else at + 1
+
+    return step_over
+
+
+def _array(element: _Step, element_size: int, *, flexible: bool, nullable: bool) -> _Step:
+    """An array whose elements all have one size, unless that is 0."""
+    read_count = _compact_count if flexible else _count
+    least = -1 if nullable else 0
+
+    def step_over(frame: Buffer, at: int, budget: _ElementBudget) -> int:
+        count, at = read_count(frame, at)
+        if count < least:
+            raise MessageBoundsError(f"an array of {count} elements")
+        if count <= 0:
+            return at
+        budget.take(count, element_size or 1, len(frame) - at)
+        if element_size:
+            return at + count * element_size
+        for _ in range(count):
+            at = element(frame, at, budget)
+        return at
+
+    return step_over
+
+
+def _tags(known: Mapping[int, _Step]) -> _Step:
+    """The tagged fields at the end of a message; those of unknown numbers are not looked into."""
+
+    def step_over(frame: Buffer, at: int, budget: _ElementBudget) -> int:
+        count, at = _varint(frame, at)
+        if count:
+            budget.take(count, _LEAST_TAG_BYTES, len(frame) - at)
+        for _ in range(count):
+            tag, at = _varint(frame, at)
+            size, at = _varint(frame, at)
+            if size > len(frame) - at:
+                raise MessageBoundsError(f"{size} bytes are declared where {len(frame) - at} are left")
+            if tag in known and known[tag](frame, at, budget) != at + size:
+                raise MessageBoundsError(f"tagged field {tag} does not have the size that is declared")
+            at += size
+        return at
+
+    return step_over
+
+
+# --- numbers
+
+
+def _count(frame: Buffer, at: int) -> tuple[int, int]:
+    return _INT32.unpack_from(frame, at)[0], at + _INT32.size
+
+
+def _compact_count(frame: Buffer, at: int) -> tuple[int, int]:
     count, at = _varint(frame, at)
-    budget.take(count, 2, len(frame) - at)
-    for _ in range(count):
-        tag, at = _varint(frame, at)
-        size, at = _varint(frame, at)
-        if size > len(frame) - at:
-            raise MessageBoundsError(f"{size} bytes are declared where {len(frame) - at} are left")
-        if tag in known and known[tag](frame, at, budget) != at + size:
-            raise MessageBoundsError(f"tagged field {tag} does not have the size that is declared")
-        at += size
-    return at
+    return count - 1, at
 
 
 def _varint(frame: Buffer, at: int) -> tuple[int, int]:
@@ -240,13 +242,3 @@ def _varint(frame: Buffer, at: int) -> tuple[int, int]:
     if behind - at > _VARINT_BYTES:
         raise MessageBoundsError("a length takes more than 32 bits")
     return number, behind
-
-
-_HELPERS: Final[Mapping[str, Any]] = {
-    "SHORT": struct.Struct(">h").unpack_from,
-    "LONG": struct.Struct(">i").unpack_from,
-    "varint": _varint,
-    "behind_data": _behind_data,
-    "behind_tags": _behind_tags,
-    "refuse_count": _refuse_count,
-}

@@ -1,8 +1,8 @@
-"""Write trees of fields as messages of one version, straight into bytes.
+"""Write messages of one version from mappings of field names, into pieces of bytes.
 
-Handlers answer with trees of mappings by Kafka's field names, the union of all versions. Here each version picks the
-fields it has, so no handler needs to know which version names what. An answer's bytes are on a client's way through a
-transaction, so for every version a function is made that writes it in one go, fields of fixed size together.
+Handlers answer with mappings by Kafka's field names, the union of all versions. Here each version picks the fields it
+has, so no handler needs to know which version has what. kio's own writer takes objects of its message classes instead,
+and every piece of bytes in one: batches of a log would be put together before they are sent from where they lie.
 """
 
 from __future__ import annotations
@@ -10,177 +10,251 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import Any, Final, NoReturn, Protocol, TypeAlias, get_args
+from typing import Any, Final, Protocol, TypeAlias
 
 from eosfw_memory.log.batch import Buffer
 from eosfw_memory.log.varints import encoded_unsigned
-from eosfw_memory.protocol.codegen import Lines
-from eosfw_memory.protocol.schemas import is_array, message_class
+from eosfw_memory.protocol.schemas import (
+    FORMATS,
+    Field,
+    has_fixed_size,
+    is_array,
+    is_nullable,
+    kafka_type,
+    message_class,
+    plain_fields,
+    tagged_fields,
+)
 
-_FORMATS: Final[Mapping[str, str]] = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "uint16": "H",
-    "error_code": "h",
-    "int32": "i",
-    "timedelta_i32": "i",
-    "int64": "q",
-    "timedelta_i64": "q",
-    "datetime_i64": "q",
-    "float64": "d",
-    "uuid": "16s",
-}
 _MISSING: Final = object()
-_NO_TAGS: Final = "x"
-"""A message that can carry tagged fields ends with their number; as a format, one zero byte."""
+_NO_TAGS = b"\0"
+_ABSENT, _PRESENT = b"\xff", b"\1"
 _NO_UUID = bytes(16)
 _LONGEST: Final = 32_767
 """Bytes of a text in messages of the old form."""
 _SHORT = struct.Struct(">h")
-_COMPACT: Final = "varint(size + 1)"
-"""How a size of a newer version is written, as a line of a function: one more, since 0 stands for null."""
-
-_Field: TypeAlias = "dataclasses.Field[Any]"
+_LONG = struct.Struct(">i")
 
 
-class Tree(Protocol):
+class Message(Protocol):
     """A message, or a part of one, by field names."""
 
     def get(self, name: str, default: Any, /) -> Any:
-        """The field, or what is given for one that is not there."""
+        """The field, or the default for one that is not there."""
 
 
-MessageWriter: TypeAlias = "Callable[[Tree, list[Buffer]], None]"
+MessageWriter: TypeAlias = Callable[[Message, list[Buffer]], None]
+_ValueWriter: TypeAlias = Callable[[Any, list[Buffer]], None]
+_Length: TypeAlias = Callable[[int], bytes]
+"""Encodes a size, in which -1 stands for null."""
 
 
 @cache
 def message_writer(schema: Any) -> MessageWriter:
-    """A function that writes a tree as a message of this class, piece by piece behind what is in a list.
+    """A function that writes a message of this class, piece by piece behind what is in a list.
 
     It raises struct.error where a field is missing that has no default, or a number is out of its range; ValueError for
     a text or a null that this version cannot carry.
     """
-    steps = _Steps()
-    steps.message(schema, "tree")
-    return steps.function()
+    steps = tuple(_steps(schema))
+
+    def write(message: Message, out: list[Buffer]) -> None:
+        for step in steps:
+            step(message, out)
+
+    return write
 
 
-def _writer_of_tagged(field: _Field) -> MessageWriter:
-    steps = _Steps()
-    steps.field(field, "tree", flexible=True, nullable=False)
-    return steps.function()
-
-
-class _Steps:
-    """Collects the lines of a function that writes a `tree` behind what is in `out`."""
-
-    def __init__(self) -> None:
-        self._lines = Lines(_HELPERS)
-        self._add = self._lines.add
-
-    def function(self) -> MessageWriter:
-        """What the lines do."""
-        return self._lines.function("write(tree, out)", "return")
-
-    def message(self, schema: Any, tree: str) -> None:
-        fields, flexible = dataclasses.fields(schema), schema.__flexible__
-        plain = [field for field in fields if "tag" not in field.metadata]
-        tagged = [field for field in fields if "tag" in field.metadata]
-        groups = [(fixed, list(some)) for fixed, some in groupby(plain, _is_fixed)]
-        for number, (fixed, some) in enumerate(groups, 1):
-            if fixed:
-                ends = flexible and not tagged and number == len(groups)
-                self._packed(some, tree, _NO_TAGS if ends else "")
-            else:
-                for field in some:
-                    self.field(field, tree, flexible=flexible, nullable=type(None) in get_args(field.type))
-        if flexible and tagged:
-            asked = ((self._got(field, tree), self._name(_default(field))) for field in tagged)
-            self._add(f"if {' and '.join(f'{got} is {default}' for got, default in asked)}:", "    out.append(NOTHING)")
-            self._add("else:", f"    write_tags({tree}, out, {self._name(_plan(tagged))})")
-        elif flexible and (not groups or not groups[-1][0]):
-            self._add("out.append(NOTHING)")
-
-    def field(self, field: _Field, tree: str, *, flexible: bool, nullable: bool) -> None:
-        kind, value = field.metadata.get("kafka_type"), f"value{len(self._lines)}"
-        self._add(f"{value} = {self._got(field, tree)}")
-        if is_array(field.type):
-            self._array(field, kind, value, flexible=flexible)
-        elif kind is not None:
-            self._value(kind, value, flexible=flexible, nullable=nullable)
-        elif nullable:  # KIP-893
-            self._add(f"if {value} is None:", "    out.append(ABSENT)", "else:", "    out.append(PRESENT)")
-            with self._lines.within():
-                self.message(message_class(field.type), value)
+def _steps(schema: Any) -> Iterator[MessageWriter]:
+    flexible = schema.__flexible__
+    for fixed, fields in groupby(plain_fields(schema), has_fixed_size):
+        if fixed:
+            yield _fixed_fields(fields)
         else:
-            self.message(message_class(field.type), value)
-
-    def _packed(self, fields: Sequence[_Field], tree: str, end: str) -> None:
-        kinds = [field.metadata["kafka_type"] for field in fields]
-        pack = self._name(struct.Struct(">" + "".join(map(_FORMATS.__getitem__, kinds)) + end).pack)
-        values = (self._number(kind, self._got(field, tree)) for kind, field in zip(kinds, fields, strict=True))
-        self._add(f"out.append({pack}({', '.join(values)}))")
-
-    def _got(self, field: _Field, tree: str) -> str:
-        return f"{tree}.get({field.name!r}, {self._name(_default(field))})"
-
-    def _number(self, kind: str, value: str) -> str:
-        return f"{self._name(_NUMBERS[kind])}({value})" if kind in _NUMBERS else value
-
-    def _value(self, kind: str, value: str, *, flexible: bool, nullable: bool) -> None:
-        if kind in _FORMATS:
-            pack = self._name(struct.Struct(">" + _FORMATS[kind]).pack)
-            self._add(f"out.append({pack}({self._number(kind, value)}))")
-        else:
-            length = _COMPACT if flexible else "text_length(size)" if kind == "string" else "LONG(size)"
-            null = self._null(kind, flexible=flexible) if nullable else "refuse_null()"
-            self._add(f"if {value} is None:", f"    out.append({null})")
-            if kind == "string":
-                self._add("else:", f"    data = {value}.encode()", "    size = len(data)")
-                self._add(f"    out.append({length})", "    out.append(data)")
-            else:  # which may come in pieces
-                self._add(f"elif isinstance({value}, (list, tuple)):", f"    size = sum(map(len, {value}))")
-                self._add(f"    out.append({length})", f"    out += {value}")
-                self._add("else:", f"    size = len({value})")
-                self._add(f"    out.append({length})", f"    out.append({value})")
-
-    def _null(self, kind: str, *, flexible: bool) -> str:
-        return "NOTHING" if flexible else "text_length(-1)" if kind == "string" else "LONG(-1)"
-
-    def _array(self, field: _Field, kind: str | None, value: str, *, flexible: bool) -> None:
-        length, each = _COMPACT if flexible else "LONG(size)", f"each{len(self._lines)}"
-        self._add(f"size = -1 if {value} is None else len({value})", f"out.append({length})")
-        self._add("if size > 0:", f"    for {each} in {value}:")
-        with self._lines.within(2):
-            if kind is None:
-                self.message(message_class(field.type), each)
-            else:
-                self._value(kind, each, flexible=flexible, nullable=False)
-
-    def _name(self, value: object) -> str:
-        """A name under which the function finds something; the same for the same."""
-        names = self._lines.names
-        name = next((name for name, other in names.items() if other is value), f"NAME{len(names)}")
-        names[name] = value
-        return name
+            for field in fields:
+                yield _field(field, _field_value(field, flexible=flexible, nullable=is_nullable(field)))
+    if flexible:
+        yield _tags(tagged_fields(schema))
 
 
 # --- fields
 
 
-def _is_fixed(field: _Field) -> bool:
-    return not is_array(field.type) and field.metadata.get("kafka_type") in _FORMATS
+def _fixed_fields(fields: Iterable[Field]) -> MessageWriter:
+    """Fields that follow each other, all of fixed size: packed together."""
+    types = [(field, field.metadata["kafka_type"]) for field in fields]
+    pack = struct.Struct(">" + "".join(FORMATS[kind] for _, kind in types)).pack
+    plan = [(field.name, _default(field), _NUMBERS.get(kind)) for field, kind in types]
+
+    def write(message: Message, out: list[Buffer]) -> None:
+        values = [
+            message.get(name, default) if number is None else number(message.get(name, default))
+            for name, default, number in plan
+        ]
+        out.append(pack(*values))
+
+    return write
+
+
+def _field(field: Field, write_value: _ValueWriter) -> MessageWriter:
+    name, default = field.name, _default(field)
+
+    def write(message: Message, out: list[Buffer]) -> None:
+        write_value(message.get(name, default), out)
+
+    return write
+
+
+def _field_value(field: Field, *, flexible: bool, nullable: bool) -> _ValueWriter:
+    kind, is_list = kafka_type(field), is_array(field.type)
+    if kind is not None:
+        value = _value(kind, flexible=flexible, nullable=nullable and not is_list)
+    else:
+        value = message_writer(message_class(field.type))
+    if is_list:
+        return _array(value, _compact_length if flexible else _LONG.pack)
+    return _nullable(value) if kind is None and nullable else value
+
+
+def _default(field: Field) -> Any:
+    """The value of a field that is not in a message."""
+    if field.name == "throttle_time":
+        return 0
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    return None if is_nullable(field) else _MISSING
+
+
+# --- values
+
+
+def _value(kind: str, *, flexible: bool, nullable: bool) -> _ValueWriter:
+    if kind in FORMATS:
+        return _fixed_value(kind)
+    if kind == "string":
+        return _text(_compact_length if flexible else _short_length, nullable=nullable)
+    return _data(_compact_length if flexible else _LONG.pack, nullable=nullable)
+
+
+def _fixed_value(kind: str) -> _ValueWriter:
+    pack, number = struct.Struct(">" + FORMATS[kind]).pack, _NUMBERS.get(kind)
+
+    def write(value: Any, out: list[Buffer]) -> None:
+        out.append(pack(value if number is None else number(value)))
+
+    return write
+
+
+def _text(length: _Length, *, nullable: bool) -> _ValueWriter:
+    def write(value: str | None, out: list[Buffer]) -> None:
+        if value is None:
+            out.append(_null(length, nullable=nullable))
+            return
+        data = value.encode()
+        out.append(length(len(data)))
+        out.append(data)
+
+    return write
+
+
+def _data(length: _Length, *, nullable: bool) -> _ValueWriter:
+    """Bytes, which may come in pieces: those go out one by one."""
+
+    def write(value: Buffer | Sequence[Buffer] | None, out: list[Buffer]) -> None:
+        if value is None:
+            out.append(_null(length, nullable=nullable))
+        elif isinstance(value, list | tuple):
+            out.append(length(sum(map(len, value))))
+            out += value
+        else:
+            out.append(length(len(value)))
+            out.append(value)  # type: ignore[arg-type]
+
+    return write
+
+
+def _array(element: _ValueWriter, length: _Length) -> _ValueWriter:
+    def write(values: Sequence[Any] | None, out: list[Buffer]) -> None:
+        if values is None:
+            out.append(length(-1))
+            return
+        out.append(length(len(values)))
+        for value in values:
+            element(value, out)
+
+    return write
+
+
+def _nullable(message: MessageWriter) -> _ValueWriter:
+    """A nested message behind a byte that says whether there is one (KIP-893)."""
+
+    def write(value: Message | None, out: list[Buffer]) -> None:
+        if value is None:
+            out.append(_ABSENT)
+        else:
+            out.append(_PRESENT)
+            message(value, out)
+
+    return write
+
+
+# --- tagged fields (KIP-482)
+
+
+def _tags(fields: Sequence[Field]) -> MessageWriter:
+    """The number of the tagged fields that differ from their defaults, behind it those."""
+    plan = [
+        (encoded_unsigned(field.metadata["tag"]), field.name, _default(field), _tagged_value(field)) for field in fields
+    ]
+
+    def write(message: Message, out: list[Buffer]) -> None:
+        written: list[Buffer] = []
+        for tag, name, default, write_value in plan:
+            value = message.get(name, default)
+            if value == default or (default == () and not value):
+                continue
+            pieces: list[Buffer] = []
+            write_value(value, pieces)
+            data = b"".join(pieces)
+            written += tag, encoded_unsigned(len(data)), data
+        out.append(encoded_unsigned(len(written) // 3) if written else _NO_TAGS)
+        out += written
+
+    return write
+
+
+def _tagged_value(field: Field) -> _ValueWriter:
+    # A null is not written at all, so one that is written would be a mistake.
+    return _field_value(field, flexible=True, nullable=False)
+
+
+# --- lengths and numbers
+
+
+def _null(length: _Length, *, nullable: bool) -> bytes:
+    if not nullable:
+        raise ValueError("a null where this version knows none")
+    return length(-1)
+
+
+def _compact_length(size: int) -> bytes:
+    return encoded_unsigned(size + 1)
+
+
+def _short_length(size: int) -> bytes:
+    if size > _LONGEST:
+        raise ValueError(f"a text of {size} bytes; this version carries {_LONGEST}")
+    return _SHORT.pack(size)
 
 
 def _milliseconds(value: int | dt.timedelta) -> int:
     return value if isinstance(value, int) else round(value.total_seconds() * 1000)
 
 
-def _moment(value: int | dt.datetime | None) -> int:
+def _epoch_milliseconds(value: int | dt.datetime | None) -> int:
     if value is None:
         return -1
     return value if isinstance(value, int) else round(value.timestamp() * 1000)
@@ -193,63 +267,7 @@ def _uuid_bytes(value: Any) -> bytes:
 _NUMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "timedelta_i32": _milliseconds,
     "timedelta_i64": _milliseconds,
-    "datetime_i64": _moment,
+    "datetime_i64": _epoch_milliseconds,
     "uuid": _uuid_bytes,
 }
-
-
-def _default(field: _Field) -> Any:
-    """What a field gets that is not in the tree."""
-    if field.name == "throttle_time":
-        return 0
-    if field.default is not dataclasses.MISSING:
-        return field.default
-    return None if type(None) in get_args(field.type) else _MISSING
-
-
-def _refuse_null() -> NoReturn:
-    raise ValueError("a null where this version knows none")
-
-
-def _text_length(size: int) -> bytes:
-    if size > _LONGEST:
-        raise ValueError(f"a text of {size} bytes; this version carries {_LONGEST}")
-    return _SHORT.pack(size)
-
-
-# --- tagged fields (KIP-482)
-
-
-def _plan(fields: Sequence[_Field]) -> Sequence[tuple[bytes, str, MessageWriter, Any]]:
-    """What to know of each, in the order of their tags."""
-    return [
-        (encoded_unsigned(field.metadata["tag"]), field.name, _writer_of_tagged(field), _default(field))
-        for field in sorted(fields, key=lambda field: int(field.metadata["tag"]))
-    ]
-
-
-def _write_tags(tree: Tree, out: list[Buffer], plan: Sequence[tuple[bytes, str, MessageWriter, Any]]) -> None:
-    """Those that differ from their defaults."""
-    written = []
-    for tag, name, write, default in plan:
-        value = tree.get(name, default)
-        if value == default or (default == () and not value):
-            continue
-        pieces: list[Buffer] = []
-        write(tree, pieces)
-        data = b"".join(pieces)
-        written += [tag, encoded_unsigned(len(data)), data]
-    out.append(encoded_unsigned(len(written) // 3))
-    out += written
-
-
-_HELPERS: Final[Mapping[str, Any]] = {
-    "LONG": struct.Struct(">i").pack,
-    "varint": encoded_unsigned,
-    "text_length": _text_length,
-    "refuse_null": _refuse_null,
-    "write_tags": _write_tags,
-    "ABSENT": b"\xff",
-    "PRESENT": b"\1",
-    "NOTHING": b"\0",
-}
+"""How values become numbers, of the types whose values are none."""
