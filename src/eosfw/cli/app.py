@@ -1,16 +1,14 @@
-"""Gather the commands."""
+"""The root command of `eosfw` with all of its commands."""
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Any
 
 import typer
 import typer.main
 
-from eosfw.cli import broker, doctor, new, plugins, read, run, txn
+from eosfw.cli import broker, debug, doctor, new, plugins, read, run, txn
 from eosfw.cli.command_plugins import PluginGroup
-from eosfw.cli.entry import DEBUG
 from eosfw.cli.verify_option import VerifyCommand
 
 _HELP = """Exactly-once source connectors and transactional messaging for Python.
@@ -23,7 +21,7 @@ everything else to stderr.
 
 def command() -> Any:
     """The root command."""
-    # Plain help: formatting it with rich takes longer than everything else that `eosfw --help` does.
+    # Plain help: rich takes longer to format it than all the rest of `eosfw --help`.
     app = typer.Typer(cls=PluginGroup, help=_HELP, rich_markup_mode=None)
     app.callback()(_root)
     app.command("run", cls=VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(run.command)
@@ -49,13 +47,10 @@ def _root(
     version: Annotated[  # noqa: ARG001 (its callback does the work)
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version, then exit.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and what is logged.")] = False,
+    tracebacks: Annotated[bool, typer.Option("--debug", help="Show tracebacks and what is logged.")] = False,
 ) -> None:
-    if debug:
-        import logging
-
-        os.environ[DEBUG] = "1"
-        logging.getLogger().setLevel(logging.INFO)
+    if tracebacks:
+        debug.enable()
 
 
 _root.__doc__ = _HELP

@@ -1,40 +1,39 @@
-"""Turn what a command raises into a sentence on stderr, an exit code."""
+"""The entry point of `eosfw`: runs one command, turns what it raises into a sentence on stderr and an exit code."""
 
 from __future__ import annotations
 
 import errno
 import logging
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 from tempfile import NamedTemporaryFile
 from typing import NoReturn
 
+from eosfw.cli import debug
 from eosfw.cli.standard_streams import OutputError, prepare_streams
 from eosfw.errors import EosfwError, ExitCode, described
 
-_LIMITED = ExitCode.CONFIGURATION
-"""For a limit of the process: who starts it sets that."""
-DEBUG = "EOSFW_DEBUG"
-"""Environment variable: with a value, errors show their traceback."""
+_LIMIT_REACHED = ExitCode.CONFIGURATION
+"""A limit of the process is set by those who start it, as a configuration is."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command, then exit."""
-    if not os.environ.get(DEBUG):
-        sys.unraisablehook = _ignore  # what fails while it is taken apart has been told by what failed before
+    if not debug.is_enabled():
+        # Python calls this hook for errors in destructors. The error that caused them has been reported already.
+        sys.unraisablehook = _ignore
     if not prepare_streams():
         sys.exit(_say("stdout is closed, so no result can be told; redirect it, if only to /dev/null", ExitCode.USAGE))
-    sys.exit(_written(_run(sys.argv[1:] if arguments is None else arguments)))
+    sys.exit(_flush_stdout(_run(sys.argv[1:] if arguments is None else arguments)))
 
 
 def _ignore(_: object) -> None:
-    """Say nothing."""
+    """Do nothing."""
 
 
-def _written(code: int) -> int:
-    """The exit code, once all that was printed has been written."""
+def _flush_stdout(code: int) -> int:
+    """The exit code of the process; a result that could not be written makes it a failure."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -46,55 +45,54 @@ def _written(code: int) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
+        # Imported here, so that a failing import of a command ends in a sentence, too.
         from eosfw.cli.app import command
 
         _log_warnings()
         answer = command().main(list(arguments) or ["--help"], prog_name="eosfw", standalone_mode=False)
-        if answer == ExitCode.INTERRUPTED:  # typer has made a code of Ctrl-C, without a word
+        if answer == ExitCode.INTERRUPTED:  # typer returns this code for Ctrl-C and prints nothing
             return _say("interrupted", ExitCode.INTERRUPTED)
         return answer if isinstance(answer, int) else ExitCode.OK
     except EosfwError as error:
-        _debug()
+        debug.print_traceback()
         return _say(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _say("interrupted", ExitCode.INTERRUPTED)
     except SystemExit as end:
-        return _ended(end)
-    except Exception as error:  # noqa: BLE001 (the last one who can tell the user)
-        return _unforeseen(error)
+        return _report_system_exit(end)
+    except Exception as error:  # noqa: BLE001 (nobody above reports it to the user)
+        return _report_exception(error)
 
 
-def _ended(end: SystemExit) -> int:
-    """Somebody called `sys.exit`: a pipe's reader that went away ends typer so, anybody else is a plugin's fault."""
+def _report_system_exit(end: SystemExit) -> int:
+    """`sys.exit` was called: by typer when the reader of a pipe has gone, otherwise by a plugin, which is its fault."""
     if isinstance(end.__context__, BrokenPipeError):
         return ExitCode.VERDICT_FAILED
-    _debug()
+    debug.print_traceback()
     return _say(f"a plugin tried to end the process: {described(end)}", ExitCode.VERDICT_FAILED)
 
 
-def _unforeseen(error: Exception) -> int:
-    if hasattr(error, "format_message"):
-        return _misused(error)
-    return _refused(error) if isinstance(error, OSError) else _unexpected(error)
+def _report_exception(error: Exception) -> int:
+    if hasattr(error, "format_message"):  # a usage error of typer, whose class is private
+        return _report_usage_error(error)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return _report_descriptor_limit(error)
+    return _report_fault(error)
 
 
-def _refused(error: OSError) -> int:
-    """The system refused something: a descriptor, or what nobody has foreseen."""
-    if error.errno not in (errno.EMFILE, errno.ENFILE):
-        return _unexpected(error)
-    _debug()
-    return _say(f"no more files or connections can be opened: {error.strerror}; raise `ulimit -n`", _LIMITED)
+def _report_descriptor_limit(error: OSError) -> int:
+    debug.print_traceback()
+    return _say(f"no more files or connections can be opened: {error.strerror}; raise `ulimit -n`", _LIMIT_REACHED)
 
 
-def _misused(error: Exception) -> int:
+def _report_usage_error(error: Exception) -> int:
     from eosfw.cli.usage_errors import usage_sentence
 
     return _say(usage_sentence(error), ExitCode.USAGE)
 
 
-def _unexpected(error: Exception) -> int:
-    if os.environ.get(DEBUG):
-        traceback.print_exc()
+def _report_fault(error: Exception) -> int:
+    debug.print_traceback()
     try:
         with NamedTemporaryFile("w", prefix="eosfw-error-", suffix=".txt", delete=False, encoding="utf-8") as file:
             traceback.print_exc(file=file)
@@ -112,20 +110,7 @@ def _say(text: str, code: int) -> int:
     return code
 
 
-def _debug() -> None:
-    if os.environ.get(DEBUG):
-        traceback.print_exc()
-
-
 def _log_warnings() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Brief("eosfw: %(levelname)s: %(message)s"))
-    logging.basicConfig(level=logging.INFO if os.environ.get(DEBUG) else logging.WARNING, handlers=[handler])
-
-
-class _Brief(logging.Formatter):
-    """Shows a logged exception's traceback only to those who asked for tracebacks."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        text = super().format(record)
-        return text if os.environ.get(DEBUG) else text.partition("\nTraceback ")[0]
+    handler.setFormatter(debug.BriefFormatter("eosfw: %(levelname)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if debug.is_enabled() else logging.WARNING, handlers=[handler])

@@ -1,0 +1,35 @@
+"""The switch between tracebacks for developers and sentences for users."""
+
+from __future__ import annotations
+
+import logging
+import os
+import traceback
+
+DEBUG = "EOSFW_DEBUG"
+"""Environment variable: with a value, errors show their traceback. It is inherited by processes that a run starts."""
+
+
+def is_enabled() -> bool:
+    """Whether tracebacks were asked for."""
+    return bool(os.environ.get(DEBUG))
+
+
+def enable() -> None:
+    """Show tracebacks, and log what is of interest to developers, from now on."""
+    os.environ[DEBUG] = "1"
+    logging.getLogger().setLevel(logging.INFO)
+
+
+def print_traceback() -> None:
+    """Print the traceback of the exception that is handled, if tracebacks were asked for."""
+    if is_enabled():
+        traceback.print_exc()
+
+
+class BriefFormatter(logging.Formatter):
+    """Leaves out the traceback of a logged exception, unless tracebacks were asked for."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        return text if is_enabled() else text.partition("\nTraceback ")[0]
