@@ -86,7 +86,7 @@ class Served:
         """End the thread that waits for the disk."""
         waiting = self.broker._group_fsync
         waiting._stopping = True
-        waiting.ask()
+        waiting.request_flush()
         assert waiting._thread.join(WAIT)
 
     def complete(self):

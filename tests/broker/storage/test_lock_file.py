@@ -134,8 +134,8 @@ def test_a_damaged_identity_is_refused(tmp_path, harm):
 def test_the_lock_ends_with_its_process(tmp_path):
     """No process id is compared, so none that is used again can confuse anybody."""
     code = (
-        "import sys; from pathlib import Path; from eosfw_memory.storage.lock_file import claim;"
-        "claim(Path(sys.argv[1]), waits=False); print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from eosfw_memory.storage.lock_file import acquire;"
+        "acquire(Path(sys.argv[1]), waits=False); print('held', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
