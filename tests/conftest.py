@@ -42,6 +42,16 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("unhurried")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of the nightly lane unless `-m` names it."""
+    if "nightly" in config.option.markexpr:
+        return
+    nightly = [item for item in items if item.get_closest_marker("nightly")]
+    if nightly:
+        config.hook.pytest_deselected(items=nightly)
+        items[:] = [item for item in items if item not in nightly]
+
+
 @pytest.fixture(scope="session")
 def unavailable(request: pytest.FixtureRequest) -> Callable[[str, str], NoReturn]:
     """Call with (`kafka` or `spark`, reason): skips the test, or fails it when `--eos-require` promised that."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -13,8 +10,8 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
+from tests.effort import EFFORTS, run_machine
 
 from conformance import looks
 from conformance.calls import commit_plain
@@ -272,21 +269,20 @@ class BrokerMachine(RuleBasedStateMachine):
         return looks.records(self.ask, PARTITIONS[partition], level)
 
 
-MORE = int(os.environ.get("EOS_MODELS", "1"))
-"""How many times as much is tried."""
-EFFORTS = {Direct: (40, 30), Socket: (6, 25), Killed: (2, 12)}
+EXAMPLES = {Direct: (12, 30), Socket: (2, 25), Killed: (1, 12)}
 """Examples, steps: a socket costs ten times as much as a call, another process a second at each start."""
 
 
-PLACES = [(Direct, 2), (Direct, 1), (Socket, 2), (Socket, 1), (Killed, 2)]
+KILLED = pytest.param(Killed, 2, marks=pytest.mark.nightly)
+PLACES = [(Direct, 2), (Direct, 1), (Socket, 2), (Socket, 1), KILLED]
 
 
+@EFFORTS
 @pytest.mark.parametrize(("ground", "version"), PLACES, ids=lambda each: getattr(each, "__name__", each))
-def test_the_broker_keeps_its_promises_in_every_order(ground, version):
+def test_the_broker_keeps_its_invariants_in_any_order(ground, version, effort):
     """COR, BRK, GRP: see the invariants; the model is the same whatever leads to the broker."""
-    examples, steps = EFFORTS[ground]
+    examples, steps = EXAMPLES[ground]
     machine = type("Machine", (BrokerMachine,), {"ground_of": ground, "version": version})
-    effort = settings(max_examples=examples * MORE, stateful_step_count=steps)
     checked = 0
 
     class Counting(machine):
@@ -295,6 +291,6 @@ def test_the_broker_keeps_its_promises_in_every_order(ground, version):
             checked += 1
             super().teardown()
 
-    run_state_machine_as_test(Counting, settings=effort)
+    run_machine(Counting, examples * effort, steps)
 
     assert checked >= examples

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+from tests.effort import EFFORTS, run_machine
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
@@ -151,5 +153,8 @@ class BumpingCoordinatorMachine(CoordinatorMachine):
     version = 2
 
 
-TestCoordinatorMachine = CoordinatorMachine.TestCase
-TestBumpingCoordinatorMachine = BumpingCoordinatorMachine.TestCase
+@EFFORTS
+@pytest.mark.parametrize("machine", [CoordinatorMachine, BumpingCoordinatorMachine])
+def test_the_coordinator_keeps_its_invariants_in_any_order(machine, effort):
+    """COR-03, COR-04, COR-08, COR-12, COR-14, COR-16: see the invariants."""
+    run_machine(machine, 30 * effort, steps=50)

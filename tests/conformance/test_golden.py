@@ -18,8 +18,8 @@ from .states import LAST
 
 EXCEPTIONS: dict[str, str] = {}
 """Cells in which the embedded broker differs on purpose, each with its reason; none is what we want."""
-SAMPLE = 23
-"""Every so manieth cell is asked of a real Kafka again."""
+SAMPLES = [47, pytest.param(1, marks=pytest.mark.nightly)]
+"""Every how many cells one is asked of a real Kafka again; all of them each night."""
 SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 
 
@@ -84,9 +84,10 @@ def test_every_answer_to_strange_arguments_and_claims_of_membership_is_kafkas(em
 
 
 @pytest.mark.kafka
-def test_a_real_kafka_still_says_what_is_written_down(real_kafka):
-    """A sample of the cells of version 2, which is the version of a fresh Kafka."""
-    wanted = [cell for cell in cells(2) if cell.state not in LAST][::SAMPLE]
+@pytest.mark.parametrize("every", SAMPLES)
+def test_a_real_kafka_still_gives_the_recorded_answers(real_kafka, every):
+    """Cells of version 2, which is the version of a fresh Kafka."""
+    wanted = [cell for cell in cells(2) if cell.state not in LAST][::every]
     caller = Caller(real_kafka)
     found = dict(answers(caller, wanted, ByWaiting(real_kafka, ThreadRuntime())))
     caller.close()

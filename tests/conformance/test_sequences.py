@@ -11,7 +11,8 @@ from .calls import Caller
 from .comparing import parted
 from .sequences import Walk
 
-WALKS, FRESH, STEPS = 12, 4, 60
+STEPS = 60
+SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 40))]
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +24,15 @@ def callers(embedded, real_kafka):
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("seed", range(WALKS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_both_say_the_same_and_show_the_same_records(callers, seed):
     """PRD, COR, BRK, GRP: codes, ids, states after every step; then records by isolation level, offsets, ends."""
     assert parted(callers, seed, STEPS) is None
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("number", range(FRESH))
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", range(20))
 def test_walks_nobody_has_gone_before_end_the_same(callers, number):
     """PRD, COR, BRK, GRP: another seed in every run; a failure names it, and `conformance.comparing` walks it again."""
     seed = random.SystemRandom().randrange(1 << 32)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.effort import EFFORTS, run_machine
 
 from broker.groups.bench import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw_memory.codes import Code
@@ -169,8 +169,10 @@ def _shown(group):
     return group.state, group.generation, group.protocol_type, group.protocol_name, group.leader, members, group.statics
 
 
-GroupMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
-TestGroups = GroupMachine.TestCase
+@EFFORTS
+def test_groups_keep_their_invariants_in_any_order_of_requests(effort):
+    """GRP-01, GRP-02, GRP-03: see the invariants."""
+    run_machine(GroupMachine, 30 * effort)
 
 
 def test_a_restarted_coordinator_goes_on_where_it_was():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace as Request
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.effort import EFFORTS, run_machine
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
@@ -131,8 +131,9 @@ class Replayed(RuleBasedStateMachine):
         assert transactions == sorted(self.broker.coordinator.transactions())
 
 
-Replayed.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
-TestReplayed = Replayed.TestCase
+@EFFORTS
+def test_a_replay_of_the_group_log_restores_the_live_state(effort):
+    run_machine(Replayed, 15 * effort)
 
 
 def test_a_restart_restores_groups_and_pending_offsets(tmp_path):

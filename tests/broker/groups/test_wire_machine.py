@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.effort import EFFORTS, run_machine
 
 from broker.grounds import Socket
 from broker.groups.raw import DELETE, JOIN, SYNC, Raw
@@ -223,16 +222,7 @@ def _claim(client):
     return Member(client.member_id, client.generation)
 
 
-def test_a_group_keeps_its_promises_over_a_socket_in_every_order():
+@EFFORTS
+def test_groups_over_a_socket_keep_their_invariants_in_any_order(effort):
     """GRP-01, GRP-02, GRP-03, COR-03, COR-14: see the invariants."""
-    more = int(os.environ.get("EOS_MODELS", "1"))
-    effort = settings(
-        max_examples=12 * more,
-        stateful_step_count=25,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-    )
-
-    run_state_machine_as_test(GroupMachine, settings=effort)
-
-    assert GroupMachine.TestCase is not None
+    run_machine(GroupMachine, 6 * effort, steps=25)

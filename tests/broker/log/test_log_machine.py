@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.effort import EFFORTS, run_machine
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.coordinators.states import Outcome
@@ -160,5 +160,7 @@ class PartitionMachine(RuleBasedStateMachine):
         assert Consumer(self.log, UNCOMMITTED).drain() == self.model.everything()
 
 
-PartitionMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
-TestPartitionMachine = PartitionMachine.TestCase
+@EFFORTS
+def test_a_partition_agrees_with_its_model_in_any_order(effort):
+    """BRK-06, CON-01, CON-02: see the invariants."""
+    run_machine(PartitionMachine, 15 * effort)

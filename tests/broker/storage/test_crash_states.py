@@ -39,7 +39,7 @@ def explored(root, seed, every, *, subsets=3, enough=1 << 30) -> Verdicts:
     return found
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 12))])
 def test_no_machine_crash_revokes_an_answer_or_blocks_a_reader(tmp_path, seed):
     """KIP-98: commits, aborts, group offsets, plain records, topics, with and without KIP-890's epochs."""
     found = explored(tmp_path, seed, every=15)

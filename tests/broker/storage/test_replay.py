@@ -8,9 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import ClassVar
 
-from hypothesis import settings
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
+from tests.effort import EFFORTS, run_machine
 
 from eosfw_memory.storage.file_log_storage import FileLogStorage
 
@@ -63,7 +64,7 @@ class CheckpointedPartitionMachine(StoredPartitionMachine):
         super().teardown()
 
 
-QUICK = settings(max_examples=40, stateful_step_count=40, deadline=None)
-StoredPartitionMachine.TestCase.settings = CheckpointedPartitionMachine.TestCase.settings = QUICK
-TestStoredPartitionMachine = StoredPartitionMachine.TestCase
-TestCheckpointedPartitionMachine = CheckpointedPartitionMachine.TestCase
+@EFFORTS
+@pytest.mark.parametrize("machine", [StoredPartitionMachine, CheckpointedPartitionMachine])
+def test_a_restarted_partition_agrees_with_its_model_in_any_order(machine, effort):
+    run_machine(machine, 12 * effort)
