@@ -12,13 +12,12 @@ import socket
 from collections import deque
 from typing import cast
 
-from eosfw_memory.broker import Broker
+from eosfw_memory.broker import Broker, Context
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.log.batch import Buffer
 from eosfw_memory.network.frames import FrameDecoder, FrameError
 from eosfw_memory.network.vectored_write import send
-from eosfw_memory.protocol.codec import Codec, RequestError, UnsupportedRequestError, correlation_id_of
-from eosfw_memory.protocol.request_cache import Reader
+from eosfw_memory.protocol.codec import Codec, RequestError, UnsupportedRequestError, decode
 from eosfw_memory.protocol.unsupported_requests import UnsupportedRequests
 
 _LOG = logging.getLogger(__name__)
@@ -40,7 +39,7 @@ class Connection(asyncio.BufferedProtocol):
         self._poll: LongPoll | None = None
         self._writable = True
         self._reading = True
-        self._reader: Reader
+        self._host = ""
         self._transport: asyncio.Transport
 
     # --- what the event loop tells
@@ -50,7 +49,7 @@ class Connection(asyncio.BufferedProtocol):
         # asyncio does so only for sockets made with an explicit protocol number; without, answers wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer = transport.get_extra_info("peername")  # None for somebody who is gone already
-        self._reader = Reader(f"/{peer[0]}" if peer else "")
+        self._host = f"/{peer[0]}" if peer else ""
         self._connections.add(self)
         self._loop = asyncio.get_running_loop()
         self._active_at = self._loop.time()
@@ -127,15 +126,16 @@ class Connection(asyncio.BufferedProtocol):
 
     def _process(self, frame: Buffer) -> None:
         try:
-            codec, body, context = self._reader.read(frame)
-            answer = self._broker.serve(codec.handler, body, context)
+            request = decode(frame)
+            context = Context(request.codec.version, request.client_id, self._host)
+            answer = self._broker.serve(request.codec.handler, request.body, context)
         except (RequestError, DisconnectClientError) as wrong:
             self.refuse(wrong)
         except Exception:  # noqa: BLE001 a mistake of ours ends one connection, not the broker
             _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
             self._transport.abort()
         else:
-            self._respond(codec, correlation_id_of(frame), answer)
+            self._respond(request.codec, request.correlation_id, answer)
         self._broker.settle()
 
     def _respond(self, codec: Codec, correlation_id: int, answer: Answer | DelayedOperation | None) -> None:

@@ -21,9 +21,6 @@ from eosfw_memory.protocol.serializer import MessageWriter, message_writer
 _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")
 _CORRELATION_BYTES = 4
-_CORRELATION = struct.Struct(">i")
-CORRELATION = slice(4, 8)
-"""Where a frame has the number by which its client knows the answer."""
 UNSUPPORTED_VERSION = 35
 _SHOWN_BYTES = 1 << 15
 """No name of a client is longer."""
@@ -93,8 +90,6 @@ class DecodedRequest(NamedTuple):
     correlation_id: int
     body: Any
     client_id: str = ""
-    header_bytes: int = _START.size
-    """Where the header ends."""
 
 
 @cache
@@ -113,12 +108,6 @@ def codec(key: int, version: int) -> Codec:
     )
 
 
-def correlation_id_of(frame: Buffer) -> int:
-    """The number by which the client knows the answer, of a frame that could be read."""
-    number: int = _CORRELATION.unpack_from(frame, CORRELATION.start)[0]
-    return number
-
-
 def decode(frame: Buffer) -> DecodedRequest:
     """Read a frame; raise RequestError when it is no request this broker serves."""
     if len(frame) < _START.size:
@@ -131,7 +120,7 @@ def decode(frame: Buffer) -> DecodedRequest:
         return _of_unknown_version(frame)
     found = codec(key, version)
     client_id, at = found.header(frame)
-    return DecodedRequest(found, correlation_id, found.body(frame, at), client_id, at)
+    return DecodedRequest(found, correlation_id, found.body(frame, at), client_id)
 
 
 def _of_unknown_version(frame: Buffer) -> DecodedRequest:
