@@ -7,7 +7,7 @@ from tests.pytest_eos import stalling
 from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.records import ProducerRecord
-from pytest_eos.contracts.driving import Driver
+from pytest_eos.contracts.task_driver import TaskDriver
 from pytest_eos.virtual import VirtualRuntime
 
 ONE = {"tasks.max": 1}
@@ -90,7 +90,7 @@ def test_whose_transaction_holds_readers_back_is_told(eos):
 
 def test_a_contract_does_not_mistake_a_failing_source_for_an_empty_one():
     """It would test the half of it."""
-    driver = Driver(stalling.Failing(), {"connector.class": "failing", "topic": "t"}, VirtualRuntime())
+    driver = TaskDriver(stalling.Failing(), {"connector.class": "failing", "topic": "t"}, VirtualRuntime())
 
     with pytest.raises(pytest.fail.Exception, match=r"^polls of task contract-0 fail: .* last 503 Service Unavailable"):
-        driver.records(driver.shares(1)[0], {}, 100)
+        driver.records(driver.task_configs(1)[0], {}, 100)

@@ -141,10 +141,10 @@ def _places(mismatches: Sequence[Sequence[Any]], marked: DataFrame, columns: lis
     return found
 
 
-def _place(told: dict[str, Any]) -> str:
-    if all(told.get(name) is not None for name in PLACE):
-        return "{topic}-{partition}@{offset}".format(**told)
-    return ", ".join(f"{name} {value}" for name, value in told.items())
+def _place(columns: dict[str, Any]) -> str:
+    if all(columns.get(name) is not None for name in PLACE):
+        return "{topic}-{partition}@{offset}".format(**columns)
+    return ", ".join(f"{name} {value}" for name, value in columns.items())
 
 
 def _identity(row: Row, columns: Sequence[str]) -> object:

@@ -52,7 +52,7 @@ def with_key_columns(frame: DataFrame, key: Any, whose: str = "the DataFrame") -
     wanted = [key] if isinstance(key, str) else list(key)
     _require(frame, wanted, key, whose)
     names = [f"key_{number}_" for number in range(len(wanted))]
-    keys = [_column(name).alias(ours) for name, ours in zip(wanted, names, strict=True)]
+    keys = [_column(name).alias(column) for name, column in zip(wanted, names, strict=True)]
     return frame.select(*keys, *(name for name in PLACE if name in frame.columns)), names
 
 

@@ -72,9 +72,9 @@ def not_unique(due: Counter[bytes]) -> str | None:
 
 def not_unique_message(count: int, example: str) -> str:
     """The sentence for it."""
-    told = "1 identity appears" if count == 1 else f"{count:,} identities appear"
+    subject = "1 identity appears" if count == 1 else f"{count:,} identities appear"
     return (
-        f"the expected data is itself not unique: {told} more than once, for example {example}; "
+        f"the expected data is itself not unique: {subject} more than once, for example {example}; "
         f"choose a key that tells its records apart"
     )
 

@@ -51,7 +51,7 @@ def nothing_compared(found: Findings) -> str:
 
     why = ""
     if isinstance(found.seen, Run) and found.eos is not None:
-        why = f" {found.eos.plugins.calls.told()}"
+        why = f" {found.eos.plugins.calls.summary()}"
     return (
         f"{found.name}: nothing was seen, nothing is expected, so nothing is shown: give the source something to "
         f"give; if that is meant: allow_empty=True.{why}"
@@ -183,9 +183,9 @@ def _writer(place: str, eos: EosHarness | None) -> str:
     if eos is None or where is None:
         return ""
     author, producer = _author(place, eos), eos.cluster.producer_of(*where)
-    told = [] if author is None else [str(author)]
-    told += [] if producer is None else [f"producer {producer.producer_id} epoch {producer.epoch}"]
-    return f"  by {', '.join(told)}" if told else ""
+    writers = [] if author is None else [str(author)]
+    writers += [] if producer is None else [f"producer {producer.producer_id} epoch {producer.epoch}"]
+    return f"  by {', '.join(writers)}" if writers else ""
 
 
 def _author(place: str, eos: EosHarness) -> Author | None:

@@ -30,11 +30,11 @@ def of_offsets(run: Run, sources: Sequence[SourceRecord], *, missing: bool) -> I
     """What may be behind records that are missing, or that the committed offsets do not reach."""
     from pytest_eos.committed_offsets import offsets_moved_back, offsets_without_records
 
-    told: Sequence[object] = ()
+    offsets: Sequence[object] = ()
     if run.properties.get("eosfw.identity") == "headers":  # others cannot be held against offsets
-        told = offsets_without_records(run, sources) if missing else offsets_moved_back(run, sources)
-    if told:
-        yield f"{OUTSIDE if missing else BACK} ({', '.join(map(str, told[:_SHOWN]))})"
+        offsets = offsets_without_records(run, sources) if missing else offsets_moved_back(run, sources)
+    if offsets:
+        yield f"{OUTSIDE if missing else BACK} ({', '.join(map(str, offsets[:_SHOWN]))})"
     elif missing:
         yield AHEAD
 
@@ -56,7 +56,7 @@ def _committed_late(old: Author, new: Author, history: History) -> bool:
         who = (event.task, event.generation)
         if event.step is TaskStep.READ_OFFSETS and who == (new.task, new.generation):
             asked = event.at
-        mine = who == (old.task, old.generation) and event.transaction == old.transaction
-        if event.step is TaskStep.COMMITTED and mine:
+        by_old = who == (old.task, old.generation) and event.transaction == old.transaction
+        if event.step is TaskStep.COMMITTED and by_old:
             committed = event.at
     return asked is not None and (committed is None or committed > asked)

@@ -25,25 +25,25 @@ def mark(report: pytest.TestReport) -> None:
 
 def lines(reports: Sequence[Any]) -> list[str]:
     """What to tell of the marked ones among failed reports; nothing of one alone, which tells enough by itself."""
-    ours = [report for report in reports if getattr(report, "eos", False)]
-    if len(ours) <= 1:
+    marked = [report for report in reports if getattr(report, "eos", False)]
+    if len(marked) <= 1:
         return []
-    first, *more = ours
+    first, *more = marked
     cause = first_line(first)
     alike, core = 0, _fixed(cause)
-    others: Counter[str] = Counter()
+    other_causes: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for report in more:
         if core in _fixed(report.longreprtext):
             alike += 1
         else:
             kind = _fixed(first_line(report))
-            others[kind] += 1
+            other_causes[kind] += 1
             examples.setdefault(kind, first_line(report))
-    told = [f"first cause of {len(ours)} failures: {cause}", f"  in {first.nodeid}"]
-    told.append(f"  the same cause in {alike} more, other causes in {others.total()}")
-    told += [f"    {count} of them: {examples[kind]}" for kind, count in others.most_common(_SHOWN)]
-    return told
+    summary = [f"first cause of {len(marked)} failures: {cause}", f"  in {first.nodeid}"]
+    summary.append(f"  the same cause in {alike} more, other causes in {other_causes.total()}")
+    summary += [f"    {count} of them: {examples[kind]}" for kind, count in other_causes.most_common(_SHOWN)]
+    return summary
 
 
 def first_line(report: Any) -> str:

@@ -270,13 +270,13 @@ class EosHarness:
 
     def _run_with_zombie(self, run: Run, zombie_spec: ZombieSpec, until: Until) -> None:
         group, given = run.group, run.properties
-        shares = group.shares(self._plugins.connector(given["connector.class"]), run.name, given)
+        task_count = group.task_count(self._plugins.connector(given["connector.class"]), run.name, given)
         # The last of several tasks, and a successor with one task less, so that source partitions move.
-        victim = shares - 1 if zombie_spec.task is None else zombie_spec.task
+        victim = task_count - 1 if zombie_spec.task is None else zombie_spec.task
         zombie = self.zombies.task(zombie_spec.step, task=victim, connector=run.name, nth=zombie_spec.nth, worker=group)
         group.put(run.name, given)
         zombie.await_frozen()
-        group.put(run.name, {**given, "tasks.max": str(max(1, shares - 1))})
+        group.put(run.name, {**given, "tasks.max": str(max(1, task_count - 1))})
         _await(group, until)
         zombie.wake().await_end()
 

@@ -30,10 +30,10 @@ def refuse_unknown(names: Iterable[str], config: pytest.Config, where: str) -> N
     if not odd:
         return
     known = [line.partition("(")[0].partition(":")[0].strip() for line in config.getini("markers")]
-    ours = [name for name in known if name.startswith("eos_")]
+    existing = [name for name in known if name.startswith("eos_")]
     for name in odd:
         if name not in known:
-            raise pytest.UsageError(f"{where}: there is no marker {name!r}{suggestion(name, ours, dashes=False)}")
+            raise pytest.UsageError(f"{where}: there is no marker {name!r}{suggestion(name, existing, dashes=False)}")
 
 
 @dataclass(frozen=True, slots=True)

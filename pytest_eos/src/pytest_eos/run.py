@@ -140,8 +140,8 @@ class Run(Topic):
     @property
     def topics(self) -> tuple[str, ...]:
         """Where the connector wrote."""
-        told = self.properties.get("topic")
-        return tuple(sorted({*self.eos.authors.topics, *((told,) if told else ())}))
+        topic = self.properties.get("topic")
+        return tuple(sorted({*self.eos.authors.topics, *((topic,) if topic else ())}))
 
     def source_records(self) -> list[SourceRecord]:
         """What should have been written: fresh tasks replay the source up to the committed offsets."""

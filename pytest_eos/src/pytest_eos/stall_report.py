@@ -61,8 +61,8 @@ def _transaction(task: TaskStatus) -> str:
 
 def open_transactions_text(transactions: Sequence[OpenTransaction]) -> str:
     """Whose transactions are open."""
-    told = [
+    lines = [
         f"{one.transactional_id} has one open in {one.partition} since offset {one.first_offset}, for {one.age:.0f} s"
         for one in transactions
     ]
-    return "; ".join(told) or "nobody tells whose is open"
+    return "; ".join(lines) or "nobody tells whose is open"

@@ -87,15 +87,15 @@ class TaskCalls:
         return "" if frame is None else f": it stands in {call_location(frame)}"
 
     def __str__(self) -> str:
-        told = [f"{quantity(self.polls, 'poll')} gave {quantity(self.records, 'record')}"]
+        summary = [f"{quantity(self.polls, 'poll')} gave {quantity(self.records, 'record')}"]
         if self.last is not None:
-            told.append(f"the last of {dict(self.last.source_partition)} at {dict(self.last.source_offset)}")
+            summary.append(f"the last of {dict(self.last.source_partition)} at {dict(self.last.source_offset)}")
         if self.last_error is not None:
-            told.append(self.failures())
-        told.append(f"at_end {NEVER}" if self.at_end == NEVER else f"at_end said {self.at_end}")
+            summary.append(self.failures())
+        summary.append(f"at_end {NEVER}" if self.at_end == NEVER else f"at_end said {self.at_end}")
         if self.calling is not None:
-            told.append(f"{self.calling} has not returned")
-        return f"task {self.name}: {', '.join(told)}"
+            summary.append(f"{self.calling} has not returned")
+        return f"task {self.name}: {', '.join(summary)}"
 
 
 class CallLog:
@@ -121,7 +121,7 @@ class CallLog:
                 setattr(task, name, partial(_call, self, calls, name, method))
         return task
 
-    def told(self, most: int = 4) -> str:
+    def summary(self, most: int = 4) -> str:
         """What the tasks polled last were asked and answered."""
         polled = [calls for calls in self.tasks if calls.polls] or self.tasks
         return "; ".join(map(str, polled[-most:])) or "no task was made"

@@ -37,7 +37,7 @@ class _Watch:
     patience: float
     over: Event
     thread: int = field(default_factory=get_ident)
-    told: float = 0.0
+    blocked_for: float = 0.0
     """How long the blocked call has blocked; 0 while none has too long."""
     seen: tuple[Any, ...] = ()
 
@@ -53,17 +53,17 @@ class _Watch:
                 since = clock.now()
 
     def _strike(self, seconds: float) -> None:
-        if self.told:  # nobody handled the last signal: this call is left by no signal
+        if self.blocked_for:  # nobody handled the last signal: this call is left by no signal
             frame = sys._current_frames().get(self.thread)  # noqa: SLF001 - the one way to see another thread's
             sys.__stderr__.write(f"\npytest-eos: {self.text(frame)}\n")  # type: ignore[union-attr]
-        self.told = seconds
+        self.blocked_for = seconds
         signal.pthread_kill(self.thread, _SIGNAL)
 
     def handle(self, _: int, frame: FrameType | None) -> None:
         """Raise where the blocked call stands, unless it got on, or somebody debugs it."""
-        blocks = self.told and self.log.progress() == self.seen and not _debugged(frame)
+        blocks = self.blocked_for and self.log.progress() == self.seen and not _debugged(frame)
         text = self.text(frame) if blocks else ""
-        self.told = 0.0
+        self.blocked_for = 0.0
         if text:
             self.patience = min(self.patience, _AGAIN)
             raise pytest.fail.Exception(text, pytrace=False)
@@ -73,7 +73,7 @@ class _Watch:
         calls = self.log.blocked()
         what = f"{calls.calling} of task {calls.name}" if calls is not None else "a task"
         return (
-            f"{what} blocks: it has not returned for {self.told:.0f} s of real time, and stands in "
+            f"{what} blocks: it has not returned for {self.blocked_for:.0f} s of real time, and stands in "
             f"{call_location(frame)}. A call must return within about a second. {NEEDS_REAL}"
         )
 

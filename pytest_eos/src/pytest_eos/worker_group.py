@@ -51,8 +51,8 @@ class Waiter:
         deadline, interval = self.runtime.now() + self.patience, POLL_INTERVAL
         while not happened():
             if self.runtime.now() > deadline:
-                told = f"{self.patience:g} {'virtual seconds' if self.virtual else 's'}"
-                pytest.fail(f"waited {told} in vain for {what}: {state() or 'it did not happen'}", pytrace=False)
+                duration = f"{self.patience:g} {'virtual seconds' if self.virtual else 's'}"
+                pytest.fail(f"waited {duration} in vain for {what}: {state() or 'it did not happen'}", pytrace=False)
             if sooner is None or sooner.is_set():
                 self.runtime.sleep(interval)
             else:
@@ -108,7 +108,7 @@ class WorkerGroup:
         self.connectors[name] = texts
         return self.worker.put_connector(name, texts)
 
-    def shares(self, connector: SourceConnector, name: str, properties: Mapping[str, str]) -> int:
+    def task_count(self, connector: SourceConnector, name: str, properties: Mapping[str, str]) -> int:
         """How many tasks a connector will have."""
         config = connector_config(connector, name, properties)
         return len(connector.task_configs(config, config["tasks.max"]))

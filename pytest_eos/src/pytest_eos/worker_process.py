@@ -122,8 +122,8 @@ class WorkerProcess:
         return self
 
     def _exit_description(self) -> str:
-        told = self.history.events()
-        last = f" after its step {told[-1].step.value}" if told else ", before any step"
+        events = self.history.events()
+        last = f" after its step {events[-1].step.value}" if events else ", before any step"
         return f"The process ended with status {self._process.returncode}{last}."
 
     def source_records(self) -> list[SourceRecord]:

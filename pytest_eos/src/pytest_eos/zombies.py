@@ -137,8 +137,8 @@ class Zombies:
 
     def complaints(self) -> list[str]:
         """Why zombies of this test show nothing."""
-        everybody: list[Zombie | WorkerProcess] = [*self.made, *self.processes]
-        return [zombie.complaint() for zombie in everybody if not zombie.rose]
+        zombies: list[Zombie | WorkerProcess] = [*self.made, *self.processes]
+        return [zombie.complaint() for zombie in zombies if not zombie.rose]
 
     def close(self) -> None:
         """Count what rose; leave nobody frozen."""

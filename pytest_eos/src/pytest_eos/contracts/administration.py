@@ -24,8 +24,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
 from eosfw.transactions import TransactionDescription, TransactionFilters, TransactionState
+from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
-from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 IN_TIME = FenceProducersOptions(WAIT)
 ONE = TopicPartition("topic", 0)
@@ -69,7 +69,7 @@ NOTICES: dict[str, Callable[[TransactionalProducer, str], None]] = {
 describes = pytest.mark.eos_needs("transactions", "describe_transactions")
 
 
-class AdministrationContract(OnBackendUnderTest):
+class AdministrationContract(BackendUnderTestFixtures):
     """Part of BackendContract."""
 
     # --- fencing
@@ -107,10 +107,10 @@ class AdministrationContract(OnBackendUnderTest):
         """ADM-01, declared as `fence_by_init_producer_id`: None, never a made-up number."""
         own = lab.name()
         result = lab.admin.fence_producers([own], IN_TIME)
-        told = not lab.backend.capabilities.lacking("fence_by_init_producer_id")
+        tells_producer_id = not lab.backend.capabilities.lacking("fence_by_init_producer_id")
 
-        assert (result.producer_id(own).result(WAIT) is not None) is told
-        assert (result.epoch(own).result(WAIT) is not None) is told
+        assert (result.producer_id(own).result(WAIT) is not None) is tells_producer_id
+        assert (result.epoch(own).result(WAIT) is not None) is tells_producer_id
 
     @pytest.mark.eos_needs("transactions")
     def test_an_id_that_was_not_to_be_fenced_has_no_answer(self, lab: BackendHarness) -> None:
@@ -213,11 +213,11 @@ class AdministrationContract(OnBackendUnderTest):
         """COR-18: TransactionalIdNotFound for that id alone."""
         known, unknown = str(lab.producer().transactional_id), lab.name()
 
-        told = lab.admin.describe_transactions([known, unknown])
+        descriptions = lab.admin.describe_transactions([known, unknown])
 
-        assert isinstance(told[known], TransactionDescription)
-        assert isinstance(told[unknown], TransactionalIdNotFoundError)
-        assert unknown in str(told[unknown])
+        assert isinstance(descriptions[known], TransactionDescription)
+        assert isinstance(descriptions[unknown], TransactionalIdNotFoundError)
+        assert unknown in str(descriptions[unknown])
 
     @describes
     def test_transactional_ids_are_listed_by_state_by_producer_and_by_age(self, lab: BackendHarness) -> None:
@@ -306,7 +306,7 @@ def _write(producer: TransactionalProducer, topic: str) -> None:
 
 
 def _described(lab: BackendHarness, transactional_id: str) -> TransactionDescription:
-    told = lab.admin.describe_transactions([transactional_id])[transactional_id]
-    if isinstance(told, EosfwError):
-        raise told
-    return told
+    description = lab.admin.describe_transactions([transactional_id])[transactional_id]
+    if isinstance(description, EosfwError):
+        raise description
+    return description

@@ -47,9 +47,9 @@ class BackendContract(
         self, lab: BackendHarness, client: Client
     ) -> None:
         """CFG-08: `problems` names the property, so that a worker can refuse it before it replaces a task."""
-        told = lab.backend.problems({"client.id": "me", "surely.unknown": "x"}, client)
+        problems = lab.backend.problems({"client.id": "me", "surely.unknown": "x"}, client)
 
-        assert [problem.where for problem in told] == ["surely.unknown"]
+        assert [problem.where for problem in problems] == ["surely.unknown"]
 
     @pytest.mark.eos_needs("batch_headers")
     def test_a_batch_carries_headers(self, lab: BackendHarness) -> None:

@@ -10,8 +10,8 @@ import pytest
 from eosfw.records import SourceRecord
 from eosfw.state.boundary import End
 from pytest_eos.contracts.connector import SourceConnectorContract, committed, sample
-from pytest_eos.contracts.driving import Driver, Offsets, Transaction
 from pytest_eos.contracts.source import Source
+from pytest_eos.contracts.task_driver import Offsets, TaskDriver, Transaction
 from pytest_eos.harness import EosHarness
 
 
@@ -23,30 +23,34 @@ class TransactionBoundariesContract(SourceConnectorContract):
 
     asks_for_ends: ClassVar[bool] = True
 
-    def test_transactions_end_where_the_source_says(self, driver: Driver, source: Source) -> None:
+    def test_transactions_end_where_the_source_says(self, driver: TaskDriver, source: Source) -> None:
         """BND-02: read from the start, and resumed behind any of its transactions."""
         must_end = _must_end(driver, source)
-        for share in driver.shares(1):
-            whole = driver.transactions(share, {}, source.most)
+        for task_config in driver.task_configs(1):
+            whole = driver.transactions(task_config, {}, source.most)
             assert any(one.records and one.end is End.COMMIT for one in whole), "the task commits no transaction"
             for at in sample(len(whole)):
                 behind = {place: where for one in whole[:at] for place, where in committed(*one.records).items()}
-                for one in driver.transactions(share, behind, source.most):
+                for one in driver.transactions(task_config, behind, source.most):
                     _check_ends(one, must_end, behind)
 
-    def test_a_run_ends_transactions_where_its_task_says(self, eos: EosHarness, driver: Driver, source: Source) -> None:
+    def test_a_run_ends_transactions_where_its_task_says(
+        self, eos: EosHarness, driver: TaskDriver, source: Source
+    ) -> None:
         """BND-02, BND-03: what becomes visible together is what the task put together."""
         _must_end(driver, source)
         run = eos.run(source.connector, {**source.given, "tasks.max": 1}, until=source.most)
 
         seen = [[record.value for record in records] for records in run.transactions()]
-        cut = [one for share in driver.shares(1) for one in driver.transactions(share, {}, source.most)]
-        said = [[record.value for record in one.records] for one in cut if one.records and one.end is End.COMMIT]
+        cut = [
+            one for task_config in driver.task_configs(1) for one in driver.transactions(task_config, {}, source.most)
+        ]
+        expected = [[record.value for record in one.records] for one in cut if one.records and one.end is End.COMMIT]
         assert seen, "no transaction was committed: does the task ask for it?"
-        assert all(here == there for here, there in zip(seen, said, strict=False)), "transactions differ"
+        assert all(here == there for here, there in zip(seen, expected, strict=False)), "transactions differ"
 
 
-def _must_end(driver: Driver, source: Source) -> Callable[[SourceRecord], bool]:
+def _must_end(driver: TaskDriver, source: Source) -> Callable[[SourceRecord], bool]:
     if not driver.ends_transactions or source.transaction_ends is None:
         raise pytest.UsageError(
             f"connector {source.connector.name!r}: say behind which records its transactions must end, "
@@ -60,8 +64,8 @@ def _check_ends(one: Transaction, must_end: Callable[[SourceRecord], bool], behi
     where = f", resumed behind {[dict(offset) for _, offset in behind.values()]}" if behind else ""
     last = one.records[-1] if one.records and one.end is not End.KEEP else None
     for record in one.records:
-        told = f"source partition {dict(record.source_partition)}, source offset {dict(record.source_offset)}{where}"
+        place = f"source partition {dict(record.source_partition)}, source offset {dict(record.source_offset)}{where}"
         if record is last:
-            assert must_end(record), f"a transaction ends where none should, behind {told}"
+            assert must_end(record), f"a transaction ends where none should, behind {place}"
         else:
-            assert not must_end(record), f"a transaction goes on where it should end, behind {told}"
+            assert not must_end(record), f"a transaction goes on where it should end, behind {place}"

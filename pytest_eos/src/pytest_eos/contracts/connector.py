@@ -23,10 +23,10 @@ from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import End
 from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 from pytest_eos.clusters import runtime
-from pytest_eos.contracts.driving import Driver, Offsets, key_of
-from pytest_eos.contracts.held import held
 from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
+from pytest_eos.contracts.process_resources import held_resources
 from pytest_eos.contracts.source import Source
+from pytest_eos.contracts.task_driver import Offsets, TaskDriver, key_of
 from pytest_eos.harness import EosHarness
 from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.options import SETTINGS
@@ -50,9 +50,9 @@ class SourceConnectorContract:
         raise pytest.UsageError(f"{type(self).__name__}: define a fixture `source` that returns a Source")
 
     @pytest.fixture
-    def driver(self, request: pytest.FixtureRequest, source: Source, eos_clock: Runtime) -> Iterator[Driver]:
+    def driver(self, request: pytest.FixtureRequest, source: Source, eos_clock: Runtime) -> Iterator[TaskDriver]:
         """Tasks without a worker."""
-        driver = Driver(source.connector(), source.texts, eos_clock)
+        driver = TaskDriver(source.connector(), source.texts, eos_clock)
         if driver.ends_transactions and not self.asks_for_ends:
             raise pytest.UsageError(
                 f"connector {source.connector.name!r} ends its transactions itself: have {type(self).__name__} inherit "
@@ -96,26 +96,31 @@ class SourceConnectorContract:
     # --- how its work is split
 
     @pytest.mark.parametrize("most", [1, 2, 5])
-    def test_it_makes_no_more_tasks_than_it_may(self, driver: Driver, most: int) -> None:
+    def test_it_makes_no_more_tasks_than_it_may(self, driver: TaskDriver, most: int) -> None:
         """TSK: `tasks.max` is a limit."""
-        shares = len(driver.shares(most))
-        assert shares <= most, f"`task_configs` makes {shares} tasks, though tasks.max is {most}"
+        count = len(driver.task_configs(most))
+        assert count <= most, f"`task_configs` makes {count} tasks, though tasks.max is {most}"
 
-    def test_its_shares_survive_the_config_topic(self, driver: Driver) -> None:
+    def test_its_shares_survive_the_config_topic(self, driver: TaskDriver) -> None:
         """LOG-02: texts alone, the same whenever it is asked; another worker starts a task from what it reads there."""
-        shares = [dict(share) for share in driver.shares(3)]
-        odd = {f"{name}: {value!r}" for share in shares for name, value in share.items() if not isinstance(value, str)}
-        again = [dict(share) for share in driver.shares(3)]
+        task_configs = [dict(task_config) for task_config in driver.task_configs(3)]
+        odd = {
+            f"{name}: {value!r}"
+            for task_config in task_configs
+            for name, value in task_config.items()
+            if not isinstance(value, str)
+        }
+        again = [dict(task_config) for task_config in driver.task_configs(3)]
 
         assert not odd, f"a share holds what is no text, {', '.join(sorted(odd))}: texts alone come back from the topic"
-        assert again == shares, f"asked twice, it splits its work in two ways: {_differing(shares, again)}"
-        assert [json.loads(json.dumps(share)) for share in shares] == shares
+        assert again == task_configs, f"asked twice, it splits its work in two ways: {_differing(task_configs, again)}"
+        assert [json.loads(json.dumps(task_config)) for task_config in task_configs] == task_configs
 
-    def test_no_source_partition_belongs_to_two_tasks(self, driver: Driver, source: Source) -> None:
+    def test_no_source_partition_belongs_to_two_tasks(self, driver: TaskDriver, source: Source) -> None:
         """KIP-618: two owners of one offset overwrite each other."""
         owners: dict[str, list[int]] = {}
-        for number, share in enumerate(driver.shares(3)):
-            for partition in sorted(_partitions(driver.records(share, {}, source.most))):
+        for number, task_config in enumerate(driver.task_configs(3)):
+            for partition in sorted(_partitions(driver.records(task_config, {}, source.most))):
                 owners.setdefault(partition, []).append(number)
         twice = [f"{partition} belongs to tasks {who}" for partition, who in owners.items() if len(who) > 1]
 
@@ -123,7 +128,7 @@ class SourceConnectorContract:
 
     # --- what its offsets are worth
 
-    def test_the_same_source_gives_the_same_records(self, driver: Driver, source: Source) -> None:
+    def test_the_same_source_gives_the_same_records(self, driver: TaskDriver, source: Source) -> None:
         """Ruling on identity: whoever cannot be replayed cannot be verified, nor resumed."""
         first, second = (_by_partition(driver, source) for _ in range(2))
 
@@ -131,9 +136,9 @@ class SourceConnectorContract:
             f"read again, the source gives other records, so whoever resumes repeats or loses some: "
             f"{_differing(_flat(first), _flat(second))}"
         )
-        assert first, f"the source gives no record: give it properties under which it does. {driver.told()}"
+        assert first, f"the source gives no record: give it properties under which it does. {driver.summary()}"
 
-    def test_another_process_gets_the_same_records(self, driver: Driver, source: Source) -> None:
+    def test_another_process_gets_the_same_records(self, driver: TaskDriver, source: Source) -> None:
         """A task lives in whatever process its worker is; nothing may hang on this one, say the seed of `hash`."""
         here = fingerprints(driver, source.most)
         there = fingerprints_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual)
@@ -141,13 +146,15 @@ class SourceConnectorContract:
         if differs := disagreement(here, there):
             pytest.fail(differs, pytrace=False)
 
-    def test_its_records_can_be_handed_to_another_process(self, driver: Driver, source: Source) -> None:
+    def test_its_records_can_be_handed_to_another_process(self, driver: TaskDriver, source: Source) -> None:
         """Plain values alone: tools keep records in files, and send them to Spark's workers."""
-        records = [record for share in driver.shares(1) for record in driver.records(share, {}, source.most)]
+        records = [
+            record for task_config in driver.task_configs(1) for record in driver.records(task_config, {}, source.most)
+        ]
 
         assert pickle.loads(pickle.dumps(records)) == records  # noqa: S301 - our own bytes
 
-    def test_every_record_has_an_offset_of_its_own(self, driver: Driver, source: Source) -> None:
+    def test_every_record_has_an_offset_of_its_own(self, driver: TaskDriver, source: Source) -> None:
         """The identity of a record is its source partition and source offset."""
         for partition, records in _by_partition(driver, source).items():
             first, *more = Counter(key_of(record.source_offset) for record in records).most_common()
@@ -156,14 +163,14 @@ class SourceConnectorContract:
                 f"and {sum(times > 1 for _, times in more)} other offsets repeat"
             )
 
-    def test_offsets_can_be_stored(self, driver: Driver, source: Source) -> None:
+    def test_offsets_can_be_stored(self, driver: TaskDriver, source: Source) -> None:
         """OFF-01: flat mappings of primitives, and the same again when read back."""
         store = installed_plugins().offset_store()
         for records in _by_partition(driver, source).values():
             stated = [(record.source_partition, record.source_offset) for record in records]
             assert len(store.encode("contract", "offsets", stated)) == len(stated), "an offset got lost"
 
-    def test_a_task_resumes_right_behind_any_committed_offset(self, driver: Driver, source: Source) -> None:
+    def test_a_task_resumes_right_behind_any_committed_offset(self, driver: TaskDriver, source: Source) -> None:
         """OFF-02: an offset ahead of its record loses it, one behind repeats it; so offsets never go back either."""
         everything = _by_partition(driver, source)
         ends = committable(driver, source) if driver.ends_transactions else None
@@ -180,7 +187,7 @@ class SourceConnectorContract:
     # --- what it holds
 
     def test_a_stopped_task_leaves_nothing_behind(
-        self, driver: Driver, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, driver: TaskDriver, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Threads, connections, descriptors, processes and temporary files end with `stop`; a worker starts many tasks.
 
@@ -191,7 +198,7 @@ class SourceConnectorContract:
         monkeypatch.setattr(tempfile, "tempdir", str(temporary))
         monkeypatch.setenv("TMPDIR", str(temporary))
         _by_partition(driver, source)
-        before = held(temporary)
+        before = held_resources(temporary)
         _by_partition(driver, source)
 
         if left := _left(before, temporary):
@@ -243,18 +250,18 @@ def _left(before: Container[object], temporary: Path) -> list[str]:
     deadline = clock.now() + _SETTLE
     while True:
         gc.collect()
-        left = [name for key, name in held(temporary).items() if key not in before]
+        left = [name for key, name in held_resources(temporary).items() if key not in before]
         if not left or clock.now() > deadline:
             return left
         clock.sleep(0.02)
 
 
-def committable(driver: Driver, source: Source) -> set[tuple[str, str]]:
+def committable(driver: TaskDriver, source: Source) -> set[tuple[str, str]]:
     """Where the offsets of each source partition may be committed."""
     ended = [
         one.records
-        for share in driver.shares(1)
-        for one in driver.transactions(share, {}, source.most)
+        for task_config in driver.task_configs(1)
+        for one in driver.transactions(task_config, {}, source.most)
         if one.end is not End.KEEP
     ]
     return {(partition, key_of(offset)) for records in ended for partition, (_, offset) in committed(*records).items()}
@@ -264,10 +271,10 @@ def _place(record: SourceRecord) -> tuple[str, str]:
     return key_of(record.source_partition), key_of(record.source_offset)
 
 
-def _by_partition(driver: Driver, source: Source, offsets: Offsets | None = None) -> dict[str, list[SourceRecord]]:
+def _by_partition(driver: TaskDriver, source: Source, offsets: Offsets | None = None) -> dict[str, list[SourceRecord]]:
     found: dict[str, list[SourceRecord]] = {}
-    for share in driver.shares(1):
-        for record in driver.records(share, offsets or {}, source.most):
+    for task_config in driver.task_configs(1):
+        for record in driver.records(task_config, offsets or {}, source.most):
             found.setdefault(key_of(record.source_partition), []).append(record)
     return found
 

@@ -7,13 +7,13 @@ import pytest
 from eosfw.errors import GroupIdNotFoundError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
+from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
-from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 deletes = pytest.mark.eos_needs("delete_topics")
 
 
-class DeletionContract(OnBackendUnderTest):
+class DeletionContract(BackendUnderTestFixtures):
     """Part of BackendContract: for backends that declare `delete_topics`."""
 
     @deletes

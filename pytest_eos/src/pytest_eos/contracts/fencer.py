@@ -6,14 +6,14 @@ import pytest
 
 from eosfw.errors import AbortableError, EosfwError, ProducerFencedError
 from eosfw.protocols import Fencer, TransactionalProducer
+from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
-from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 _MANY = 12
 """Ids in one call: more than a pool of workers has by habit."""
 
 
-class FencerContract(OnBackendUnderTest):
+class FencerContract(BackendUnderTestFixtures):
     """Inherit it, define the fixture `backend`; define `fencer` too, if it is not the installed one of that name."""
 
     def test_a_fencer_names_itself(self, fencer: Fencer) -> None:

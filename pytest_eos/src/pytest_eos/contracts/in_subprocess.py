@@ -19,7 +19,7 @@ import pytest
 from eosfw.connectors import SourceConnector
 from eosfw.records import SourceRecord
 from pytest_eos.clusters import runtime
-from pytest_eos.contracts.driving import Driver
+from pytest_eos.contracts.task_driver import TaskDriver
 from pytest_eos.import_paths import absolute_sys_path
 from pytest_eos.virtual import VirtualRuntime
 
@@ -29,13 +29,17 @@ _SHOWN = 160
 
 def fingerprint(record: SourceRecord) -> str:
     """A text for people, then one that differs wherever anything of a record does."""
-    told = repr(record)
-    return f"{told[:_SHOWN]} #{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    text = repr(record)
+    return f"{text[:_SHOWN]} #{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def fingerprints(driver: Driver, most: int) -> list[str]:
+def fingerprints(driver: TaskDriver, most: int) -> list[str]:
     """The fingerprints of a source's records, read by one task."""
-    return [fingerprint(record) for share in driver.shares(1) for record in driver.records(share, {}, most)]
+    return [
+        fingerprint(record)
+        for task_config in driver.task_configs(1)
+        for record in driver.records(task_config, {}, most)
+    ]
 
 
 def fingerprints_in_subprocess(
@@ -79,7 +83,7 @@ def disagreement(here: Sequence[str], there: Sequence[str]) -> str | None:
 def _main() -> None:
     module, name, properties, most, virtual = json.loads(sys.stdin.read())
     connector: SourceConnector = getattr(import_module(module), name)()
-    found = fingerprints(Driver(connector, properties, VirtualRuntime() if virtual else runtime()), most)
+    found = fingerprints(TaskDriver(connector, properties, VirtualRuntime() if virtual else runtime()), most)
     sys.stdout.write("\n" + json.dumps(found) + "\n")
 
 

@@ -11,14 +11,14 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Gap, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
 from pytest_eos.clusters import runtime
+from pytest_eos.contracts.backend_fixtures import BackendFixtures
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
-from pytest_eos.contracts.on_backend import OnBackend
 
 _STALL = 0.5
 """Seconds without progress after which a read has to raise."""
 
 
-class IsolationReaderContract(OnBackend):
+class IsolationReaderContract(BackendFixtures):
     """Inherit it, define the fixture `reader_class`, whose `name` says which level is meant.
 
     `backend` is the one of `--eos-backend`, unless you define it.

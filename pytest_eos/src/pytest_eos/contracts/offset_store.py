@@ -10,8 +10,8 @@ import pytest
 from eosfw.errors import DamagedDataError, TaskFailedError
 from eosfw.protocols import OffsetStore
 from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition
+from pytest_eos.contracts.backend_fixtures import BackendFixtures
 from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
-from pytest_eos.contracts.on_backend import OnBackend
 
 _TOPIC = "offsets"
 _PARTITIONS: Sequence[SourcePartition] = (
@@ -36,7 +36,7 @@ _OFFSETS: Sequence[SourceOffset] = (
 )
 
 
-class OffsetStoreContract(OnBackend):
+class OffsetStoreContract(BackendFixtures):
     """Inherit it, define the fixture `store`; `backend` is the one of `--eos-backend`, unless you define it."""
 
     @pytest.fixture
@@ -75,8 +75,8 @@ class OffsetStoreContract(OnBackend):
 
     def test_offsets_are_read_from_every_batch(self, store: OffsetStore) -> None:
         """OFF-02: a topic is read in many; what a later one says replaces, or adds to, what an earlier one said."""
-        said = (({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 1}), ({"p": 1}, {"o": 2}), ({"p": 3}, {"o": 1}))
-        batches = [batch for each in said for batch in _read(_one(store, *each))]
+        entries = (({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 1}), ({"p": 1}, {"o": 2}), ({"p": 3}, {"o": 1}))
+        batches = [batch for each in entries for batch in _read(_one(store, *each))]
 
         found = {json.dumps(partition): offset for partition, offset in store.decode("c", iter(batches)).values()}
 

@@ -7,14 +7,14 @@ import pytest
 from eosfw.errors import EosfwError, ProducerFencedError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
+from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
-from pytest_eos.contracts.on_backend import OnBackendUnderTest
 from pytest_eos.contracts.transactions import needs_transactions
 
 _SHORT = {"default.api.timeout.ms": "500"}
 
 
-class OffsetsContract(OnBackendUnderTest):
+class OffsetsContract(BackendUnderTestFixtures):
     """Part of BackendContract: for backends that declare `transactions`."""
 
     # --- offsets of sources: records of a topic like others (KIP-618)
@@ -119,9 +119,9 @@ class OffsetsContract(OnBackendUnderTest):
         producer.send(record(one.topic, b"v"))
         producer.send_offsets({one: 5}, group, WAIT)
 
-        told = _told_at_once(lab, group.group_id, one)
+        answer = _offsets_without_waiting(lab, group.group_id, one)
 
-        assert told is None, (
+        assert answer is None, (
             "a group's offsets are told while their transaction is open: `send_offsets` did not make them part of it"
         )
         producer.commit_transaction(WAIT)
@@ -133,7 +133,7 @@ def _send_both(producer: TransactionalProducer, topic: str, offsets: str) -> Non
     producer.send(record(offsets, b"o", key=b"k"))
 
 
-def _told_at_once(lab: BackendHarness, group: str, one: TopicPartition) -> object:
+def _offsets_without_waiting(lab: BackendHarness, group: str, one: TopicPartition) -> object:
     """What a client hears of a group's offsets that does not wait; None where it hears of a delay."""
     hasty = lab.backend.admin(_SHORT)
     try:

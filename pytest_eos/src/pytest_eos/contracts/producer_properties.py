@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from eosfw.errors import ConfigError
+from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
-from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 _CONTRADICTIONS = (
     {"acks": "1"},
@@ -22,7 +22,7 @@ def _named(properties: Mapping[str, str]) -> str:
     return ",".join(f"{name}={value}" for name, value in properties.items())
 
 
-class ProducerPropertiesContract(OnBackendUnderTest):
+class ProducerPropertiesContract(BackendUnderTestFixtures):
     """Part of BackendContract."""
 
     @pytest.mark.eos_needs("transactions")

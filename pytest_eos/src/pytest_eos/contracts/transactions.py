@@ -16,8 +16,8 @@ from eosfw.errors import (
 )
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch
+from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
-from pytest_eos.contracts.on_backend import OnBackendUnderTest
 
 SOON = 3.0
 """Seconds after which a transaction runs out that a test waits for: a busy machine has written to it by then."""
@@ -32,7 +32,7 @@ CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
 }
 
 
-class TransactionContract(OnBackendUnderTest):
+class TransactionContract(BackendUnderTestFixtures):
     """Part of BackendContract: for backends that declare `transactions`."""
 
     # --- all or nothing

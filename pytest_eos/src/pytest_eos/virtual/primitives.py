@@ -10,7 +10,7 @@ from pytest_eos.virtual.scheduler import Participant, Scheduler
 T = TypeVar("T")
 
 
-class _Waited:
+class _Waitable:
     """Something with participants that wait for it."""
 
     __slots__ = ("_scheduler", "_waiting")
@@ -20,13 +20,13 @@ class _Waited:
         self._waiting: list[Participant] = []
 
     def _wait(self, timeout: float | None) -> bool:
-        me = self._scheduler.current
-        self._waiting.append(me)
+        participant = self._scheduler.current
+        self._waiting.append(participant)
         try:
             return self._scheduler.wait(self, timeout)
         finally:
-            if me in self._waiting:
-                self._waiting.remove(me)
+            if participant in self._waiting:
+                self._waiting.remove(participant)
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -34,7 +34,7 @@ class _Waited:
             self._scheduler.wake(one)
 
 
-class VirtualEvent(_Waited):
+class VirtualEvent(_Waitable):
     """A flag that stays up."""
 
     __slots__ = ("_up",)
@@ -47,15 +47,15 @@ class VirtualEvent(_Waited):
         self._up = True
         if self._waiting:
             self._wake()
-        self._scheduler.let_others()
+        self._scheduler.yield_turn()
 
     def is_set(self) -> bool:
-        self._scheduler.let_others()
+        self._scheduler.yield_turn()
         return self._up
 
     def wait(self, timeout: float | None = None) -> bool:
         if self._up:
-            self._scheduler.let_others()
+            self._scheduler.yield_turn()
         else:
             self._wait(timeout)
         return self._up
@@ -64,7 +64,7 @@ class VirtualEvent(_Waited):
         return "an event"
 
 
-class VirtualLock(_Waited):
+class VirtualLock(_Waitable):
     """A re-entrant lock; whoever takes it may be preceded by others."""
 
     __slots__ = ("_depth", "_owner")
@@ -77,7 +77,7 @@ class VirtualLock(_Waited):
     def __enter__(self) -> Self:
         scheduler = self._scheduler
         if self._owner is not scheduler.current:
-            scheduler.let_others()
+            scheduler.yield_turn()
             while self._owner is not None:
                 self._wait(None)
             self._owner = scheduler.current
@@ -95,7 +95,7 @@ class VirtualLock(_Waited):
         return f"a lock that {self._owner.name} holds" if self._owner else "a lock"
 
 
-class VirtualQueue(_Waited, Generic[T]):
+class VirtualQueue(_Waitable, Generic[T]):
     """An unbounded queue."""
 
     __slots__ = ("_items",)
@@ -108,11 +108,11 @@ class VirtualQueue(_Waited, Generic[T]):
         self._items.append(item)
         if self._waiting:
             self._wake()
-        self._scheduler.let_others()
+        self._scheduler.yield_turn()
 
     def get(self, timeout: float | None = None) -> T:
         scheduler = self._scheduler
-        scheduler.let_others()
+        scheduler.yield_turn()
         deadline = None if timeout is None else scheduler.now + timeout
         while not self._items:
             left = None if deadline is None else deadline - scheduler.now
@@ -128,21 +128,21 @@ class VirtualQueue(_Waited, Generic[T]):
 class VirtualSpawned:
     """What was spawned, for others to wait for."""
 
-    __slots__ = ("_scheduler", "_who", "name")
+    __slots__ = ("_participant", "_scheduler", "name")
 
-    def __init__(self, scheduler: Scheduler, who: Participant) -> None:
-        self._scheduler, self._who, self.name = scheduler, who, who.name
+    def __init__(self, scheduler: Scheduler, participant: Participant) -> None:
+        self._scheduler, self._participant, self.name = scheduler, participant, participant.name
 
     def join(self, timeout: float | None = None) -> bool:
-        if not self._who.ended:
-            me = self._scheduler.current
-            self._who.on_end.append(me)
+        if not self._participant.ended:
+            participant = self._scheduler.current
+            self._participant.joiners.append(participant)
             try:
                 self._scheduler.wait(f"the end of {self.name}", timeout)
             finally:
-                self._who.on_end.remove(me)
-        return self._who.ended
+                self._participant.joiners.remove(participant)
+        return self._participant.ended
 
     def is_alive(self) -> bool:
-        self._scheduler.let_others()
-        return not self._who.ended
+        self._scheduler.yield_turn()
+        return not self._participant.ended

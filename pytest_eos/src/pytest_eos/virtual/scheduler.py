@@ -31,7 +31,7 @@ class DeadlockError(RuntimeError):
 class Participant:
     """A thread of control: the test itself, or what it spawned."""
 
-    __slots__ = ("ended", "name", "on_end", "thread", "timer", "waits_for", "why", "woken")
+    __slots__ = ("deadlock", "ended", "joiners", "name", "thread", "timer", "waits_for", "woken")
 
     def __init__(self, name: str, thread: Any = None) -> None:
         self.name, self.thread = name, thread
@@ -40,22 +40,22 @@ class Participant:
         self.timer: _Timer | None = None
         self.woken = False
         """Whether what it waited for happened, and not its timeout."""
-        self.why: DeadlockError | None = None
+        self.deadlock: DeadlockError | None = None
         """Why it will wait in vain."""
         self.ended = False
-        self.on_end: list[Participant] = []
+        self.joiners: list[Participant] = []
         """Who waits for its end."""
 
 
 class _Timer(NamedTuple):
     due: float
     number: int
-    whose: Participant
+    participant: Participant
 
     @property
     def over(self) -> bool:
         """Whether its wait came to an end before."""
-        return self.whose.timer is not self
+        return self.participant.timer is not self
 
 
 class Scheduler:
@@ -65,7 +65,7 @@ class Scheduler:
     """
 
     def __init__(self, seed: int | str | None, patience: float) -> None:
-        self._chance = random.Random(seed) if seed else None  # noqa: S311 - repeatable on purpose, no secret
+        self._random = random.Random(seed) if seed else None  # noqa: S311 - repeatable on purpose, no secret
         self._patience = patience
         self.now = _START
         self.current = self.main = Participant("the test", getcurrent())
@@ -86,47 +86,47 @@ class Scheduler:
             raise RuntimeError(_OVER)
         made = Participant(name)
         # Whoever ends falls back into the test, which passes the turn on.
-        made.thread = greenlet(lambda: self._live(made, target), self.main.thread)
+        made.thread = greenlet(lambda: self._run(made, target), self.main.thread)
         self._spawned.append(made)
         self._ready.append(made)
-        self.let_others()
+        self.yield_turn()
         return made
 
-    def let_others(self) -> None:
+    def yield_turn(self) -> None:
         """Perhaps let somebody else who is ready go first: here interleavings differ by their seeds."""
         if self._closing:
             return
         over = self.now >= self._turn_ends
         if over:
             self._release_due()
-        if self._ready and (over or (self._chance is not None and self._chance.random() < _PREEMPT)):
-            me = self.current
-            self._ready.append(me)
-            self._pass_on(me)
+        if self._ready and (over or (self._random is not None and self._random.random() < _PREEMPT)):
+            participant = self.current
+            self._ready.append(participant)
+            self._switch(participant)
 
     def wait(self, what: object, timeout: float | None = None) -> bool:
         """Block the caller until it is woken; False if `timeout` virtual seconds went by before that.
 
         DeadlockError if that can never be, or, for the test itself, was not within its patience.
         """
-        me = self.current
+        participant = self.current
         if self._closing:
-            raise RuntimeError(_OVER) if me is self.main else GreenletExit
-        me.waits_for, me.woken, me.why = what, False, None
+            raise RuntimeError(_OVER) if participant is self.main else GreenletExit
+        participant.waits_for, participant.woken, participant.deadlock = what, False, None
         if timeout is not None:
-            me.timer = _Timer(self.now + max(0.0, timeout), next(self._numbers), me)
-            heappush(self._timers, me.timer)
-        elif me is self.main:
+            participant.timer = _Timer(self.now + max(0.0, timeout), next(self._numbers), participant)
+            heappush(self._timers, participant.timer)
+        elif participant is self.main:
             self._patient_until = self.now + self._patience
-        self._pass_on(me)
-        if me.why is not None:
-            raise me.why
-        return me.woken
+        self._switch(participant)
+        if participant.deadlock is not None:
+            raise participant.deadlock
+        return participant.woken
 
-    def wake(self, whom: Participant) -> None:
+    def wake(self, participant: Participant) -> None:
         """Let somebody who waits be ready again."""
-        if whom.waits_for is not None:
-            self._release(whom, woken=True)
+        if participant.waits_for is not None:
+            self._release(participant, woken=True)
 
     def close(self) -> list[str]:
         """End everybody but the test; name those who had not ended by themselves."""
@@ -144,42 +144,42 @@ class Scheduler:
 
     # --- passing the turn
 
-    def _live(self, me: Participant, target: Callable[[], None]) -> None:
+    def _run(self, participant: Participant, target: Callable[[], None]) -> None:
         try:
             target()
         finally:
-            me.ended = True
-            for one in me.on_end:
+            participant.ended = True
+            for one in participant.joiners:
                 self.wake(one)
 
-    def _pass_on(self, me: Participant) -> None:
+    def _switch(self, participant: Participant) -> None:
         """Let others run until it is the caller's turn again."""
-        if getcurrent() is not me.thread:
+        if getcurrent() is not participant.thread:
             raise RuntimeError(
                 "a virtual clock was asked to wait by a thread it does not know: a test whose connector has threads "
                 'of its own needs the real clock, @pytest.mark.eos_clock("real")'
             )
         try:
-            while (chosen := self._choose()) is not me:
+            while (chosen := self._choose()) is not participant:
                 self.current = chosen
                 chosen.thread.switch()
-                if self.current is me:
+                if self.current is participant:
                     return
                 # Somebody came to an end, which leads into the test, whoever's turn it is.
         except BaseException:
-            self._unwind(me)
+            self._unwind(participant)
             raise
-        self.current = me
+        self.current = participant
 
     def _choose(self) -> Participant:
         ready = self._ready
         self._release_due()
         while not ready:
-            self._jump()
+            self._advance_clock()
         self._turn_ends = self.now + _TURN
-        if self._chance is None or len(ready) == 1:
+        if self._random is None or len(ready) == 1:
             return ready.pop(0)
-        return ready.pop(int(self._chance.random() * len(ready)))
+        return ready.pop(int(self._random.random() * len(ready)))
 
     def _release_due(self) -> None:
         """Whoever's time has come is ready."""
@@ -187,47 +187,47 @@ class Scheduler:
         while timers and (timers[0].due <= self.now or timers[0].over):
             timer = heappop(timers)
             if not timer.over:
-                self._release(timer.whose, woken=False)
+                self._release(timer.participant, woken=False)
         if self.now > self._patient_until:
-            self._give_up(self._in_vain())
+            self._fail_main(self._waited_too_long())
 
-    def _jump(self) -> None:
+    def _advance_clock(self) -> None:
         """Nobody is ready: go on to the next timer."""
         timers = self._timers
         if not timers:
-            self._give_up("deadlock: nobody can run, and no timer is set")
+            self._fail_main("deadlock: nobody can run, and no timer is set")
         elif timers[0].due > self._patient_until:
-            self._give_up(self._in_vain())
+            self._fail_main(self._waited_too_long())
         else:
             self.now = max(self.now, timers[0].due)
             self._release_due()
 
-    def _in_vain(self) -> str:
+    def _waited_too_long(self) -> str:
         return f"the test waited {self._patience:g} virtual seconds in vain for {self.main.waits_for}"
 
-    def _give_up(self, why: str) -> None:
-        self.main.why = DeadlockError(self._told(why))
+    def _fail_main(self, deadlock: str) -> None:
+        self.main.deadlock = DeadlockError(self._describe(deadlock))
         self._release(self.main, woken=False)
 
-    def _release(self, whom: Participant, *, woken: bool) -> None:
-        whom.waits_for, whom.timer, whom.woken = None, None, woken
-        if whom is self.main:
+    def _release(self, participant: Participant, *, woken: bool) -> None:
+        participant.waits_for, participant.timer, participant.woken = None, None, woken
+        if participant is self.main:
             self._patient_until = inf
-        self._ready.append(whom)
+        self._ready.append(participant)
 
-    def _unwind(self, me: Participant) -> None:
-        me.waits_for = me.timer = None
+    def _unwind(self, participant: Participant) -> None:
+        participant.waits_for = participant.timer = None
         self._patient_until = inf
-        self._ready = [one for one in self._ready if one is not me]
-        self.current = me
+        self._ready = [one for one in self._ready if one is not participant]
+        self.current = participant
 
-    def _told(self, what: str) -> str:
-        everybody = [one for one in (self.main, *self._spawned) if not one.ended]
-        lines = [f"  {one.name}: {_doing(one)}" for one in everybody]
+    def _describe(self, what: str) -> str:
+        participants = [one for one in (self.main, *self._spawned) if not one.ended]
+        lines = [f"  {one.name}: {_activity(one)}" for one in participants]
         return "\n".join([f"{what}, at {self.now:.3f} s of the virtual clock. Who does what:", *lines])
 
 
-def _doing(one: Participant) -> str:
+def _activity(one: Participant) -> str:
     where = location_of(one.thread)
     what = "is ready" if one.waits_for is None else f"waits for {one.waits_for}"
     return f"{what}{where}"

@@ -60,7 +60,7 @@ class Transaction(NamedTuple):
     end: End
 
 
-class Driver:
+class TaskDriver:
     """One connector with one set of properties."""
 
     def __init__(self, connector: SourceConnector, properties: Mapping[str, str], runtime: Runtime) -> None:
@@ -80,27 +80,27 @@ class Driver:
         """Whether its seconds cost nothing."""
         return isinstance(self._runtime, VirtualRuntime)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """What its last task was asked and answered."""
-        told = self.calls.told(1)
-        return f"{told}. {NEEDS_REAL}" if self.virtual else told
+        summary = self.calls.summary(1)
+        return f"{summary}. {NEEDS_REAL}" if self.virtual else summary
 
-    def shares(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """How the work splits into tasks."""
         return self.connector.task_configs(self._config, max_tasks)
 
-    def records(self, share: Mapping[str, str], offsets: Offsets, most: int) -> list[SourceRecord]:
+    def records(self, task_config: Mapping[str, str], offsets: Offsets, most: int) -> list[SourceRecord]:
         """What a fresh task gives from these offsets on, at most so many, without what it aborts."""
-        kept = [one.records for one in self.transactions(share, offsets, most) if one.end is not End.ABORT]
+        kept = [one.records for one in self.transactions(task_config, offsets, most) if one.end is not End.ABORT]
         return [record for records in kept for record in records][:most]
 
-    def transactions(self, share: Mapping[str, str], offsets: Offsets, most: int) -> list[Transaction]:
+    def transactions(self, task_config: Mapping[str, str], offsets: Offsets, most: int) -> list[Transaction]:
         """The same as the task cuts it into transactions: by itself, or else behind each poll."""
         boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
         found: list[Transaction] = []
         current: list[SourceRecord] = []
         count = 0
-        with self._started(share, offsets, boundary) as task:
+        with self._started(task_config, offsets, boundary) as task:
             for polled in self._polled(task, boundary):
                 for piece, end in self._split(polled, boundary):
                     current += piece
@@ -113,13 +113,13 @@ class Driver:
         return [*found, Transaction(current, End.KEEP)]
 
     @contextmanager
-    def _started(self, share: Mapping[str, str], offsets: Offsets, boundary: Boundary) -> Iterator[SourceTask]:
+    def _started(self, task_config: Mapping[str, str], offsets: Offsets, boundary: Boundary) -> Iterator[SourceTask]:
         task = self.connector.task()
         self._made.append(task)
         requested = boundary if isinstance(boundary, RequestedBoundary) else None
         try:
             task.start(
-                Config(share, share) if task.config is None else task.config.parse(share, "contract"),
+                Config(task_config, task_config) if task.config is None else task.config.parse(task_config, "contract"),
                 _Context(_TASK, offsets, requested),
             )
             yield task

@@ -19,7 +19,7 @@ _DESCRIPTORS = _PROC / "fd" if _PROC.exists() else Path("/dev/fd")
 _LISTEN = "0A"
 
 
-def held(temporary: Path) -> dict[object, str]:
+def held_resources(temporary: Path) -> dict[object, str]:
     """What is held now, each with its name for people; `temporary` is where temporary files go."""
     return {**_threads(), **_descriptors(), **_processes(), **_files(temporary)}
 

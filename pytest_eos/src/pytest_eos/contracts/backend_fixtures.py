@@ -17,7 +17,7 @@ from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.markers import suggestion
 
 
-class OnBackend:
+class BackendFixtures:
     """What contracts over a backend share: its fixtures, the choice of tests by what it declares."""
 
     @pytest.fixture
@@ -50,7 +50,7 @@ class OnBackend:
             pytest.skip(f"backend {backend.name!r} does not declare {', '.join(lacking)}")
 
 
-class OnBackendUnderTest(OnBackend):
+class BackendUnderTestFixtures(BackendFixtures):
     """The same, where the backend is what is tested: nobody may test the usual one by mistake."""
 
     @pytest.fixture
