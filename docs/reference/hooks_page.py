@@ -66,11 +66,11 @@ def _section(hook: Any) -> Iterator[str]:
     yield ""
 
 
-def _optional(one: hookspecs.Optional) -> Iterator[str]:
+def _optional(one: hookspecs.OptionalProtocol) -> Iterator[str]:
     module, _, name = one.protocol.partition(":")
     contract = getattr(importlib.import_module(module), name)
     yield f"### {name}\n"
-    yield f"`{module}.{name}`, for {one.whose}. {_prose(contract)} Asked by {one.asked_by}.\n"
+    yield f"`{module}.{name}`, for {one.implemented_by}. {_prose(contract)} Asked by {one.called_by}.\n"
     yield "| member | meaning |"
     yield "|---|---|"
     yield from _members(contract)

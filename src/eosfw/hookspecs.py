@@ -83,19 +83,21 @@ COMMANDS_GROUP = "eosfw.commands"
 """Entry points of this group become subcommands of `eosfw`: a function, or a `typer.Typer` with commands of its own."""
 
 
-class Optional(NamedTuple):
+class OptionalProtocol(NamedTuple):
     """Something that classes may do beside the contract of their role; whoever asks looks with `isinstance`."""
 
     protocol: str
     """Its place, as module:Class."""
-    whose: str
-    asked_by: str
+    implemented_by: str
+    called_by: str
 
 
 OPTIONAL = (
-    Optional("eosfw.config.parts:Configurable", "offset stores, fencers, isolation readers", "whoever makes one"),
-    Optional("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),
-    Optional("eosfw.connectors:CommitsRecords", "tasks of connectors", "the worker, behind each commit"),
-    Optional("eosfw.test_support:ProducerLookup", "clusters", "`pytest-eos`, to say who wrote a record"),
-    Optional("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for `eos.faults`"),
+    OptionalProtocol(
+        "eosfw.config.parts:Configurable", "offset stores, fencers, isolation readers", "whoever makes one"
+    ),
+    OptionalProtocol("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),
+    OptionalProtocol("eosfw.connectors:CommitsRecords", "tasks of connectors", "the worker, behind each commit"),
+    OptionalProtocol("eosfw.test_support:ProducerLookup", "clusters", "`pytest-eos`, to say who wrote a record"),
+    OptionalProtocol("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for `eos.faults`"),
 )

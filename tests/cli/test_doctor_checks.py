@@ -26,7 +26,7 @@ from eosfw.cli.doctor.versions import requirement, satisfies
 from eosfw.errors import ExitCode
 from eosfw.health import Finding, Health
 from eosfw.registry import Plugins
-from eosfw.registry.lookup import Found, Source
+from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
 CLIENT = requirement("some-client>=2.16,<3")
 FINE = Environment(
@@ -177,7 +177,7 @@ def test_requirements_are_read_as_pip_does(text, read) -> None:
 
 def offering(health: object) -> Plugins:
     kind = type("Engine", (), {"name": "engine", "health": health})
-    return Plugins([Found("step engine", kind, Source("acme", "1", "door"))], [])
+    return Plugins([RegisteredPlugin("step engine", kind, PluginSource("acme", "1", "door"))], [])
 
 
 def test_what_a_plugin_says_of_itself_is_shown_under_its_distribution() -> None:
@@ -198,7 +198,7 @@ HUNG = "it did not answer within 0.05 s; what hangs there is left alone"
 
 def test_a_plugin_that_hangs_when_asked_is_itself_the_finding(hanging: Callable[[], Any]) -> None:
     """A plugin that hangs must not hang the doctor."""
-    ((owner, (finding,)),) = plugin_findings(offering(staticmethod(hanging)), patience=0.05)
+    ((owner, (finding,)),) = plugin_findings(offering(staticmethod(hanging)), timeout=0.05)
 
     assert (owner, finding.subject, finding.health) == ("acme", "engine", Health.BROKEN)
     assert HUNG in finding.found
@@ -206,7 +206,7 @@ def test_a_plugin_that_hangs_when_asked_is_itself_the_finding(hanging: Callable[
 
 def test_a_command_that_hangs_when_imported_is_named(hanging: Callable[[], Any]) -> None:
     """Whoever brings it, the doctor goes on."""
-    assert HUNG in str(command_failure(hanging, patience=0.05))
+    assert HUNG in str(command_failure(hanging, timeout=0.05))
 
 
 @pytest.fixture

@@ -113,4 +113,4 @@ def test_a_long_run_keeps_its_counts_when_events_are_let_go() -> None:
 
     assert (history.records, history.transactions) == (10_000, 1000)
     assert len(history.events()) == len(history.completed()) == 50
-    assert history.fold().records == 10_000
+    assert history.aggregation().records == 10_000

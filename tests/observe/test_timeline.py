@@ -10,7 +10,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import Freeze, Gates, History, Outcome
 from eosfw.observe.timeline import svg, text
-from eosfw.observe.timeline.layout import Picture, Scale, lasting, layout, ticks
+from eosfw.observe.timeline.layout import Picture, Scale, duration_label, layout, ticks
 from eosfw.state.steps import TaskStep
 
 from .stories import event, new_generation, startup, transaction
@@ -51,7 +51,7 @@ def bars(picture: Picture) -> dict[tuple[int, int], list[Outcome]]:
 
 
 def test_each_task_of_each_generation_has_a_lane_with_its_transactions(history: History) -> None:
-    picture = layout(history.fold(), [freeze()])
+    picture = layout(history.aggregation(), [freeze()])
 
     assert bars(picture) == {
         (0, 0): [Outcome.COMMITTED, Outcome.ABORTED],
@@ -63,7 +63,7 @@ def test_each_task_of_each_generation_has_a_lane_with_its_transactions(history: 
 
 
 def test_the_zombie_is_marked_from_frozen_to_fenced(history: History) -> None:
-    picture = layout(history.fold(), [freeze()])
+    picture = layout(history.aggregation(), [freeze()])
 
     zombies = [row.zombie for group in picture.groups for row in group.rows if row.zombie]
 
@@ -74,14 +74,14 @@ def test_the_zombie_is_marked_from_frozen_to_fenced(history: History) -> None:
 
 
 def test_without_a_gate_the_zombie_is_found_in_the_events(history: History) -> None:
-    zombie = layout(history.fold()).groups[0].rows[1].zombie
+    zombie = layout(history.aggregation()).groups[0].rows[1].zombie
 
     assert zombie is not None
     assert (zombie.frozen.begin, zombie.frozen.end) == (0.6, 3.1)
 
 
 def test_fencing_rounds_with_victims_and_generations_are_ruled_without_overlapping_labels(history: History) -> None:
-    rules = layout(history.fold()).rules
+    rules = layout(history.aggregation()).rules
 
     assert [rule.label for rule in rules] == ["flights: generation 0", "flights: generation 1", "fencing round: 2 ids"]
     assert rules[1].level != rules[2].level
@@ -94,7 +94,7 @@ def test_thousands_of_transactions_stay_few_bars_and_lose_no_record() -> None:
         for each in transaction(n * 0.002, n * 0.002 + 0.0019, number=n, records=3, outcome=outcome):
             history.observe(each)
 
-    picture = layout(history.fold())
+    picture = layout(history.aggregation())
 
     row = picture.groups[0].rows[0]
     assert len(row.bars) < picture.width
@@ -148,7 +148,7 @@ def test_a_gate_still_closed_is_drawn_to_the_end() -> None:
     for each in (event(TaskStep.BEGIN, 0.0, transaction=1), event(TaskStep.POLL, 2.0, task=1)):
         history.observe(each)
 
-    picture = layout(history.fold(), [Freeze(event(TaskStep.BEGIN, 0.0), 0.0, None)])
+    picture = layout(history.aggregation(), [Freeze(event(TaskStep.BEGIN, 0.0), 0.0, None)])
 
     zombie = picture.groups[0].rows[0].zombie
     assert zombie is not None
@@ -190,8 +190,8 @@ def test_gates_tell_the_timeline_what_they_held() -> None:
 
 def test_a_short_time_is_not_called_nothing():
     """A whole test takes milliseconds on a virtual clock."""
-    assert lasting(0.026) == "26 ms"
-    assert lasting(12.34) == "12.3 s"
+    assert duration_label(0.026) == "26 ms"
+    assert duration_label(12.34) == "12.3 s"
 
 
 def words(drawn: str) -> list[str]:
@@ -205,7 +205,7 @@ def test_the_wait_between_configurations_and_the_next_generation_is_labelled(his
     for each in [*transaction(0.0, 0.5), *new_generation(1.0, 1, 1, 1), *transaction(9.0, 9.5, generation=1)]:
         slow.observe(each)
 
-    (span, wait) = layout(slow.fold()).waits[0]
+    (span, wait) = layout(slow.aggregation()).waits[0]
 
     assert (wait.begin, wait.end, wait.generation) == (1.0, 9.0, 0)
     assert span.width > 0
@@ -220,7 +220,7 @@ def test_a_first_generation_waits_for_nobody() -> None:
     for each in [*new_generation(0.0, 0, 1, 0), *transaction(5.0, 6.0)]:
         history.observe(each)
 
-    assert layout(history.fold()).waits == []
+    assert layout(history.aggregation()).waits == []
     assert "waiting" not in text(history)
 
 

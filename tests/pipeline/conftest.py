@@ -22,7 +22,7 @@ from eosfw import (
 from eosfw.errors import Problem
 from eosfw.pipeline import ClusterChoice, Pipeline
 from eosfw.registry import Plugins, load_plugins
-from eosfw.registry.lookup import Found, Source
+from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
 
 class NumbersTask(SourceTask):
@@ -83,7 +83,10 @@ def _answer(text: str, kind: Any) -> Any:
 def plugins() -> Plugins:
     """What is installed, with the numbers connector."""
     installed = load_plugins()
-    return Plugins((*installed._found, Found("connector", Numbers, Source("test", "1", "test"))), installed.failures)
+    return Plugins(
+        (*installed._found, RegisteredPlugin("connector", Numbers, PluginSource("test", "1", "test"))),
+        installed.failures,
+    )
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from eosfw.errors import ConfigError, Problem, RetriableError, SourceUnavailable
 from eosfw.pipeline import Pipeline, check
 from eosfw.pipeline.source_check import check_sources, require_sources
 from eosfw.registry import Plugins
-from eosfw.registry.lookup import Found, Source
+from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
 WRONG = "topic: the table 'orders' has no column 'id'; name another one"
 
@@ -40,7 +40,7 @@ class Asked(SourceConnector):
 
 @pytest.fixture
 def asked(pipeline: Callable[..., Pipeline], plugins: Plugins) -> Callable[..., tuple[Pipeline, Plugins]]:
-    known = Plugins((*plugins._found, Found("connector", Asked, Source("test", "1", "test"))), ())
+    known = Plugins((*plugins._found, RegisteredPlugin("connector", Asked, PluginSource("test", "1", "test"))), ())
     return lambda source: (pipeline(connector_class="asked", source=source), known)
 
 
@@ -73,7 +73,7 @@ def test_a_connector_that_offers_no_check_is_not_asked(pipeline, plugins) -> Non
 
 def test_a_source_that_does_not_answer_in_time_is_left(asked) -> None:
     try:
-        (answer,) = check_sources(*asked("hangs"), ThreadRuntime(), patience=0.2)
+        (answer,) = check_sources(*asked("hangs"), ThreadRuntime(), timeout=0.2)
     finally:
         Asked.release.set()
 

@@ -20,7 +20,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, RetriableError, TaskFailedError
 from eosfw.pipeline.source_reader import source_records
 from eosfw.registry import Plugins
-from eosfw.registry.lookup import Found, Source
+from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
 Read = Callable[..., list[SourceRecord]]
 
@@ -89,7 +89,7 @@ def told() -> list[str]:
 @pytest.fixture
 def read(plugins: Plugins, told: list[str]) -> Read:
     ScriptedTask.stopped.clear()
-    known = Plugins((*plugins._found, Found("connector", Scripted, Source("test", "1", "test"))), ())
+    known = Plugins((*plugins._found, RegisteredPlugin("connector", Scripted, PluginSource("test", "1", "test"))), ())
 
     def ask(kind: str, limit: int | None = None, *, idle: float = 0.2, **properties: str) -> list[SourceRecord]:
         given = {"connector.class": kind, "tasks.max": "1"} | {

@@ -14,7 +14,7 @@ from eosfw.pipeline import ClusterChoice, Options, Pipeline, check
 from eosfw.pipeline.validation import backend_of, pipeline_problems
 from eosfw.protocols import Step, StepInput
 from eosfw.registry import Plugins
-from eosfw.registry.lookup import Found, Source
+from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
 Make = Callable[..., Pipeline]
 EMBEDDED = ClusterChoice("confluent", {})
@@ -51,7 +51,7 @@ def test_a_good_pipeline_passes(pipeline: Make, plugins: Plugins) -> None:
 
 
 def test_steps_that_cannot_run_here_are_told_before_anything_starts(pipeline: Make, plugins: Plugins) -> None:
-    engines = Plugins((*plugins._found, Found("step engine", NoJava, Source("x", "1", "x"))), ())  # type: ignore[arg-type]
+    engines = Plugins((*plugins._found, RegisteredPlugin("step engine", NoJava, PluginSource("x", "1", "x"))), ())  # type: ignore[arg-type]
     flow = pipeline()
     flow = replace(flow, steps=[step(flow.connectors["c"]["topic"])], engine="nojava")
 

@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "reference" / "hooks.md").read_text(encoding="utf-8")
 SOURCES = [path for folder in ("src", "pytest_eos/src", "plugins") for path in (ROOT / folder).rglob("*.py")]
 
 
-def protocol(one: hookspecs.Optional) -> Any:
+def protocol(one: hookspecs.OptionalProtocol) -> Any:
     module, _, name = one.protocol.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -27,7 +27,7 @@ def members(contract: type) -> set[str]:
 
 
 @pytest.mark.parametrize("one", hookspecs.OPTIONAL, ids=lambda one: one.protocol)
-def test_every_optional_protocol_of_a_role_is_documented(one: hookspecs.Optional) -> None:
+def test_every_optional_protocol_of_a_role_is_documented(one: hookspecs.OptionalProtocol) -> None:
     contract = protocol(one)
 
     assert issubclass(contract, Protocol)  # type: ignore[arg-type]

@@ -100,7 +100,7 @@ def test_a_plugin_that_hangs_is_named_and_left_alone(where: str) -> None:
         InstalledEntryPoint("entry", Dist("slow"), hang) if where == "import" else door("slow", eosfw_connectors=hang)
     )
 
-    plugins = load_plugins([slow, good()], patience=0.05)
+    plugins = load_plugins([slow, good()], timeout=0.05)
 
     assert only_failure(plugins) == ("slow", "it did not answer within 0.05 s; what hangs there is left alone")
     assert isinstance(plugins.connector("counter"), Counter)

@@ -13,7 +13,7 @@ from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, Configura
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, Problem
 from eosfw.registry import Plugins, parts
-from eosfw.registry.lookup import Found, Source
+from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
 
 class Sealed(KafkaOffsetStore):
@@ -60,7 +60,9 @@ OFFERED = {
     "fencer": [AdminFencer, OfBackend],
     "isolation reader": [ReadCommitted, Picky],
 }
-PLUGINS = Plugins((Found(role, one, Source("d", "1", "e")) for role, kinds in OFFERED.items() for one in kinds), ())
+PLUGINS = Plugins(
+    (RegisteredPlugin(role, one, PluginSource("d", "1", "e")) for role, kinds in OFFERED.items() for one in kinds), ()
+)
 SEALED = {"offset.store": "sealed", "offset.store.key": "secret"}
 
 

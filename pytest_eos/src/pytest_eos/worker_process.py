@@ -16,7 +16,7 @@ import pytest
 
 from eosfw.connectors import SourceConnector
 from eosfw.observe import Freeze, History
-from eosfw.observe.lines import event_from_line
+from eosfw.observe.event_json import event_from_json
 from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
 from pytest_eos.import_paths import absolute_sys_path
@@ -202,7 +202,7 @@ class WorkerProcess:
     def _listen(self) -> None:
         for line in _pipe(self._process.stdout):
             if line.startswith("{"):
-                event = event_from_line(line)
+                event = event_from_json(line)
                 self.history.observe(event)
                 self._eos.history.observe(event)
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ExitCode
-from eosfw.observe.lines import event_to_line
+from eosfw.observe.event_json import event_to_json
 from eosfw.state.steps import StepEvent, TaskStep
 from pytest_eos.clusters import Cluster, runtime
 from pytest_eos.harness import EosHarness, HarnessSettings
@@ -27,7 +27,7 @@ class StepWriter:
     name: ClassVar[str] = "eos-step-writer"
 
     def observe(self, event: StepEvent) -> None:
-        sys.stdout.write(event_to_line(event) + "\n")
+        sys.stdout.write(event_to_json(event) + "\n")
         sys.stdout.flush()
 
 

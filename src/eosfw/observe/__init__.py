@@ -1,7 +1,7 @@
 """Watch a run: gates at named steps, its history, a picture of its transactions."""
 
 from eosfw.observe.announcer import Announcer
-from eosfw.observe.folding import Lane, OpenTask, Outcome, Transaction
+from eosfw.observe.event_aggregation import Lane, OpenTask, Outcome, Transaction
 from eosfw.observe.gates import Freeze, Gate, Gates
 from eosfw.observe.history import History
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from eosfw.concurrency import Runtime
-from eosfw.observe.folding import Fold, Lane, LaneStory, OpenTask, Transaction
-from eosfw.observe.lines import event_from_line, event_to_line
+from eosfw.observe.event_aggregation import EventAggregation, Lane, LaneHistory, OpenTask, Transaction
+from eosfw.observe.event_json import event_from_json, event_to_json
 from eosfw.state.steps import StepEvent
 
 
@@ -24,29 +24,29 @@ class History:
         self._runtime = runtime
         self._lock = runtime.lock()
         self._events: deque[StepEvent] = deque(maxlen=keep)
-        self._fold = Fold(keep)
+        self._aggregation = EventAggregation(keep)
 
     def observe(self, event: StepEvent) -> None:
         with self._lock:
             self._events.append(event)
-            self._fold.add(event)
+            self._aggregation.add(event)
 
     # --- counts
 
     @property
     def records(self) -> int:
         """Committed task records."""
-        return self._fold.records
+        return self._aggregation.records
 
     @property
     def transactions(self) -> int:
         """Committed task transactions."""
-        return self._fold.transactions
+        return self._aggregation.transactions
 
     @property
     def zombies_fenced(self) -> int:
         """Old producers that themselves received a fencing error."""
-        return len(self._fold.zombies)
+        return len(self._aggregation.zombies)
 
     # --- what is going on
 
@@ -58,19 +58,23 @@ class History:
     def zombies(self) -> dict[Lane, StepEvent]:
         """The fenced zombies, each with the event of its fencing."""
         with self._lock:
-            return dict(self._fold.zombies)
+            return dict(self._aggregation.zombies)
 
     def last_steps(self) -> dict[Lane, StepEvent]:
         """The last step of every task of every generation."""
         with self._lock:
-            return {lane: story.last for lane, story in self._fold.lanes.items()}
+            return {lane: lane_history.last for lane, lane_history in self._aggregation.lanes.items()}
 
     def open_transactions(self) -> tuple[OpenTask, ...]:
         """Every transaction that its task has begun and not ended, oldest first."""
         now = self._runtime.now()
         with self._lock:
-            stories = tuple(self._fold.lanes.values())
-            found = [_open(story, story.opened, now) for story in stories if story.opened is not None]
+            lane_histories = tuple(self._aggregation.lanes.values())
+            found = [
+                _open(lane_history, lane_history.opened, now)
+                for lane_history in lane_histories
+                if lane_history.opened is not None
+            ]
         return tuple(sorted(found, key=lambda task: -task.age))
 
     def oldest_open_transaction(self) -> OpenTask | None:
@@ -80,14 +84,20 @@ class History:
     def completed(self) -> tuple[Transaction, ...]:
         """The transactions that ended, lane by lane."""
         with self._lock:
-            return tuple(done for story in self._fold.lanes.values() for done in story.transactions)
+            return tuple(
+                done for lane_history in self._aggregation.lanes.values() for done in lane_history.transactions
+            )
 
-    def fold(self) -> Fold:
+    def aggregation(self) -> EventAggregation:
         """A fold of the events kept, of its own: safe to read while the run goes on. Its counts are the whole run's."""
         with self._lock:
-            events, records, transactions = tuple(self._events), self._fold.records, self._fold.transactions
-            zombies = dict(self._fold.zombies)
-        again = Fold()
+            events, records, transactions = (
+                tuple(self._events),
+                self._aggregation.records,
+                self._aggregation.transactions,
+            )
+            zombies = dict(self._aggregation.zombies)
+        again = EventAggregation()
         for event in events:
             again.add(event)
         again.records, again.transactions, again.zombies = records, transactions, zombies
@@ -97,7 +107,7 @@ class History:
 
     def lines(self) -> Iterable[str]:
         """The events as JSON lines."""
-        return map(event_to_line, self.events())
+        return map(event_to_json, self.events())
 
     @classmethod
     def from_lines(cls, lines: Iterable[str], runtime: Runtime) -> History:
@@ -105,9 +115,11 @@ class History:
         history = cls(runtime, keep=None)
         for line in lines:
             if line.strip():
-                history.observe(event_from_line(line))
+                history.observe(event_from_json(line))
         return history
 
 
-def _open(story: LaneStory, begun: StepEvent, now: float) -> OpenTask:
-    return OpenTask(story.lane, begun.transactional_id, begun.transaction, story.records, max(0.0, now - begun.at))
+def _open(lane_history: LaneHistory, begun: StepEvent, now: float) -> OpenTask:
+    return OpenTask(
+        lane_history.lane, begun.transactional_id, begun.transaction, lane_history.records, max(0.0, now - begun.at)
+    )

@@ -12,7 +12,7 @@ from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem, RetriableError, SourceUnavailableError, described
 from eosfw.pipeline.model import Pipeline
 from eosfw.registry import Plugins
-from eosfw.registry.patience import PATIENCE, called_within
+from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.runtime.preflight import connector_config
 
 logger = logging.getLogger(__name__)
@@ -29,14 +29,14 @@ class SourceCheckResult:
 
 
 def check_sources(
-    pipeline: Pipeline, plugins: Plugins, runtime: Runtime, patience: float = PATIENCE
+    pipeline: Pipeline, plugins: Plugins, runtime: Runtime, timeout: float = LOAD_TIMEOUT
 ) -> list[SourceCheckResult]:
     """What each connector that offers a `check` says of its source; the pipeline's properties are sound."""
     answers = []
     for name, properties in pipeline.connectors.items():
         connector = plugins.connector(properties["connector.class"])
         if type(connector).check is not SourceConnector.check:
-            answers.append(_asked(name, connector, connector_config(connector, name, properties), runtime, patience))
+            answers.append(_asked(name, connector, connector_config(connector, name, properties), runtime, timeout))
     return answers
 
 
@@ -55,10 +55,10 @@ def require_sources(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> N
 
 
 def _asked(
-    name: str, connector: SourceConnector, config: Config, runtime: Runtime, patience: float
+    name: str, connector: SourceConnector, config: Config, runtime: Runtime, timeout: float
 ) -> SourceCheckResult:
     try:
-        found = called_within(patience, lambda: list(connector.check(config)), runtime)
+        found = call_with_timeout(timeout, lambda: list(connector.check(config)), runtime)
     except RetriableError as error:
         return SourceCheckResult(name, (described(error),), unavailable=True)
     except PluginError as error:  # it did not answer in time

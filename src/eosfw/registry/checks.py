@@ -33,7 +33,7 @@ ROLES = {
 _MAY_BE_CONFIGURED = ("offset store", "fencer", "isolation reader")
 
 
-def fault_of(role: str, offered: object) -> str | None:
+def contract_problem(role: str, offered: object) -> str | None:
     """Say how an offered class breaks its role's contract; None if it keeps it."""
     contract = ROLES[role].contract
     if not inspect.isclass(offered):

@@ -12,9 +12,9 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.definition import nearest
 from eosfw.distributions import installed_entry_points
 from eosfw.errors import PluginError
-from eosfw.registry.checks import ROLES, fault_of
-from eosfw.registry.lookup import Found, PluginFailure, Plugins, Source, said
-from eosfw.registry.patience import PATIENCE, called_within
+from eosfw.registry.checks import ROLES, contract_problem
+from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
+from eosfw.registry.lookup import PluginFailure, Plugins, PluginSource, RegisteredPlugin, one_line
 
 GROUP = "eosfw"
 
@@ -47,15 +47,15 @@ class EntryPoint(Protocol):
 
 
 def load_plugins(
-    entry_points: Iterable[EntryPoint] | None = None, *, patience: float = PATIENCE, runtime: Runtime | None = None
+    entry_points: Iterable[EntryPoint] | None = None, *, timeout: float = LOAD_TIMEOUT, runtime: Runtime | None = None
 ) -> Plugins:
     """Load every plugin on its own; what is broken is kept as a failure and leaves the others working.
 
-    One that does not answer within `patience` seconds, each time it is called, counts as broken.
+    One that does not answer within `timeout` seconds, each time it is called, counts as broken.
     """
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
-    loader = _Loader(manager, lambda call: called_within(patience, call, runtime or ThreadRuntime()))
+    loader = _Loader(manager, lambda call: call_with_timeout(timeout, call, runtime or ThreadRuntime()))
     if entry_points is None:
         entry_points, unreadable = installed_entry_points(GROUP)
         loader.failures += [PluginFailure(one.name, "?", one.reason) for one in unreadable]
@@ -69,7 +69,7 @@ class _Loader:
 
     def __init__(self, manager: pluggy.PluginManager, bounded: Callable[[Callable[[], Any]], Any]) -> None:
         self._manager, self._bounded = manager, bounded
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, PluginSource] = {}
         self.failures: list[PluginFailure] = []
 
     def load(self, entry_point: EntryPoint) -> None:
@@ -84,23 +84,23 @@ class _Loader:
             near = nearest(name, _hook_names())
             self._fail(source, f"there is no hook {name!r}" + (f"; did you mean {near!r}?" if near else ""))
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[RegisteredPlugin]:
         """Ask every implementation of every role for its classes."""
         return [one for role, spec in ROLES.items() for one in self._offered(role, spec.hook)]
 
-    def _offered(self, role: str, hook: str) -> Iterable[Found]:
+    def _offered(self, role: str, hook: str) -> Iterable[RegisteredPlugin]:
         seen: set[type[Any]] = set()
         for implementation in getattr(self._manager.hook, hook).get_hookimpls():
             source = self._sources[implementation.plugin_name]
             for cls in self._classes(source, implementation.function):
-                reason = fault_of(role, cls)
+                reason = contract_problem(role, cls)
                 if reason is not None:
                     self._fail(source, reason)
                 elif cls not in seen:
                     seen.add(cls)
-                    yield Found(role, cls, source)
+                    yield RegisteredPlugin(role, cls, source)
 
-    def _classes(self, source: Source, hook: Callable[[], Iterable[type[Any]]]) -> list[type[Any]]:
+    def _classes(self, source: PluginSource, hook: Callable[[], Iterable[type[Any]]]) -> list[type[Any]]:
         classes: list[type[Any]] | None = self._guarded(source, lambda: self._bounded(lambda: list(hook())))
         return classes or []
 
@@ -117,22 +117,22 @@ class _Loader:
             self._manager.unregister(name=key)
             raise
 
-    def _guarded(self, source: Source, call: Callable[[], Any]) -> Any:
+    def _guarded(self, source: PluginSource, call: Callable[[], Any]) -> Any:
         try:
             return call()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit when imported)
-            self._fail(source, said(error))
+            self._fail(source, one_line(error))
             return None
 
-    def _fail(self, source: Source, reason: str) -> None:
+    def _fail(self, source: PluginSource, reason: str) -> None:
         self.failures.append(PluginFailure(source.distribution, source.entry_point, reason))
 
 
-def _source(entry_point: EntryPoint) -> Source:
+def _source(entry_point: EntryPoint) -> PluginSource:
     dist: Distribution | None = entry_point.dist
-    return Source(dist.name if dist else "?", dist.version if dist else "?", entry_point.name)
+    return PluginSource(dist.name if dist else "?", dist.version if dist else "?", entry_point.name)
 
 
 def _hook_names() -> list[str]:

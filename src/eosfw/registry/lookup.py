@@ -33,7 +33,7 @@ class PluginFailure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PluginSource:
     """Where a plugin comes from."""
 
     distribution: str
@@ -42,12 +42,12 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RegisteredPlugin:
     """One class offered for a role, checked."""
 
     role: str
     cls: type[Any]
-    source: Source
+    source: PluginSource
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class Found:
 class Plugins:
     """What is installed, by role. A look-up that fails says what there is, and what to install."""
 
-    def __init__(self, found: Iterable[Found], failures: Iterable[PluginFailure]) -> None:
+    def __init__(self, found: Iterable[RegisteredPlugin], failures: Iterable[PluginFailure]) -> None:
         self._found = tuple(found)
         self.failures = tuple(failures)
 
@@ -77,7 +77,7 @@ class Plugins:
 
     def offset_store(self, name: str = "kafka") -> OffsetStore:
         """An offset store, made."""
-        store: OffsetStore = _made(self._find("offset store", name))
+        store: OffsetStore = _instantiate(self._find("offset store", name))
         return store
 
     def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:
@@ -94,12 +94,12 @@ class Plugins:
         named = [one for one in offered if connector_class in _spellings(one.cls)]
         exact = [one for one in named if one.name == connector_class] or named
         spellings = [text for one in offered for text in _spellings(one.cls)[:2]]
-        made: SourceConnector = _made(self._single("connector", connector_class, exact, spellings))
+        made: SourceConnector = _instantiate(self._single("connector", connector_class, exact, spellings))
         return made
 
     def observers(self) -> list[Observer]:
         """Every observer installed, made."""
-        return [_made(one) for one in self._of("observer")]
+        return [_instantiate(one) for one in self._of("observer")]
 
     def names(self, role: str) -> tuple[str, ...]:
         """The names installed for a role."""
@@ -119,13 +119,13 @@ class Plugins:
         groups = {key: [one for one in self._found if (one.role, one.name) == key] for key in keys}
         return [_clash(role, name, group) for (role, name), group in groups.items() if len(group) > 1]
 
-    def _of(self, role: str) -> list[Found]:
+    def _of(self, role: str) -> list[RegisteredPlugin]:
         return [one for one in self._found if one.role == role]
 
     def _named(self, role: str, name: str) -> type[Any]:
         return self._find(role, name).cls
 
-    def _find(self, role: str, name: str) -> Found:
+    def _find(self, role: str, name: str) -> RegisteredPlugin:
         return self._single(role, name, [one for one in self._of(role) if one.name == name], self.names(role))
 
     def _only(self, role: str) -> type[Any]:
@@ -139,7 +139,7 @@ class Plugins:
             )
         return offered[0].cls
 
-    def _single(self, role: str, name: str, matches: list[Found], known: Iterable[str]) -> Found:
+    def _single(self, role: str, name: str, matches: list[RegisteredPlugin], known: Iterable[str]) -> RegisteredPlugin:
         if len(matches) > 1:
             raise PluginError(_clash(role, name, matches))
         if matches:
@@ -152,12 +152,12 @@ class Plugins:
         return f" Not working: {shown}" if shown else ""
 
 
-def _made(one: Found) -> Any:
+def _instantiate(one: RegisteredPlugin) -> Any:
     try:
         return one.cls()
     except Exception as error:
         raise PluginError(
-            f"{one.role} {one.name!r} of {one.source.distribution} cannot be made without arguments: {said(error)}"
+            f"{one.role} {one.name!r} of {one.source.distribution} cannot be made without arguments: {one_line(error)}"
         ) from error
 
 
@@ -165,7 +165,7 @@ def _spellings(cls: type[Any]) -> tuple[str, str, str]:
     return str(cls.name), cls.__name__, f"{cls.__module__}:{cls.__qualname__}"
 
 
-def _clash(role: str, name: str, group: Iterable[Found]) -> str:
+def _clash(role: str, name: str, group: Iterable[RegisteredPlugin]) -> str:
     owners = " and ".join(f"{one.source.distribution} {one.source.version}" for one in group)
     return f"{role} {name!r} is offered by {owners}: uninstall one of them"
 
@@ -180,7 +180,7 @@ def _remedy(name: str, known: Iterable[str]) -> str:
     return "Correct the name, or install the distribution that brings it; `eosfw plugins` lists what is there."
 
 
-def said(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """An exception in one line: its text, with its class unless it was raised for people."""
     text = " ".join(str(error).split())
     if isinstance(error, EosfwError) and text:

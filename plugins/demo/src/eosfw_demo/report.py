@@ -95,7 +95,7 @@ def _acts(report: Report, history: History) -> Table:
 
 def _story(report: Report, history: History) -> Iterator[tuple[float, str]]:
     drama, on = report.drama, report.wishes.exactly_once
-    zero = history.fold().first or drama.started
+    zero = history.aggregation().first or drama.started
     task, (first, second) = drama.victim.task, drama.generations
     yield drama.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
     held = "in its open transaction" if on else "sent, their offsets not"
@@ -111,12 +111,12 @@ def _story(report: Report, history: History) -> Iterator[tuple[float, str]]:
     if drama.fencing is not None:
         yield drama.fencing.at - zero, f"it is [bold]fenced[/]: [italic]{escape(_error(drama) or 'no text')}[/]"
     else:
-        yield history.fold().last - zero, "nobody ever [bold]fenced[/] it"
+        yield history.aggregation().last - zero, "nobody ever [bold]fenced[/] it"
 
 
 def _last(history: History, step: TaskStep) -> float | None:
     """When the leader took a step for the last time."""
-    return max((event.at for event in history.fold().leader if event.step is step), default=None)
+    return max((event.at for event in history.aggregation().leader if event.step is step), default=None)
 
 
 def _name(report: Report) -> str:

@@ -71,8 +71,8 @@ def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator
 
 def _asked(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[Finding]:
     properties = pipeline.cluster.properties
-    patience = _patience(properties.get(_API_TIMEOUT, "").strip())
-    backend = backend_of(pipeline, plugins).connect({**properties, _API_TIMEOUT: patience}, runtime)
+    timeout = _patience(properties.get(_API_TIMEOUT, "").strip())
+    backend = backend_of(pipeline, plugins).connect({**properties, _API_TIMEOUT: timeout}, runtime)
     with closing(backend), closing(backend.admin()) as admin:
         topics = admin.partitions()
         problems = topic_problems(pipeline, admin)

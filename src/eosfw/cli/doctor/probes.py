@@ -26,8 +26,8 @@ from eosfw.distributions import extras, installed_entry_points, needed_python, r
 from eosfw.health import Finding, Health, HealthCheck
 from eosfw.hookspecs import COMMANDS_GROUP as COMMANDS
 from eosfw.registry import Plugins
+from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.registry.loading import GROUP as PLUGINS
-from eosfw.registry.patience import PATIENCE, called_within
 
 _CORE = "eosfw"
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.-]+)['"]""")
@@ -47,20 +47,20 @@ def probe_environment(plugins: Plugins, listen: str | None) -> Environment:
     )
 
 
-def plugin_findings(plugins: Plugins, patience: float = PATIENCE) -> Iterator[tuple[str, list[Finding]]]:
+def plugin_findings(plugins: Plugins, timeout: float = LOAD_TIMEOUT) -> Iterator[tuple[str, list[Finding]]]:
     """What classes of plugins say of themselves, each under its distribution (`eosfw.health`).
 
-    One that does not answer within `patience` seconds is itself the finding.
+    One that does not answer within `timeout` seconds is itself the finding.
     """
     for offered, distribution in plugins.classes():
         if issubclass(offered, HealthCheck):
-            yield distribution, _asked(offered, offered.health, patience)
+            yield distribution, _asked(offered, offered.health, timeout)
 
 
-def _asked(offered: type[Any], health: Callable[[], Any], patience: float) -> list[Finding]:
+def _asked(offered: type[Any], health: Callable[[], Any], timeout: float) -> list[Finding]:
     name = str(offered.name)
     try:
-        said: list[Any] = called_within(patience, lambda: list(health()), ThreadRuntime())
+        said: list[Any] = call_with_timeout(timeout, lambda: list(health()), ThreadRuntime())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit)
@@ -109,10 +109,10 @@ def _broken_commands() -> Iterator[LoadFailure]:
             yield LoadFailure(door.dist.name, f"{door.dist.name} (command {door.name})", reason)
 
 
-def command_failure(load: Callable[[], Any], patience: float = PATIENCE) -> str | None:
-    """What keeps a command from being imported, or from being so within `patience` seconds."""
+def command_failure(load: Callable[[], Any], timeout: float = LOAD_TIMEOUT) -> str | None:
+    """What keeps a command from being imported, or from being so within `timeout` seconds."""
     try:
-        called_within(patience, load, ThreadRuntime())
+        call_with_timeout(timeout, load, ThreadRuntime())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 (a module may even call sys.exit when it is imported)

@@ -8,14 +8,14 @@ from eosfw.observe.gates import Freeze
 from eosfw.observe.history import History
 from eosfw.observe.timeline.drawing import draw
 from eosfw.observe.timeline.layout import layout
-from eosfw.observe.timeline.strip import ASCII, UNICODE, strip
+from eosfw.observe.timeline.text_chart import ASCII, UNICODE, text_chart
 
 __all__ = ["svg", "text"]
 
 
 def svg(history: History, freezes: Sequence[Freeze] = (), *, title: str = "Transactions of a run") -> str:
     """The timeline as an SVG file's text, 1200 pixels wide; `freezes` are what gates held."""
-    return draw(layout(history.fold(), freezes), title)
+    return draw(layout(history.aggregation(), freezes), title)
 
 
 def text(history: History, freezes: Sequence[Freeze] = (), *, columns: int = 100, encoding: str = "utf-8") -> str:
@@ -23,5 +23,5 @@ def text(history: History, freezes: Sequence[Freeze] = (), *, columns: int = 100
     try:
         "█▚✗▁▒╌┆".encode(encoding)
     except (UnicodeEncodeError, LookupError):
-        return strip(history.fold(), freezes, columns, ASCII)
-    return strip(history.fold(), freezes, columns, UNICODE)
+        return text_chart(history.aggregation(), freezes, columns, ASCII)
+    return text_chart(history.aggregation(), freezes, columns, UNICODE)

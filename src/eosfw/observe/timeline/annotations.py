@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from eosfw.observe.folding import Fold
+from eosfw.observe.event_aggregation import EventAggregation
 from eosfw.state.steps import StepEvent, TaskStep
 
 CHARACTER = 6.1
@@ -44,19 +44,19 @@ class Wait:
     """The older one."""
 
 
-def waits(fold: Fold) -> list[Wait]:
+def waits(aggregation: EventAggregation) -> list[Wait]:
     """One for each generation that replaced another."""
     found = []
-    for event in fold.leader:
+    for event in aggregation.leader:
         if event.step is TaskStep.WRITE_TASK_CONFIGS:
-            started = fold.next_generation(event.connector, event.at)
-            if started is not None and started[1] > 0 and _has_run(fold, event.connector, started[1] - 1):
+            started = aggregation.next_generation(event.connector, event.at)
+            if started is not None and started[1] > 0 and _has_run(aggregation, event.connector, started[1] - 1):
                 found.append(Wait(event.at, started[0], started[1] - 1))
     return found
 
 
-def _has_run(fold: Fold, connector: str, generation: int) -> bool:
-    return any(lane[:2] == (connector, generation) for lane in fold.lanes)
+def _has_run(aggregation: EventAggregation, connector: str, generation: int) -> bool:
+    return any(lane[:2] == (connector, generation) for lane in aggregation.lanes)
 
 
 def leader_steps(events: Iterable[StepEvent], x: Callable[[float], float]) -> list[tuple[float, StepEvent]]:
@@ -64,13 +64,13 @@ def leader_steps(events: Iterable[StepEvent], x: Callable[[float], float]) -> li
     return [(x(event.at), event) for event in events]
 
 
-def rules(fold: Fold, x: Callable[[float], float]) -> list[Rule]:
+def rules(aggregation: EventAggregation, x: Callable[[float], float]) -> list[Rule]:
     """Lines for new generations and for rounds of fencing that had somebody to fence."""
     found: list[Rule] = []
     rounds: dict[str, tuple[int, float]] = {}
-    for event in fold.leader:
+    for event in aggregation.leader:
         if event.step is TaskStep.WRITE_TASK_CONFIGS:
-            label = f"{event.connector}: {_generation(event, fold)}"
+            label = f"{event.connector}: {_generation(event, aggregation)}"
             found.append(Rule(Moment.GENERATION, x(event.at), x(event.at), label, _title(event)))
         elif event.step is TaskStep.FENCE_ZOMBIES:
             if ids := fenced_ids(event):
@@ -84,11 +84,11 @@ def rules(fold: Fold, x: Callable[[float], float]) -> list[Rule]:
     return found
 
 
-def _generation(event: StepEvent, fold: Fold) -> str:
+def _generation(event: StepEvent, aggregation: EventAggregation) -> str:
     # task configurations get their number from the log they are written to: its tasks know it first
     if event.generation is not None:
         return f"generation {event.generation}"
-    started = fold.next_generation(event.connector, event.at)
+    started = aggregation.next_generation(event.connector, event.at)
     return "new generation" if started is None else f"generation {started[1]}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from eosfw.observe.folding import Outcome
+from eosfw.observe.event_aggregation import Outcome
 from eosfw.observe.timeline import palette
 from eosfw.observe.timeline.annotations import CHARACTER, Moment, Rule
 from eosfw.observe.timeline.layout import (
@@ -19,8 +19,8 @@ from eosfw.observe.timeline.layout import (
     Picture,
     Row,
     Zombie,
+    duration_label,
     group_name,
-    lasting,
 )
 from eosfw.text import quantity
 
@@ -78,7 +78,7 @@ def _header(picture: Picture, title: str) -> Iterator[str]:
     commits = quantity(picture.transactions, "committed transaction" if picture.transactional else "commit")
     numbers = (
         f"{quantity(picture.records, 'record')} in {commits}{'' if picture.transactional else ' of offsets'}"
-        f"  ·  {quantity(picture.zombies, 'zombie')} fenced  ·  {lasting(picture.scale.seconds)}"
+        f"  ·  {quantity(picture.zombies, 'zombie')} fenced  ·  {duration_label(picture.scale.seconds)}"
     )
     yield text(EDGE, 58, numbers, "numbers")
     x = float(EDGE)
@@ -148,7 +148,7 @@ def _leader(picture: Picture) -> Iterator[str]:
         yield f"{dot}<title>{title}</title></circle>"
     for span, wait in picture.waits:
         words = f"waiting for generation {wait.generation} to stop"
-        what = f"{words}: {lasting(wait.end - wait.begin)}"
+        what = f"{words}: {duration_label(wait.end - wait.begin)}"
         yield box(span.x, middle - 2, max(HAIR, span.width), 4, palette.START, title=what)
         if span.width > (len(words) + 2) * CHARACTER:
             yield text(span.x + span.width / 2, middle + 4, words, "rule", anchor="middle")
@@ -201,10 +201,10 @@ def _zombie(row: Row, zombie: Zombie, picture: Picture) -> Iterator[str]:
     )
     if zombie.fenced_x is not None:
         yield cross(zombie.fenced_x, top + BAR_HEIGHT / 2, 6, palette.ZOMBIE, f"fenced: {zombie.error}")
-    yield from _story(zombie, row.y + ROW_HEIGHT / 2 + 20, picture)
+    yield from _history_of(zombie, row.y + ROW_HEIGHT / 2 + 20, picture)
 
 
-def _story(zombie: Zombie, y: float, picture: Picture) -> Iterator[str]:
+def _history_of(zombie: Zombie, y: float, picture: Picture) -> Iterator[str]:
     """What happened to the zombie, under its bar: at both ends if that fits, else in one piece."""
     frozen = zombie.frozen
     begin = f"frozen at {seconds(frozen.begin, picture)} before {zombie.step}, {_records(zombie)} open"
@@ -247,7 +247,7 @@ def _records(zombie: Zombie) -> str:
 def seconds(at: float, picture: Picture) -> str:
     """A moment as the axis counts it."""
     passed = at - picture.scale.start
-    return f"{passed:.2f} s" if picture.scale.seconds >= 1 else lasting(passed)
+    return f"{passed:.2f} s" if picture.scale.seconds >= 1 else duration_label(passed)
 
 
 def box(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
 
-from eosfw.observe.folding import Fold, Lane, LaneStory, Outcome, Transaction
+from eosfw.observe.event_aggregation import EventAggregation, Lane, LaneHistory, Outcome, Transaction
 from eosfw.observe.gates import Freeze
 from eosfw.observe.timeline.annotations import CHARACTER, Rule, Wait, leader_steps, place_labels, rules, waits
 from eosfw.state.steps import StepEvent, TaskStep
@@ -31,7 +31,7 @@ HAIR = 2.0
 """No bar is drawn thinner than this: those that are always melt with neighbours that they would touch."""
 
 
-def lasting(seconds: float) -> str:
+def duration_label(seconds: float) -> str:
     """How long something took, so that a short one is not called nothing."""
     return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
@@ -144,30 +144,30 @@ class Picture:
     transactional: bool
 
 
-def layout(fold: Fold, freezes: Sequence[Freeze] = (), width: float = 1200) -> Picture:
+def layout(aggregation: EventAggregation, freezes: Sequence[Freeze] = (), width: float = 1200) -> Picture:
     """Place the lanes, bars, rules of a history that was folded."""
-    start = fold.first or 0.0
-    left = gutter(fold.lanes)
-    scale = Scale(start, max(fold.last - start, 1e-3), left, width - left - RIGHT_MARGIN)
-    placed = place_labels(rules(fold, scale.x), right=width - RIGHT_MARGIN)
+    start = aggregation.first or 0.0
+    left = gutter(aggregation.lanes)
+    scale = Scale(start, max(aggregation.last - start, 1e-3), left, width - left - RIGHT_MARGIN)
+    placed = place_labels(rules(aggregation, scale.x), right=width - RIGHT_MARGIN)
     levels = 1 + max((rule.level for rule in placed), default=-1)
     leader_y = HEADER + levels * LABEL_LEVEL + 6
-    groups, bottom = _groups(fold, freezes, scale, leader_y + ROW_HEIGHT + 4)
+    groups, bottom = _groups(aggregation, freezes, scale, leader_y + ROW_HEIGHT + 4)
     return Picture(
         width=width,
         height=bottom + AXIS_HEIGHT,
         scale=scale,
         leader_y=leader_y,
-        leader=leader_steps(fold.leader, scale.x),
+        leader=leader_steps(aggregation.leader, scale.x),
         groups=groups,
         rules=placed,
-        waits=[(_span(one.begin, one.end, scale), one) for one in waits(fold)],
+        waits=[(_span(one.begin, one.end, scale), one) for one in waits(aggregation)],
         ticks=ticks(scale),
         axis_y=bottom + 8,
-        records=fold.records,
-        transactions=fold.transactions,
-        zombies=len(fold.zombies),
-        transactional=fold.transactional,
+        records=aggregation.records,
+        transactions=aggregation.transactions,
+        zombies=len(aggregation.zombies),
+        transactional=aggregation.transactional,
     )
 
 
@@ -182,15 +182,17 @@ def group_name(connector: str, generation: int) -> str:
     return f"{connector} · generation {generation}"
 
 
-def _groups(fold: Fold, freezes: Sequence[Freeze], scale: Scale, y: float) -> tuple[list[Group], float]:
+def _groups(
+    aggregation: EventAggregation, freezes: Sequence[Freeze], scale: Scale, y: float
+) -> tuple[list[Group], float]:
     groups = []
     frozen = {lane_of(freeze.event): freeze for freeze in freezes}
-    for (connector, generation), lanes in groupby(sorted(fold.lanes), key=lambda lane: lane[:2]):
+    for (connector, generation), lanes in groupby(sorted(aggregation.lanes), key=lambda lane: lane[:2]):
         top, rows = y, []
         y += GROUP_HEIGHT
         for lane in lanes:
-            zombie = _zombie(fold.lanes[lane], fold.zombies.get(lane), frozen.get(lane), scale)
-            row = _row(fold.lanes[lane], zombie, scale, fold.last, y)
+            zombie = _zombie(aggregation.lanes[lane], aggregation.zombies.get(lane), frozen.get(lane), scale)
+            row = _row(aggregation.lanes[lane], zombie, scale, aggregation.last, y)
             rows.append(row)
             y += row.height
         groups.append(Group(connector, generation, top, rows))
@@ -202,18 +204,18 @@ def lane_of(event: StepEvent) -> Lane | None:
     return None if event.task is None else Lane(event.connector, event.generation or 0, event.task.task)
 
 
-def _row(story: LaneStory, zombie: Zombie | None, scale: Scale, now: float, y: float) -> Row:
-    failures = [(scale.x(mark.at), mark) for mark in story.marks if mark.step is TaskStep.FAILED]
-    starts = [_span(begin, end, scale) for begin, end in story.starts]
+def _row(history: LaneHistory, zombie: Zombie | None, scale: Scale, now: float, y: float) -> Row:
+    failures = [(scale.x(mark.at), mark) for mark in history.marks if mark.step is TaskStep.FAILED]
+    starts = [_span(begin, end, scale) for begin, end in history.starts]
     height = ZOMBIE_HEIGHT if zombie else ROW_HEIGHT
-    return Row(story.lane, y, height, starts, merge(_transactions(story, now), scale), zombie, failures)
+    return Row(history.lane, y, height, starts, merge(_transactions(history, now), scale), zombie, failures)
 
 
-def _transactions(story: LaneStory, now: float) -> Iterable[Transaction]:
-    yield from story.transactions
-    if story.opened is not None:
-        begun = story.opened
-        yield Transaction(story.lane, begun.transaction, begun.at, now, story.records, Outcome.OPEN)
+def _transactions(history: LaneHistory, now: float) -> Iterable[Transaction]:
+    yield from history.transactions
+    if history.opened is not None:
+        begun = history.opened
+        yield Transaction(history.lane, begun.transaction, begun.at, now, history.records, Outcome.OPEN)
 
 
 def merge(transactions: Iterable[Transaction], scale: Scale) -> list[Bar]:
@@ -259,27 +261,27 @@ def _join(left: Bar, right: Bar) -> Bar:
     )
 
 
-def _zombie(story: LaneStory, fenced: StepEvent | None, freeze: Freeze | None, scale: Scale) -> Zombie | None:
+def _zombie(history: LaneHistory, fenced: StepEvent | None, freeze: Freeze | None, scale: Scale) -> Zombie | None:
     if fenced is None and freeze is None:
         return None
-    last = [done for done in story.transactions if done.outcome is Outcome.FENCED]
-    records = _held(story, freeze.since) if freeze is not None else last[-1].records if last else story.records
+    last = [done for done in history.transactions if done.outcome is Outcome.FENCED]
+    records = _held(history, freeze.since) if freeze is not None else last[-1].records if last else history.records
     if freeze is not None:
         until = freeze.until if freeze.until is not None else scale.start + scale.seconds
         span, step = _span(freeze.since, until, scale), freeze.event.step.value
     else:
         # Nobody told of a freeze: from what the zombie last began, to the error that ended it.
-        begun = last[-1].begin if last else story.last.at
+        begun = last[-1].begin if last else history.last.at
         span, step = _span(begun, fenced.at if fenced else begun, scale), "its transaction"
     if fenced is None:
         return Zombie(span, step, records, None, None, "")
     return Zombie(span, step, records, scale.x(fenced.at), fenced.at, str(fenced.detail.get("error", "")))
 
 
-def _held(story: LaneStory, at: float) -> int:
+def _held(history: LaneHistory, at: float) -> int:
     """Records of the transaction that was open at a moment."""
-    within = (done.records for done in story.transactions if done.begin <= at <= done.end)
-    return next(within, story.records)
+    within = (done.records for done in history.transactions if done.begin <= at <= done.end)
+    return next(within, history.records)
 
 
 def _span(begin: float, end: float, scale: Scale) -> Span:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from eosfw.observe.folding import Outcome
+from eosfw.observe.event_aggregation import Outcome
 
 OUTCOME: Final = {
     Outcome.COMMITTED: "#0072b2",

@@ -65,7 +65,7 @@ _TASK_ENDS = frozenset({TaskStep.SUPERSEDED, TaskStep.FAILED, TaskStep.STOPPED})
 
 
 @dataclass(slots=True)
-class LaneStory:
+class LaneHistory:
     """What is known of one lane."""
 
     lane: Lane
@@ -82,14 +82,14 @@ class LaneStory:
     """Received a fencing error and has not started over since."""
 
 
-class Fold:
+class EventAggregation:
     """The state of a run, from its events in order; not thread-safe."""
 
     def __init__(self, keep: int | None = None) -> None:
         self._keep = keep
         self.records = 0
         self.transactions = 0
-        self.lanes: dict[Lane, LaneStory] = {}
+        self.lanes: dict[Lane, LaneHistory] = {}
         self.leader: deque[StepEvent] = deque(maxlen=keep)
         self.zombies: dict[Lane, StepEvent] = {}
         """Lanes whose producer was an old one when it received a fencing error, with that event."""
@@ -110,70 +110,72 @@ class Fold:
             self.leader.append(event)
             return
         self.transactional = self.transactional or event.transactional_id is not None
-        story = self._story(event, event.task.task)
-        self._follow_start(story, event)
-        self._follow_transaction(story, event)
-        self._follow_zombie(story, event)
-        story.last = event
+        history = self._history_of(event, event.task.task)
+        self._follow_start(history, event)
+        self._follow_transaction(history, event)
+        self._follow_zombie(history, event)
+        history.last = event
 
     def next_generation(self, connector: str, at: float) -> tuple[float, int] | None:
         """The generation whose tasks were the first to act after a moment, with when they did.
 
         That is the one a leader wrote task configurations for at that moment.
         """
-        later = [(story.first, lane.generation) for lane, story in self.lanes.items() if lane.connector == connector]
+        later = [
+            (history.first, lane.generation) for lane, history in self.lanes.items() if lane.connector == connector
+        ]
         return min((pair for pair in later if pair[0] >= at), default=None)
 
-    def _story(self, event: StepEvent, task: int) -> LaneStory:
+    def _history_of(self, event: StepEvent, task: int) -> LaneHistory:
         lane = Lane(event.connector, event.generation or 0, task)
-        story = self.lanes.get(lane)
-        if story is None:
-            story = self.lanes[lane] = LaneStory(lane, event.at, event, deque(maxlen=self._keep))
-        return story
+        history = self.lanes.get(lane)
+        if history is None:
+            history = self.lanes[lane] = LaneHistory(lane, event.at, event, deque(maxlen=self._keep))
+        return history
 
-    def _follow_start(self, story: LaneStory, event: StepEvent) -> None:
+    def _follow_start(self, history: LaneHistory, event: StepEvent) -> None:
         starting = event.step in _STARTUP
-        if starting and (story.last is event or story.last.step not in _STARTUP):
-            story.starts.append((event.at, event.at))
-        elif story.starts and story.last.step in _STARTUP:
-            story.starts[-1] = (story.starts[-1][0], event.at)
+        if starting and (history.last is event or history.last.step not in _STARTUP):
+            history.starts.append((event.at, event.at))
+        elif history.starts and history.last.step in _STARTUP:
+            history.starts[-1] = (history.starts[-1][0], event.at)
         if starting:
-            story.suspect = False
+            history.suspect = False
 
-    def _follow_transaction(self, story: LaneStory, event: StepEvent) -> None:
+    def _follow_transaction(self, history: LaneHistory, event: StepEvent) -> None:
         if event.step is TaskStep.BEGIN or event.step in _STARTUP:
-            self._close(story, event.at, Outcome.OPEN)  # its outcome was indefinite: the task started over
-        if event.step is TaskStep.BEGIN or (event.step is TaskStep.SEND and story.opened is None):
-            story.opened = event
+            self._close(history, event.at, Outcome.OPEN)  # its outcome was indefinite: the task started over
+        if event.step is TaskStep.BEGIN or (event.step is TaskStep.SEND and history.opened is None):
+            history.opened = event
         if event.step is TaskStep.SEND:
-            story.records += _count(event)
+            history.records += _count(event)
         outcome = _ENDS.get(event.step)
         if outcome is None:
             return
         if event.step is not TaskStep.COMMITTED and event.step is not TaskStep.ABORTED:
-            story.marks.append(event)
+            history.marks.append(event)
         if outcome is Outcome.COMMITTED:
-            story.records = _count(event, story.records)
-            self.records += story.records
+            history.records = _count(event, history.records)
+            self.records += history.records
             self.transactions += 1
-        self._close(story, event.at, outcome)
+        self._close(history, event.at, outcome)
 
-    def _close(self, story: LaneStory, end: float, outcome: Outcome) -> None:
-        begun = story.opened
+    def _close(self, history: LaneHistory, end: float, outcome: Outcome) -> None:
+        begun = history.opened
         if begun is not None:
-            done = Transaction(story.lane, begun.transaction, begun.at, end, story.records, outcome)
-            story.transactions.append(done)
-        story.opened, story.records = None, 0
+            done = Transaction(history.lane, begun.transaction, begun.at, end, history.records, outcome)
+            history.transactions.append(done)
+        history.opened, history.records = None, 0
 
-    def _follow_zombie(self, story: LaneStory, event: StepEvent) -> None:
+    def _follow_zombie(self, history: LaneHistory, event: StepEvent) -> None:
         # A coordinator's timeout gives the same error as a fencing. Only a producer that is not the newest of its
         # connector, or that finds itself superseded right after, was a zombie; an owner starts over instead.
         if event.step is TaskStep.FENCED:
-            story.suspect = True
-            if story.lane.generation < self.generations.get(event.connector, 0):
-                self.zombies.setdefault(story.lane, event)
-        elif event.step is TaskStep.SUPERSEDED and story.suspect:
-            self.zombies.setdefault(story.lane, story.last if story.last.step is TaskStep.FENCED else event)
+            history.suspect = True
+            if history.lane.generation < self.generations.get(event.connector, 0):
+                self.zombies.setdefault(history.lane, event)
+        elif event.step is TaskStep.SUPERSEDED and history.suspect:
+            self.zombies.setdefault(history.lane, history.last if history.last.step is TaskStep.FENCED else event)
 
 
 def _count(event: StepEvent, otherwise: int = 0) -> int:

@@ -15,11 +15,11 @@ from typing import Any
 from eosfw.concurrency import Runtime
 from eosfw.errors import PluginError
 
-PATIENCE = 30.0
+LOAD_TIMEOUT = 30.0
 """Seconds: far beyond a cold import from a slow disk."""
 
 
-def called_within(patience: float, call: Callable[[], Any], runtime: Runtime) -> Any:
+def call_with_timeout(timeout: float, call: Callable[[], Any], runtime: Runtime) -> Any:
     """What the call returns or raises; PluginError if it does neither in time."""
     outcome: list[tuple[Any, BaseException | None]] = []
 
@@ -29,9 +29,9 @@ def called_within(patience: float, call: Callable[[], Any], runtime: Runtime) ->
         except BaseException as error:  # noqa: BLE001 - raised again below, on the caller's thread
             outcome.append((None, error))
 
-    runtime.spawn("eosfw-plugin", run).join(patience)
+    runtime.spawn("eosfw-plugin", run).join(timeout)
     if not outcome:
-        raise PluginError(f"it did not answer within {patience:g} s; what hangs there is left alone")
+        raise PluginError(f"it did not answer within {timeout:g} s; what hangs there is left alone")
     found, error = outcome[0]
     if error is not None:
         raise error

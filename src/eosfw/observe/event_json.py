@@ -10,7 +10,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.state.steps import StepEvent, TaskStep
 
 
-def event_to_line(event: StepEvent) -> str:
+def event_to_json(event: StepEvent) -> str:
     """One line without its newline; facts that are None or absent are left out."""
     facts = {
         "step": event.step.value,
@@ -27,7 +27,7 @@ def event_to_line(event: StepEvent) -> str:
     return json.dumps(given, separators=(",", ":"), ensure_ascii=False, default=_plain)
 
 
-def event_from_line(line: str) -> StepEvent:
+def event_from_json(line: str) -> StepEvent:
     """The event that a line states; DamagedDataError if it states none."""
     try:
         facts: dict[str, Any] = json.loads(line)

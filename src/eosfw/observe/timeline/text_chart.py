@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from eosfw.observe.folding import Fold, LaneStory, Outcome, Transaction
+from eosfw.observe.event_aggregation import EventAggregation, LaneHistory, Outcome, Transaction
 from eosfw.observe.gates import Freeze
 from eosfw.observe.timeline.annotations import waits
-from eosfw.observe.timeline.layout import Scale, lane_of, lasting
+from eosfw.observe.timeline.layout import Scale, duration_label, lane_of
 from eosfw.state.steps import TaskStep
 
 
@@ -33,40 +33,40 @@ UNICODE: Final = Alphabet("╌", "█", "▚", "✗", "▁", "▒", "│", "┆"
 ASCII: Final = Alphabet("-", "#", "a", "X", "_", "~", "|", ":", ".", " ")
 
 
-def strip(fold: Fold, freezes: Sequence[Freeze], columns: int, alphabet: Alphabet) -> str:
+def text_chart(aggregation: EventAggregation, freezes: Sequence[Freeze], columns: int, alphabet: Alphabet) -> str:
     """A line per lane under one for the leader, the time axis, what the characters mean."""
-    names = [_name(story) for _, story in sorted(fold.lanes.items())]
+    names = [_name(history) for _, history in sorted(aggregation.lanes.items())]
     gutter = max(map(len, ["leader", *names])) + 2
     cells = max(20, columns - gutter - 1)
-    start = fold.first or 0.0
-    scale = Scale(start, max(fold.last - start, 1e-3), 0, cells - 1)
-    lines = ["leader".ljust(gutter) + _leader(fold, scale, cells, alphabet)]
-    for name, (lane, story) in zip(names, sorted(fold.lanes.items()), strict=True):
+    start = aggregation.first or 0.0
+    scale = Scale(start, max(aggregation.last - start, 1e-3), 0, cells - 1)
+    lines = ["leader".ljust(gutter) + _leader(aggregation, scale, cells, alphabet)]
+    for name, (lane, history) in zip(names, sorted(aggregation.lanes.items()), strict=True):
         frozen = [freeze for freeze in freezes if lane_of(freeze.event) == lane]
-        lines.append(name.ljust(gutter) + _lane(story, frozen, scale, cells, alphabet))
+        lines.append(name.ljust(gutter) + _lane(history, frozen, scale, cells, alphabet))
     legend = _legend("".join(line[gutter:] for line in lines), alphabet)
-    lines.append(" " * gutter + f"{'0 s':<{cells - 8}}{lasting(scale.seconds):>8}")
+    lines.append(" " * gutter + f"{'0 s':<{cells - 8}}{duration_label(scale.seconds):>8}")
     return "\n".join([*(line.rstrip() for line in lines), legend])
 
 
-def _name(story: LaneStory) -> str:
-    return f"{story.lane.connector} g{story.lane.generation} t{story.lane.task}"
+def _name(history: LaneHistory) -> str:
+    return f"{history.lane.connector} g{history.lane.generation} t{history.lane.task}"
 
 
-def _leader(fold: Fold, scale: Scale, cells: int, alphabet: Alphabet) -> str:
+def _leader(aggregation: EventAggregation, scale: Scale, cells: int, alphabet: Alphabet) -> str:
     line = [alphabet.idle] * cells
-    for wait in waits(fold):
+    for wait in waits(aggregation):
         _fill(line, scale, wait.begin, wait.end, alphabet.waiting)
     shown = {TaskStep.WRITE_TASK_CONFIGS: alphabet.generation, TaskStep.FENCE_ZOMBIES: alphabet.fencing}
-    for event in fold.leader:
+    for event in aggregation.leader:
         if event.step in shown:
             line[round(scale.x(event.at))] = shown[event.step]
     return "".join(line)
 
 
-def _lane(story: LaneStory, frozen: Sequence[Freeze], scale: Scale, cells: int, alphabet: Alphabet) -> str:
+def _lane(history: LaneHistory, frozen: Sequence[Freeze], scale: Scale, cells: int, alphabet: Alphabet) -> str:
     line = [alphabet.idle] * cells
-    for begin, end, character in _strokes(story, frozen, scale.start + scale.seconds, alphabet):
+    for begin, end, character in _strokes(history, frozen, scale.start + scale.seconds, alphabet):
         _fill(line, scale, begin, end, character)
     return "".join(line)
 
@@ -77,18 +77,18 @@ def _fill(line: list[str], scale: Scale, begin: float, end: float, character: st
 
 
 def _strokes(
-    story: LaneStory, frozen: Sequence[Freeze], now: float, alphabet: Alphabet
+    history: LaneHistory, frozen: Sequence[Freeze], now: float, alphabet: Alphabet
 ) -> Iterator[tuple[float, float, str]]:
     """What to write over what: later strokes win, for what is rare or short must not vanish behind the rest."""
-    yield from ((begin, end, alphabet.starting) for begin, end in story.starts)
-    if story.opened is not None:
-        yield story.opened.at, now, alphabet.open
-    for done in sorted(story.transactions, key=_rarity):
+    yield from ((begin, end, alphabet.starting) for begin, end in history.starts)
+    if history.opened is not None:
+        yield history.opened.at, now, alphabet.open
+    for done in sorted(history.transactions, key=_rarity):
         # a fenced transaction was open all the time; its end alone is marked
         character = alphabet.open if done.outcome is Outcome.FENCED else getattr(alphabet, done.outcome.value)
         yield done.begin, done.end, character
     yield from ((held.since, now if held.until is None else held.until, alphabet.frozen) for held in frozen)
-    yield from ((mark.at, mark.at, alphabet.fenced) for mark in story.marks if mark.step is TaskStep.FENCED)
+    yield from ((mark.at, mark.at, alphabet.fenced) for mark in history.marks if mark.step is TaskStep.FENCED)
 
 
 def _rarity(done: Transaction) -> tuple[bool, float]:
