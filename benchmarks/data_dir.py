@@ -28,7 +28,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import Topics

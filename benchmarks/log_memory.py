@@ -16,7 +16,7 @@ import tracemalloc
 from pathlib import Path
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.partition import PartitionLog
 

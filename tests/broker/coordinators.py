@@ -6,10 +6,10 @@ import itertools
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
-from eosfw_memory.coordinators.metadata import TransactionMetadata, refusals
-from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.coordinators.transactions import CoordinatorConfig, TransactionCoordinator
+from eosfw_memory.coordinators.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
+from eosfw_memory.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata, refusals
+from eosfw_memory.coordinators.transaction_state import Outcome
 
 FLIGHTS_0 = TopicPartition("flights", 0)
 FLIGHTS_1 = TopicPartition("flights", 1)
@@ -72,8 +72,8 @@ class Desk:
     def end(self, producer, outcome=Outcome.COMMIT, name="t") -> Code:
         return self._tried(lambda: self.coordinator.end(name, producer, outcome, self.now_ms)) or Code.NONE
 
-    def end_bumping(self, producer, outcome=Outcome.COMMIT, name="t") -> ProducerIdAndEpoch | Code:
-        return self._tried(lambda: self.coordinator.end_bumping(name, producer, outcome, self.now_ms))
+    def end_with_epoch_bump(self, producer, outcome=Outcome.COMMIT, name="t") -> ProducerIdAndEpoch | Code:
+        return self._tried(lambda: self.coordinator.end_with_epoch_bump(name, producer, outcome, self.now_ms))
 
     def finish(self) -> None:
         self.coordinator.finish(self.now_ms)

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 
 
 @dataclass(eq=False)

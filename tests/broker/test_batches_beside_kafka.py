@@ -13,7 +13,7 @@ from conformance.calls import Caller
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.markers import marker
 
 from .crafting import GZIP, LZ4, NOW, PACKERS, SNAPPY, ZSTD, batch, idempotent, one, patched, record, xerial

@@ -18,10 +18,10 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.committing import Committer
-from eosfw_memory.coordinators.groups.records import Committed
-from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.groups.group_records import Committed
+from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
+from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 from eosfw_memory.faults import Fail, Refuse
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import encode_batch
@@ -44,7 +44,7 @@ def at_the_last_epoch(version: int) -> tuple[Desk, ProducerIdAndEpoch]:
 
 
 def end(desk: Desk, producer: ProducerIdAndEpoch, outcome: Outcome, version: int) -> ProducerIdAndEpoch | Code:
-    return desk.end(producer, outcome) if version == 1 else desk.end_bumping(producer, outcome)
+    return desk.end(producer, outcome) if version == 1 else desk.end_with_epoch_bump(producer, outcome)
 
 
 @pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])
@@ -145,7 +145,7 @@ def test_kafka_14053_a_batch_that_an_abort_overtook_hangs_nowhere(broker):
     if broker.settings.transactions.version == 1:
         broker.coordinator.end("x", producer, ABORT, broker.now_ms())
     else:
-        broker.coordinator.end_bumping("x", producer, ABORT, broker.now_ms())
+        broker.coordinator.end_with_epoch_bump("x", producer, ABORT, broker.now_ms())
     broker.settle()
 
     assert written(broker, producer) in (Code.TRANSACTION_ABORTABLE, Code.INVALID_PRODUCER_EPOCH)
@@ -181,7 +181,7 @@ def test_kafka_16352_many_ids_whose_producer_ids_run_out_together_all_complete()
     for number in range(5):
         last = ProducerIdAndEpoch(500 + number, LAST_CLIENT_EPOCH)
         desk.add(last, name=f"t{number}")
-        desk.end_bumping(last, name=f"t{number}")
+        desk.end_with_epoch_bump(last, name=f"t{number}")
     desk.finish()
 
     assert {known.state for known in desk.coordinator.transactions()} == {TransactionState.COMPLETE_COMMIT}
@@ -195,10 +195,10 @@ def test_kafka_18464_aborting_before_anything_was_written_does_not_fence_oneself
     producer = desk.init()
     if before is not None:
         desk.add(producer)
-        producer = desk.end_bumping(producer, before)
+        producer = desk.end_with_epoch_bump(producer, before)
         desk.finish()
 
-    after = desk.end_bumping(producer, ABORT)
+    after = desk.end_with_epoch_bump(producer, ABORT)
     desk.finish()
 
     assert after == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
@@ -210,7 +210,7 @@ def test_kafka_18660_an_end_that_exhausts_epochs_returns_the_new_id():
     desk, last = at_the_last_epoch(2)
     desk.add(last)
 
-    after = desk.end_bumping(last)
+    after = desk.end_with_epoch_bump(last)
     desk.finish()
 
     assert after == desk.known().producer
@@ -234,13 +234,13 @@ def test_kafka_20357_a_repeated_end_is_known_again_after_a_failover():
     """COR-04, COR-14: the log remembers the id that was used up."""
     desk, last = at_the_last_epoch(2)
     desk.add(last)
-    after = desk.end_bumping(last)
+    after = desk.end_with_epoch_bump(last)
     desk.finish()
 
     heir = Desk(desk.log, version=2)
     heir.coordinator.load()
 
-    assert heir.end_bumping(last) == after
+    assert heir.end_with_epoch_bump(last) == after
 
 
 def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broker):
@@ -252,7 +252,7 @@ def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broke
     broker.sweep()
 
     version = broker.settings.transactions.version
-    commit = broker.coordinator.end if version == 1 else broker.coordinator.end_bumping
+    commit = broker.coordinator.end if version == 1 else broker.coordinator.end_with_epoch_bump
     with pytest.raises(KafkaError) as refused:
         commit("x", producer, COMMIT, broker.now_ms())
     assert refused.value.code is (Code.PRODUCER_FENCED if version == 1 else Code.INVALID_TXN_STATE)
@@ -283,7 +283,7 @@ def test_librdkafka_4849_an_end_before_any_partition_is_answered_like_kafka(vers
     if version == 1:
         assert desk.end(producer, ABORT) is Code.INVALID_TXN_STATE
     else:
-        assert desk.end_bumping(producer, ABORT) == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
+        assert desk.end_with_epoch_bump(producer, ABORT) == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
         desk.finish()
         assert desk.add(producer) is Code.PRODUCER_FENCED
 
@@ -336,11 +336,11 @@ def test_kafka_15784_offsets_whose_write_was_refused_never_count(broker, outcome
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", producer, [where], broker.now_ms())
     offsets, committed = broker.groups.offsets, {T0: Committed(5, -1, "", broker.now_ms())}
-    offsets.commit("g", Committer(), {T0: Committed(1, -1, "", broker.now_ms())}, broker.now_ms())
+    offsets.commit("g", OffsetCommitter(), {T0: Committed(1, -1, "", broker.now_ms())}, broker.now_ms())
     refused = broker.faults.add(Refuse("before-offsets"))
 
     with pytest.raises(KafkaError):
-        offsets.commit_in_transaction("g", Committer(), producer, committed, broker.now_ms())
+        offsets.commit_in_transaction("g", OffsetCommitter(), producer, committed, broker.now_ms())
     assert refused.fired
     assert offsets.fetch("g", [T0], stable=True)[T0].offset == 1
 

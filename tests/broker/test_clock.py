@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.states import TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.faults import Jump
 from eosfw_memory.log.codec import decode_records, encode_batch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory

@@ -7,8 +7,8 @@ import pytest
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import TransactionMetadata
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 
 from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk
 

@@ -18,7 +18,7 @@ from conformance.calls import commit_plain
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 
 from .deeds import Model, Writer
 from .grounds import Direct, Killed, Socket

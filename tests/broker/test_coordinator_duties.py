@@ -7,7 +7,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 from eosfw_memory.duties import Duties
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
@@ -104,7 +104,10 @@ def test_an_open_transaction_never_expires_but_by_its_timeout(broker):
     broker.sweep()
 
     assert broker.coordinator.describe("x").producer == producer
-    assert broker.coordinator.end_bumping("x", producer, Outcome.COMMIT, broker.now_ms()).epoch == producer.epoch + 1
+    assert (
+        broker.coordinator.end_with_epoch_bump("x", producer, Outcome.COMMIT, broker.now_ms()).epoch
+        == producer.epoch + 1
+    )
 
 
 def test_a_transaction_older_than_any_timeout_allows_is_reported_as_hanging(broker, caplog):

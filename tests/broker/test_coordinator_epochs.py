@@ -6,8 +6,8 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, LAST_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, LAST_EPOCH, TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 
 from .coordinators import FLIGHTS_0, Desk
 
@@ -48,11 +48,11 @@ def after(epoch: int) -> ProducerIdAndEpoch:
 )
 def test_the_answer_hangs_on_the_state_the_wish_and_the_epoch(state, outcome, repeated, holder):
     """COR-08: an epoch one below the coordinator's asks again for the end that raised it."""
-    assert at(state).end_bumping(after(4), outcome) == repeated
-    assert at(state).end_bumping(after(5), outcome) == holder
+    assert at(state).end_with_epoch_bump(after(4), outcome) == repeated
+    assert at(state).end_with_epoch_bump(after(5), outcome) == holder
     for stranger in (3, 6):
-        assert at(state).end_bumping(after(stranger), outcome) is FENCED
-    assert at(state).end_bumping(ProducerIdAndEpoch(999, 5), outcome) is Code.INVALID_PRODUCER_ID_MAPPING
+        assert at(state).end_with_epoch_bump(after(stranger), outcome) is FENCED
+    assert at(state).end_with_epoch_bump(ProducerIdAndEpoch(999, 5), outcome) is Code.INVALID_PRODUCER_ID_MAPPING
 
 
 @pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort"])
@@ -60,7 +60,7 @@ def test_the_answer_hangs_on_the_state_the_wish_and_the_epoch(state, outcome, re
 def test_while_markers_are_under_way_everybody_comes_again(state, outcome):
     """COR-08: only then does Kafka look who asks."""
     for epoch in (3, 4, 5, 6):
-        assert at(state).end_bumping(after(epoch), outcome) is Code.CONCURRENT_TRANSACTIONS
+        assert at(state).end_with_epoch_bump(after(epoch), outcome) is Code.CONCURRENT_TRANSACTIONS
 
 
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
@@ -69,7 +69,7 @@ def test_markers_carry_the_bumped_epoch_and_fence_late_writes(desk, outcome):
     first = desk.init()
     desk.add(first)
 
-    second = desk.end_bumping(first, outcome)
+    second = desk.end_with_epoch_bump(first, outcome)
     desk.finish()
 
     assert second == ProducerIdAndEpoch(first.producer_id, first.epoch + 1)
@@ -82,14 +82,14 @@ def test_a_repeated_end_gets_the_same_answer_after_a_restart(desk):
     """COR-08: the client asks again with its old epoch, and would be fenced although its transaction ended."""
     first = desk.init()
     desk.add(first)
-    second = desk.end_bumping(first)
-    assert desk.end_bumping(first) is Code.CONCURRENT_TRANSACTIONS
+    second = desk.end_with_epoch_bump(first)
+    assert desk.end_with_epoch_bump(first) is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 
     heir = Desk(desk.log, version=2)
     heir.coordinator.load()
 
-    assert desk.end_bumping(first) == heir.end_bumping(first) == second
+    assert desk.end_with_epoch_bump(first) == heir.end_with_epoch_bump(first) == second
     assert len(desk.markers) == 1
 
 
@@ -99,15 +99,15 @@ def test_the_last_epoch_ends_in_a_new_producer_id(desk):
     last = after(LAST_CLIENT_EPOCH)
     desk.add(last)
 
-    heir = desk.end_bumping(last)
+    heir = desk.end_with_epoch_bump(last)
     assert heir == ProducerIdAndEpoch(1000, 0)
-    assert desk.end_bumping(last) is Code.CONCURRENT_TRANSACTIONS
+    assert desk.end_with_epoch_bump(last) is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 
     assert desk.markers == [(FLIGHTS_0, after(LAST_EPOCH), COMMIT)]
     assert desk.known().producer == heir
-    assert desk.end_bumping(last) == heir
-    assert desk.end_bumping(last, ABORT) is STATE
+    assert desk.end_with_epoch_bump(last) == heir
+    assert desk.end_with_epoch_bump(last, ABORT) is STATE
     assert desk.add(last) is Code.INVALID_PRODUCER_ID_MAPPING
 
 
@@ -116,14 +116,14 @@ def test_a_new_producer_id_survives_a_coordinator_that_dies_before_the_markers()
     desk = at("Empty", LAST_CLIENT_EPOCH)
     last = after(LAST_CLIENT_EPOCH)
     desk.add(last)
-    promised = desk.end_bumping(last)
+    promised = desk.end_with_epoch_bump(last)
 
     heir = Desk(desk.log, version=2, next_producer_id=2000)
     heir.coordinator.load()
     heir.finish()
 
     assert heir.known().producer == promised
-    assert heir.end_bumping(last) == promised
+    assert heir.end_with_epoch_bump(last) == promised
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_fenced_holder_of_the_last_epoch_starts_anew_by_naming_nobody():
     desk.finish()
 
     assert desk.init(expected=last) is Code.UNKNOWN_SERVER_ERROR
-    assert desk.end_bumping(after(LAST_EPOCH), ABORT) is Code.UNKNOWN_SERVER_ERROR
+    assert desk.end_with_epoch_bump(after(LAST_EPOCH), ABORT) is Code.UNKNOWN_SERVER_ERROR
     assert desk.known().epoch == LAST_EPOCH
     assert desk.init() == ProducerIdAndEpoch(1000, 0)
 
@@ -166,12 +166,12 @@ def test_a_timed_out_producer_fails_its_commit_and_continues_after_an_abort(desk
     desk.add(producer)
     desk.now_ms += 1001
     assert desk.coordinator.sweep(desk.now_ms) == ["t"]
-    assert desk.end_bumping(producer, COMMIT) is Code.CONCURRENT_TRANSACTIONS
+    assert desk.end_with_epoch_bump(producer, COMMIT) is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 
-    assert desk.end_bumping(producer, COMMIT) is STATE
+    assert desk.end_with_epoch_bump(producer, COMMIT) is STATE
     assert desk.add(producer) is FENCED
-    assert desk.end_bumping(producer, ABORT) == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
+    assert desk.end_with_epoch_bump(producer, ABORT) == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
     assert [outcome for _, _, outcome in desk.markers] == [ABORT]
 
 
@@ -189,7 +189,7 @@ def test_an_end_that_could_not_be_logged_costs_no_epoch(desk):
     first = desk.init()
     desk.add(first)
     desk.log.broken = True
-    assert [desk.end_bumping(first) for _ in range(3)] == [Code.COORDINATOR_NOT_AVAILABLE] * 3
+    assert [desk.end_with_epoch_bump(first) for _ in range(3)] == [Code.COORDINATOR_NOT_AVAILABLE] * 3
 
     desk.log.broken = False
-    assert desk.end_bumping(first) == ProducerIdAndEpoch(first.producer_id, first.epoch + 1)
+    assert desk.end_with_epoch_bump(first) == ProducerIdAndEpoch(first.producer_id, first.epoch + 1)

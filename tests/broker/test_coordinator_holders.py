@@ -6,8 +6,8 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 
 from .coordinators import FLIGHTS_0, Desk
 

@@ -9,8 +9,8 @@ from tests.effort import EFFORTS, run_machine
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, NO_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.states import PREDECESSORS, TRIGGERS, Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, NO_EPOCH, TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import PREDECESSORS, TRIGGERS, Outcome, TransactionState
 
 from .coordinators import Desk
 
@@ -57,7 +57,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
             assert answer is not Code.NONE or self.desk.known(name).producer == producer
 
     @rule(target=producers, held=producers, outcome=st.sampled_from(Outcome))
-    def end_bumping(self, held, outcome):
+    def end_with_epoch_bump(self, held, outcome):
         """COR-08: whoever was answered well holds what the coordinator holds now, or will once markers are written."""
         name, producer = held
         if not isinstance(producer, ProducerIdAndEpoch):
@@ -66,7 +66,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         if known is None:
             return held
         before = known.producer
-        answer = self.desk.end_bumping(producer, outcome, name=name)
+        answer = self.desk.end_with_epoch_bump(producer, outcome, name=name)
         if isinstance(answer, ProducerIdAndEpoch):
             known = self.desk.known(name)
             assert answer in (known.producer, ProducerIdAndEpoch(known.next_producer_id, 0))

@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 
 from .coordinators import FLIGHTS_0, Desk
 

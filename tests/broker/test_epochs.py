@@ -10,8 +10,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.ownership import partition_for
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.log_partition import partition_for
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.markers import coordinator_epoch_of
 from eosfw_memory.protocol.handlers import fetch, list_offsets, metadata, offset_for_leader_epoch, write_txn_markers

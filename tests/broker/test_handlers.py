@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.network.frames import FrameDecoder, FrameError

@@ -10,7 +10,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.log_records import encode_key
+from eosfw_memory.coordinators.transaction_log_records import encode_key
 from eosfw_memory.log.codec import encode_batch
 
 OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"

@@ -15,9 +15,9 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.log_records import decode_key, encode_changes, encode_key, encode_value
-from eosfw_memory.coordinators.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_log_records import decode_key, encode_changes, encode_key, encode_value
+from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 from eosfw_memory.faults import points
 from eosfw_memory.log.codec import decode_records, encode_batch, encode_record
 from eosfw_memory.log.errors import InvalidProducerEpochError, LogError
@@ -124,7 +124,7 @@ def one_by_one(broker: Broker, names: Sequence[str]) -> dict[str, object]:
 
 
 def together(broker: Broker, names: Sequence[str]) -> dict[str, object]:
-    found = broker.coordinator.take_over(names, TIMEOUT_MS, broker.now_ms())
+    found = broker.coordinator.initialise_each(names, TIMEOUT_MS, broker.now_ms())
     broker.settle()
     told = [each.producer if isinstance(each, TransactionMetadata) else each for each in found]
     return dict(zip(names, told, strict=True))

@@ -6,8 +6,14 @@ import itertools
 
 import pytest
 
-from eosfw_memory.coordinators.metadata import TransactionMetadata
-from eosfw_memory.coordinators.states import PREDECESSORS, TRIGGERS, IllegalTransitionError, TransactionState, advance
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import (
+    PREDECESSORS,
+    TRIGGERS,
+    IllegalTransitionError,
+    TransactionState,
+    advance,
+)
 
 S = TransactionState
 
@@ -58,7 +64,7 @@ def test_an_illegal_move_changes_nothing():
     before = repr(metadata)
 
     with pytest.raises(IllegalTransitionError):
-        metadata.moved(S.PREPARE_COMMIT, epoch=4)
+        metadata.transition_to(S.PREPARE_COMMIT, epoch=4)
 
     assert repr(metadata) == before
 

@@ -15,10 +15,10 @@ from tests.broker.test_hostile_batches import patched
 from tests.fuzz.targets import CORPUS
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.coordinators import log_records
-from eosfw_memory.coordinators.groups import records
-from eosfw_memory.coordinators.metadata import TransactionMetadata
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators import transaction_log_records
+from eosfw_memory.coordinators.groups import group_records
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 from eosfw_memory.log.batch import HEADER, LENGTH_END, read_header
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.markers import marker
@@ -57,15 +57,15 @@ def transactions() -> Iterator[tuple[str, bytes]]:
         ("ongoing", known),
         ("empty", known._replace(state=TransactionState.EMPTY, partitions=frozenset())),
     ):
-        key = log_records.encode_key(one.transactional_id)
-        yield name, bytes([len(key)]) + key + log_records.encode_value(one)
+        key = transaction_log_records.encode_key(one.transactional_id)
+        yield name, bytes([len(key)]) + key + transaction_log_records.encode_value(one)
 
 
 def groups() -> Iterator[tuple[str, bytes]]:
     """Records of the log of groups."""
-    key = records.offset_key("g", TopicPartition("t", 0))
-    yield "offset", bytes([len(key)]) + key + records.offset_value(records.Committed(7, -1, "", 5))
-    key = records.group_key("g")
+    key = group_records.offset_key("g", TopicPartition("t", 0))
+    yield "offset", bytes([len(key)]) + key + group_records.offset_value(group_records.Committed(7, -1, "", 5))
+    key = group_records.group_key("g")
     yield "group", bytes([len(key)]) + key + struct.pack(">hh8sihhqi", 3, 8, b"consumer", 1, -1, -1, 5, 0)
 
 

@@ -19,11 +19,11 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.fetched_records import visible_records
 from eosfw_memory.client.messages import AnswerError, format_of
-from eosfw_memory.coordinators import log_records
-from eosfw_memory.coordinators.groups import records as group_records
+from eosfw_memory.coordinators import transaction_log_records
+from eosfw_memory.coordinators.groups import group_records
 from eosfw_memory.coordinators.groups.group import CONSUMER, Group
-from eosfw_memory.coordinators.groups.members import Joining, Member
-from eosfw_memory.coordinators.groups.states import GroupState
+from eosfw_memory.coordinators.groups.group_state import GroupState
+from eosfw_memory.coordinators.groups.members import JoinRequest, Member
 from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
 from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
 from eosfw_memory.faults import toml_file
@@ -135,7 +135,7 @@ def _unpacked(data: bytes) -> Hashable:
 
 def _subscription(data: bytes) -> int | None:
     """The topics that a member of a group of consumers wants; what it sends is opaque until somebody asks."""
-    joining = Joining(
+    joining = JoinRequest(
         member_id="m",
         instance_id=None,
         client_id="c",
@@ -174,8 +174,8 @@ def _with_checksum(data: bytes) -> bytes:
 
 def _transaction_record(data: bytes) -> Hashable:
     cut = data[0] if data else 0
-    name = log_records.decode_key(data[1 : 1 + cut])
-    known = log_records.decode_value(name or "x", data[1 + cut :])
+    name = transaction_log_records.decode_key(data[1 : 1 + cut])
+    known = transaction_log_records.decode_value(name or "x", data[1 + cut :])
     return known.state, len(known.partitions)
 
 

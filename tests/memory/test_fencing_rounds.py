@@ -12,7 +12,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, InvalidTransactionTimeoutError, ProducerFencedError
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.transactions import TransactionCoordinator
+from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
 from kip98.lab import WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()

@@ -29,7 +29,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.fetched_records import visible_records
 from eosfw_memory.client.messages import AnswerError, format_of
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.batch import HEADER, LENGTH_END
 from eosfw_memory.log.markers import marker
 from eosfw_memory.protocol.bounds_check import MAX_ANSWERED

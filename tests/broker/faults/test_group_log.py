@@ -9,8 +9,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.groups.committing import Committer
-from eosfw_memory.coordinators.groups.records import Committed
+from eosfw_memory.coordinators.groups.group_records import Committed
+from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.delayed_operation import DisconnectClientError
 from eosfw_memory.faults import Refuse, Restart
 from eosfw_memory.faults.points import after, before
@@ -116,7 +116,7 @@ def commit_alone(cluster, copier, offset):
     """What OffsetCommit of nobody in particular does."""
     broker = cluster.broker
     stated = {copier.read: Committed(offset, -1, "", broker.now_ms())}
-    broker.groups.offsets.commit(copier.group.group_id, Committer(), stated, broker.now_ms())
+    broker.groups.offsets.commit(copier.group.group_id, OffsetCommitter(), stated, broker.now_ms())
 
 
 def forget(cluster, copier):

@@ -8,13 +8,13 @@ from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.committing import Committer
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator, GroupSettings
-from eosfw_memory.coordinators.groups.log import Change, Ending, Record
-from eosfw_memory.coordinators.groups.members import Joining
-from eosfw_memory.coordinators.groups.records import Committed
-from eosfw_memory.coordinators.ownership import partition_for
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.groups.group_records import Committed
+from eosfw_memory.coordinators.groups.members import JoinRequest
+from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
+from eosfw_memory.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
+from eosfw_memory.coordinators.log_partition import partition_for
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import DelayedOperation
 
 PARTITIONS = 3
@@ -27,7 +27,7 @@ class ListLog:
     """Keeps records, so that every test can replay them."""
 
     def __init__(self) -> None:
-        self.events: list[Change | Ending] = []
+        self.events: list[GroupLogRecord | GroupLogMarker] = []
         self.broken = False
 
     def partition_of(self, group_id: str) -> int:
@@ -41,10 +41,10 @@ class ListLog:
         first = len(self.events)
         writer = None if producer is None else producer.producer_id
         for position, (key, value) in enumerate(records, first):
-            self.events.append(Change(self.partition_of(group_id), position, writer, key, value))
+            self.events.append(GroupLogRecord(self.partition_of(group_id), position, writer, key, value))
         return first
 
-    def replay(self) -> Iterator[Change | Ending]:
+    def replay(self) -> Iterator[GroupLogRecord | GroupLogMarker]:
         """By partition, as a log is read."""
         return iter(sorted(self.events, key=lambda each: each.partition))
 
@@ -84,7 +84,7 @@ class Bench:
 
     def join(self, client: Client, group: str = "g", **changes: Any) -> Any:
         """The answer, or None while it is to come."""
-        request = Joining(
+        request = JoinRequest(
             **{
                 "member_id": client.member_id,
                 "instance_id": client.instance,
@@ -150,7 +150,7 @@ class Bench:
 
     def end(self, producer_id: int, outcome: Outcome, partitions: Sequence[int] = range(PARTITIONS)) -> None:
         for partition in partitions:
-            self.log.events.append(Ending(partition, producer_id, outcome))
+            self.log.events.append(GroupLogMarker(partition, producer_id, outcome))
             self.coordinator.transaction_ended(partition, producer_id, outcome)
 
     def offset(self, group: str = "g", where: TopicPartition = TOPIC, *, stable: bool = True) -> int | Code:
@@ -173,5 +173,5 @@ class Bench:
         return Code.NONE
 
 
-def _committer(who: Client | None) -> Committer:
-    return Committer() if who is None else Committer(who.member_id, who.instance, who.generation)
+def _committer(who: Client | None) -> OffsetCommitter:
+    return OffsetCommitter() if who is None else OffsetCommitter(who.member_id, who.instance, who.generation)

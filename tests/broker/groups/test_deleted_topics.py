@@ -78,7 +78,7 @@ def test_offsets_of_a_deleted_topic_do_not_come_back_with_a_restart(tmp_path, mo
         name = group.group
         assert plainly(group, "t", 5) == Code.NONE
     if stopped:
-        monkeypatch.setattr(broker.groups, "topics_gone", _stop)
+        monkeypatch.setattr(broker.groups, "on_topics_deleted", _stop)
         with pytest.raises(Stopped):
             broker.delete_topic(topic)
     else:

@@ -8,7 +8,7 @@ from tests.effort import EFFORTS, run_machine
 
 from broker.groups.bench import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 
 NAMES = ("a", "b", "c")
 PRODUCERS = (71, 72)
@@ -147,7 +147,7 @@ class GroupMachine(RuleBasedStateMachine):
         assert not waiting or group.state.value == "PreparingRebalance"
         assert group.state.value != "PreparingRebalance" or group.join_deadline_ms is not None
         assert bool(group.members) == (group.state.value != "Empty") or group.state.value == "PreparingRebalance"
-        assert set(group.statics.values()) <= set(group.members)
+        assert set(group.static_members.values()) <= set(group.members)
 
     @invariant()
     def a_replay_gives_the_same(self):
@@ -166,7 +166,15 @@ def _shown(group):
         each.member_id: (each.instance_id, each.client_id, each.assignment, each.metadata(group.protocol_name))
         for each in group.members.values()
     }
-    return group.state, group.generation, group.protocol_type, group.protocol_name, group.leader, members, group.statics
+    return (
+        group.state,
+        group.generation,
+        group.protocol_type,
+        group.protocol_name,
+        group.leader,
+        members,
+        group.static_members,
+    )
 
 
 @EFFORTS

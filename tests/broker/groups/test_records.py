@@ -9,8 +9,7 @@ import pytest
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.groups.group import Group
-from eosfw_memory.coordinators.groups.members import Member
-from eosfw_memory.coordinators.groups.records import (
+from eosfw_memory.coordinators.groups.group_records import (
     Committed,
     GroupKey,
     OffsetKey,
@@ -22,7 +21,8 @@ from eosfw_memory.coordinators.groups.records import (
     read_key,
     read_offset,
 )
-from eosfw_memory.coordinators.groups.states import GroupState
+from eosfw_memory.coordinators.groups.group_state import GroupState
+from eosfw_memory.coordinators.groups.members import Member
 
 KEY = OffsetKey("g", TopicPartition("rt", 0))
 MEMBER_ID = "inst-1f29ca89-09bf-4de0-a980-3450fc087d35"
@@ -94,7 +94,7 @@ def test_kafkas_group_can_be_read():
 
     member = found.members[MEMBER_ID]
     assert (found.generation, found.protocol_name, found.leader) == (1, "range", MEMBER_ID)
-    assert found.statics == {"inst": MEMBER_ID}
+    assert found.static_members == {"inst": MEMBER_ID}
     assert (member.client_id, member.client_host) == ("cl", "/127.0.0.1")
     assert (member.session_timeout_ms, member.rebalance_timeout_ms) == (6_000, 300_000)
     assert (member.metadata("range"), member.assignment) == (SUBSCRIPTION, ASSIGNMENT)

@@ -12,11 +12,11 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
+from eosfw_memory.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
-from eosfw_memory.coordinators.groups.log import TopicGroupLog
-from eosfw_memory.coordinators.groups.members import Joining
-from eosfw_memory.coordinators.snapshot import decode, encode
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.groups.members import JoinRequest
+from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.retention import compact
 from eosfw_memory.protocol.handlers import offset_commit, txn_offset_commit
 from eosfw_memory.settings import Endpoint, Settings
@@ -59,7 +59,7 @@ def commit(broker: Broker, group: str, where: TopicPartition, offset: int, holde
 def from_snapshot(broker: Broker) -> tuple[list, GroupCoordinator]:
     """What coordinators know that begin with a snapshot of these, never looking at a log."""
     kept = decode(encode(broker.coordinator.transactions(), broker.groups.snapshot()))
-    groups = GroupCoordinator(TopicGroupLog(broker.group_log, broker.faults, kept.groups), broker.settings.groups)
+    groups = GroupCoordinator(OffsetsTopic(broker.group_log, broker.faults, kept.groups), broker.settings.groups)
     groups.load(broker.now_ms())
     return sorted(known for _, known in kept.transactions), groups
 
@@ -160,7 +160,7 @@ def test_a_restart_restores_groups_and_pending_offsets(tmp_path):
 
 
 def _joined(broker: Broker) -> Request:
-    joining = Joining(
+    joining = JoinRequest(
         member_id="",
         instance_id=None,
         client_id="c",

@@ -7,8 +7,8 @@ import pytest
 from broker.groups.bench import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.groups.members import Joining
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.groups.members import JoinRequest
+from eosfw_memory.coordinators.transaction_state import Outcome
 
 WEEK_MS = 604_800_000
 
@@ -79,7 +79,7 @@ def test_a_member_id_that_nobody_joins_with_is_forgotten(bench):
 
 def _request(client):
 
-    return Joining(
+    return JoinRequest(
         member_id="",
         instance_id=None,
         client_id=client.name,

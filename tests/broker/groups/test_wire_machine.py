@@ -15,7 +15,7 @@ from conformance import looks
 from conformance.calls import NO_MEMBER, Member, commit_plain
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 
 TOPIC, GROUP = "t", "g"
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(2)]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.effort import EFFORTS, run_machine
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.errors import InvalidProducerEpochError, InvalidTxnStateError, OutOfOrderSequenceNumberError
 

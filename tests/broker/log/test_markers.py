@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.batch import read_header
 from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.errors import InvalidProducerEpochError, TransactionCoordinatorFencedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.batch import header_at
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.partition import PartitionLog

@@ -8,9 +8,9 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory import transaction_log
 from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators.groups import log as group_log
-from eosfw_memory.coordinators.groups.records import Committed
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.groups import offsets_topic as group_log
+from eosfw_memory.coordinators.groups.group_records import Committed
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.coordinator_snapshot_file import NAME
 from eosfw_memory.storage.data_directory import DataDirectory

@@ -12,7 +12,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.protocol.routes import ROUTES

@@ -11,8 +11,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.groups.committing import Committer
-from eosfw_memory.coordinators.groups.records import Committed
+from eosfw_memory.coordinators.groups.group_records import Committed
+from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.log.batch import HEADER
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.storage.data_directory import DataDirectory
@@ -37,7 +37,7 @@ def lived(root):
     producer = broker.coordinator.initialise("id", 60_000, None, broker.now_ms())
     batch = encode_batch(None, [b"v"], NOW, producer=producer, base_sequence=0)
     broker.topics.partition(*ONE).log.append(batch, NOW)
-    broker.groups.offsets.commit("group", Committer(), {ONE: Committed(1, -1, "", 0)}, broker.now_ms())
+    broker.groups.offsets.commit("group", OffsetCommitter(), {ONE: Committed(1, -1, "", 0)}, broker.now_ms())
     cluster.close()
     return producer
 

@@ -15,8 +15,8 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.decisions import completed, created, disowned
-from eosfw_memory.coordinators.states import PREPARED, Outcome, TransactionState
+from eosfw_memory.coordinators.decisions import fenced_with_new_producer_id, new_metadata, prepare_complete
+from eosfw_memory.coordinators.transaction_state import PREPARED, Outcome, TransactionState
 from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.markers import outcome_of
 from eosfw_memory.protocol.handlers import init_producer_id, offset_for_leader_epoch
@@ -143,10 +143,10 @@ def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machin
 def test_a_decided_transaction_keeps_its_verdict_when_its_id_is_taken_away(version, outcome):
     """COR-09: its markers still carry the old id; whoever comes then gets another."""
     prepared = PREPARED[outcome]
-    known = created("t", 7, 60_000)._replace(state=prepared, epoch=3, client_version=version)
-    after = disowned(known, 9, NOW, version)
+    known = new_metadata("t", 7, 60_000)._replace(state=prepared, epoch=3, client_version=version)
+    after = fenced_with_new_producer_id(known, 9, NOW, version)
     assert (after.state, after.producer) == (prepared, known.producer)
-    assert completed(after, NOW).producer == ProducerIdAndEpoch(9, 0)
+    assert prepare_complete(after, NOW).producer == ProducerIdAndEpoch(9, 0)
 
 
 @COPIES

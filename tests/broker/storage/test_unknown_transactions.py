@@ -7,9 +7,9 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators.groups.committing import Committer
-from eosfw_memory.coordinators.groups.records import Committed
-from eosfw_memory.coordinators.states import Outcome, TransactionState
+from eosfw_memory.coordinators.groups.group_records import Committed
+from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
+from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.topics import GROUP_LOG
@@ -67,12 +67,12 @@ def test_a_record_behind_a_decided_transaction_is_not_ended_with_it(broker):
     producer = broker.coordinator.initialise("id", 60_000, None, now)
     broker.coordinator.add_partitions("id", producer, [ONE], now, 2)
     write(broker, ONE, producer)
-    after = broker.coordinator.end_bumping("id", producer, Outcome.COMMIT, now)
+    after = broker.coordinator.end_with_epoch_bump("id", producer, Outcome.COMMIT, now)
     broker.topics.partition(*ONE).log.append_marker(after, Outcome.COMMIT, 0, now)
     write(broker, ONE, after)
     broker.restart()
     assert broker.coordinator.describe("id").state is TransactionState.ONGOING
-    broker.coordinator.end_bumping("id", after, Outcome.ABORT, now)
+    broker.coordinator.end_with_epoch_bump("id", after, Outcome.ABORT, now)
     broker.settle()
     log = broker.topics.partition(*ONE).log
     assert held_back(broker) == []
@@ -93,7 +93,7 @@ def test_offsets_of_a_group_that_nobody_will_commit_wait_for_nothing(broker):
     """GRP-01, GRP-03: else a stable look-up would be told to come again for ever."""
     offset = Committed(5, -1, "", 0)
     who, partition = ProducerIdAndEpoch(78, 0), TopicPartition(GROUP_LOG, broker.groups.partition_of("group"))
-    broker.groups.offsets.commit_in_transaction("group", Committer(), who, {ONE: offset}, broker.now_ms())
+    broker.groups.offsets.commit_in_transaction("group", OffsetCommitter(), who, {ONE: offset}, broker.now_ms())
     assert held_back(broker) == [partition]
     broker.restart()
     assert held_back(broker) == []

@@ -18,12 +18,12 @@ from eosfw.concurrency import Runtime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel, OpenTransaction
 from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
-from eosfw_memory.coordinators.groups.log import TopicGroupLog
-from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, TransactionMetadata
-from eosfw_memory.coordinators.snapshot import decode, encode
-from eosfw_memory.coordinators.states import Outcome
-from eosfw_memory.coordinators.transactions import TransactionCoordinator
+from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
+from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.coordinators.transaction_metadata import NO_PRODUCER_ID, TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.duties import Duties
 from eosfw_memory.faults import points
@@ -95,7 +95,7 @@ class Broker:
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(
-            TopicGroupLog(self.group_log, self.faults, kept.groups),
+            OffsetsTopic(self.group_log, self.faults, kept.groups),
             settings.groups,
         )
         self.duties = Duties()
@@ -178,7 +178,7 @@ class Broker:
         if self.topics.by_name(GROUP_LOG) is not None:
             self.groups.load(self.now_ms())
             # A stop may have come between the end of a topic and that of its offsets.
-            self.groups.topics_gone(lambda name: self.topics.by_name(name) is None, self.now_ms())
+            self.groups.on_topics_deleted(lambda name: self.topics.by_name(name) is None, self.now_ms())
         end_unknown(self)
         if self._group_fsync is not None:
             self._group_fsync.start(StepwiseCompletion(self))
@@ -186,7 +186,7 @@ class Broker:
 
     def _disown(self) -> None:
         """Shut out the producers that may have seen what an older copy of the data does not know."""
-        for name in self.coordinator.disown(self.now_ms()):
+        for name in self.coordinator.fence_all(self.now_ms()):
             _LOG.warning("transactional id %r: whoever holds it was fenced", name)
         self._storage.producers_fenced()
         self.settle()
@@ -210,7 +210,7 @@ class Broker:
         self.duties.add("ending late transactions", settings.sweep_interval_ms, self._end_late, now_ms)
         self.duties.add("forgetting transactional ids", settings.id_sweep_interval_ms, self._expire_ids, now_ms)
 
-        self.duties.add("ending sessions of groups", _GROUP_TICK_MS, self.groups.tick, now_ms, self.groups.none)
+        self.duties.add("ending sessions of groups", _GROUP_TICK_MS, self.groups.tick, now_ms, self.groups.is_empty)
         self.duties.add("forgetting offsets of groups", _OFFSETS_CHECK_MS, self.groups.expire_offsets, now_ms)
 
     def _end_late(self, now_ms: int) -> None:
@@ -282,7 +282,7 @@ class Broker:
     def delete_topic(self, topic: Topic) -> None:
         """Delete a topic, then whatever groups committed for it."""
         self.topics.delete(topic)
-        self.groups.topics_gone(lambda name: name == topic.name, self.now_ms())
+        self.groups.on_topics_deleted(lambda name: name == topic.name, self.now_ms())
 
     def transaction_log(self) -> Topic:
         """The topic of the transaction log, made when first needed."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.coordinators.groups.coordinator import GroupSettings
-from eosfw_memory.coordinators.transactions import CoordinatorConfig
+from eosfw_memory.coordinators.transaction_coordinator import CoordinatorConfig
 from eosfw_memory.topic_defaults import TOPIC_DEFAULTS, topic_defaults
 
 BROKER = ConfigDef(

@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_changes, encode_key, encode_value
-from eosfw_memory.coordinators.metadata import TransactionMetadata, refusals
-from eosfw_memory.coordinators.ownership import partition_for
-from eosfw_memory.coordinators.snapshot import TransactionChange
+from eosfw_memory.coordinators.coordinator_snapshot import TransactionChange
+from eosfw_memory.coordinators.log_partition import partition_for
+from eosfw_memory.coordinators.transaction_log_records import (
+    decode_key,
+    decode_value,
+    encode_changes,
+    encode_key,
+    encode_value,
+)
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata, refusals
 from eosfw_memory.faults import points
 from eosfw_memory.faults.fault_injector import FaultInjector
 from eosfw_memory.log.batch import BatchHeader, read_header

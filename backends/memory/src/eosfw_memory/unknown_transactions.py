@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import KafkaError
-from eosfw_memory.coordinators.metadata import BUMPING_CLIENT, TransactionMetadata
-from eosfw_memory.coordinators.states import COMPLETED, Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_metadata import TV_2, TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import COMPLETED, Outcome, TransactionState
 
 if TYPE_CHECKING:
     from eosfw_memory.broker import Broker
@@ -30,7 +30,7 @@ def end_unknown(broker: Broker) -> None:
     for where, producer in opened:
         known = broker.coordinator.describe(holders.get(producer.producer_id, ""))
         if known is not None and _is_behind(known, producer):
-            known = broker.coordinator.went_on(known.transactional_id, broker.now_ms())
+            known = broker.coordinator.complete_unlogged(known.transactional_id, broker.now_ms())
         if known is not None and known.state in _ENDS and where in known.partitions:
             continue
         if known is None or not _noted(broker, known.transactional_id, producer, where):
@@ -42,7 +42,7 @@ def _is_behind(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool
 
     Their epochs differ with those clients that begin by writing (KIP-890); a marker would end the wrong one.
     """
-    if known.state not in COMPLETED or known.client_version < BUMPING_CLIENT:
+    if known.state not in COMPLETED or known.client_version < TV_2:
         return False
     return producer.producer_id == known.next_producer_id or producer == known.producer
 
@@ -50,7 +50,7 @@ def _is_behind(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool
 def _noted(broker: Broker, name: str, producer: ProducerIdAndEpoch, where: TopicPartition) -> bool:
     """Whether the coordinator takes the partition in; only clients that begin by writing leave a record alone."""
     try:
-        broker.coordinator.add_partitions(name, producer, [where], broker.now_ms(), BUMPING_CLIENT)
+        broker.coordinator.add_partitions(name, producer, [where], broker.now_ms(), TV_2)
     except KafkaError:
         return False
     _LOG.warning("%s-%d: a write of %r was there without its transaction: it is in it again", *where, name)

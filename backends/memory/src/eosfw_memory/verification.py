@@ -6,8 +6,8 @@ from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.metadata import BUMPING_CLIENT
-from eosfw_memory.coordinators.transactions import TransactionCoordinator
+from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.coordinators.transaction_metadata import TV_2
 from eosfw_memory.log.batch import BatchHeader
 
 _ABORTABLE_VERSION = 11
@@ -53,7 +53,7 @@ def _added(
     now_ms: int,
 ) -> None:
     try:
-        coordinator.add_partitions(transactional_id, producer, (where,), now_ms, BUMPING_CLIENT)
+        coordinator.add_partitions(transactional_id, producer, (where,), now_ms, TV_2)
     except KafkaError as refused:
         raise _refusal(refused.code, where, transactional_id) from refused
 

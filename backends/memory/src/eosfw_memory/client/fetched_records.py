@@ -10,7 +10,7 @@ from typing import Any
 
 from eosfw.ids import TopicPartition
 from eosfw.records import Headers, LogBatch
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.batch import BatchHeader, split
 from eosfw_memory.log.codec import RecordColumns, decode_records
 from eosfw_memory.log.markers import outcome_of

@@ -12,17 +12,17 @@ from typing import TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import (
-    BUMPING_CLIENT,
+from eosfw_memory.coordinators.transaction_metadata import (
     LAST_CLIENT_EPOCH,
     LAST_EPOCH,
     NO_EPOCH,
     NO_PRODUCER_ID,
     NOT_STARTED,
-    OLD_CLIENT,
+    TV_0,
+    TV_2,
     TransactionMetadata,
 )
-from eosfw_memory.coordinators.states import COMPLETED, PREPARED, Outcome, TransactionState, advance
+from eosfw_memory.coordinators.transaction_state import COMPLETED, PREPARED, Outcome, TransactionState, advance
 
 Decision: TypeAlias = TransactionMetadata | Code
 
@@ -90,7 +90,7 @@ def initialise(
     if expected is not None and not _may_continue(known, expected):
         return Code.PRODUCER_FENCED
     if known.state is _ONGOING:
-        return shut_out(known, now_ms, version)
+        return prepare_fence_producer_epoch(known, now_ms, version)
     if known.exhausted:
         if expected is not None and expected.epoch != known.epoch:
             return _NO_EPOCH_LEFT
@@ -119,7 +119,7 @@ def _bumped(known: TransactionMetadata, expected: ProducerIdAndEpoch | None, tim
 def _emptied(
     known: TransactionMetadata, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int
 ) -> TransactionMetadata:
-    return known.moved(
+    return known.transition_to(
         _EMPTY,
         epoch=epoch,
         timeout_ms=timeout_ms,
@@ -134,7 +134,7 @@ def _rotated(
     known: TransactionMetadata, producer_id: int, timeout_ms: int, now_ms: int, *, recall: bool
 ) -> TransactionMetadata:
     last = known.epoch if recall else NO_EPOCH
-    return _emptied(known.renamed(producer_id), 0, last, timeout_ms, now_ms)
+    return _emptied(known.with_producer_id(producer_id), 0, last, timeout_ms, now_ms)
 
 
 def add_partitions(
@@ -142,18 +142,18 @@ def add_partitions(
     producer: ProducerIdAndEpoch,
     partitions: frozenset[TopicPartition],
     now_ms: int,
-    client_version: int = OLD_CLIENT,
+    client_version: int = TV_0,
 ) -> Decision:
     """Let a transaction touch more partitions, starting it if need be (COR-06)."""
     if known is not None and known.state in _PREPARING:
         return Code.CONCURRENT_TRANSACTIONS
-    code = _stranger(known, producer)
+    code = _check_producer(known, producer)
     if known is None or code is not _NONE:
         return code
     if known.state is _ONGOING and partitions <= known.partitions:
         return _NONE
     started_ms = now_ms if known.state in _AT_REST else known.started_ms
-    return known.moved(
+    return known.transition_to(
         _ONGOING,
         partitions=known.partitions | partitions,
         started_ms=started_ms,
@@ -170,11 +170,11 @@ def end(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, outcome
     if known.epoch != producer.epoch:
         return Code.PRODUCER_FENCED
     if known.state is _ONGOING:
-        return known.moved(PREPARED[outcome], updated_ms=now_ms, client_version=OLD_CLIENT)
+        return known.transition_to(PREPARED[outcome], updated_ms=now_ms, client_version=TV_0)
     return _END_ANSWERS.get((known.state, outcome), Code.INVALID_TXN_STATE)
 
 
-def end_bumping(
+def end_with_epoch_bump(
     known: TransactionMetadata | None,
     producer: ProducerIdAndEpoch,
     outcome: Outcome,
@@ -196,8 +196,8 @@ def end_bumping(
         return _NO_EPOCH_LEFT
     # An abort before any write has no start of its own.
     started_ms = known.started_ms if known.state is _ONGOING else now_ms
-    heir = fresh_producer_id() if known.exhausted else NO_PRODUCER_ID
-    return _prepared_bumping(known, decided, now_ms)._replace(started_ms=started_ms, next_producer_id=heir)
+    next_producer_id = fresh_producer_id() if known.exhausted else NO_PRODUCER_ID
+    return _prepared_bumping(known, decided, now_ms)._replace(started_ms=started_ms, next_producer_id=next_producer_id)
 
 
 def _claim(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> _Claim | None:
@@ -215,56 +215,58 @@ def _repeats_rotation(known: TransactionMetadata, producer: ProducerIdAndEpoch) 
 
 def _prepared_bumping(known: TransactionMetadata, target: TransactionState, now_ms: int) -> TransactionMetadata:
     """The markers carry the raised epoch, so a late write of the holder's cannot follow them."""
-    return known.moved(
-        target, epoch=known.epoch + 1, updated_ms=now_ms, last_epoch=known.epoch, client_version=BUMPING_CLIENT
+    return known.transition_to(
+        target, epoch=known.epoch + 1, updated_ms=now_ms, last_epoch=known.epoch, client_version=TV_2
     )
 
 
-def completed(prepared: TransactionMetadata, now_ms: int) -> TransactionMetadata:
+def prepare_complete(prepared: TransactionMetadata, now_ms: int) -> TransactionMetadata:
     """What is known once every marker was written; a used-up producer id is replaced (KIP-890)."""
-    done = prepared.moved(COMPLETED[prepared.state], partitions=_NOWHERE, updated_ms=now_ms)
+    done = prepared.transition_to(COMPLETED[prepared.state], partitions=_NOWHERE, updated_ms=now_ms)
     if done.next_producer_id == NO_PRODUCER_ID:
         return done
-    return done.renamed(done.next_producer_id)._replace(epoch=0)
+    return done.with_producer_id(done.next_producer_id)._replace(epoch=0)
 
 
-def shut_out(known: TransactionMetadata, now_ms: int, version: int) -> TransactionMetadata:
+def prepare_fence_producer_epoch(known: TransactionMetadata, now_ms: int, version: int) -> TransactionMetadata:
     """Abort an ongoing transaction with a raised epoch, so that its holder can neither write nor commit (COR-15).
 
     In version 1 nobody is ever given that epoch. In version 2 it is the one that the holder's own abort would have led
     to, so a holder that asks for just that may go on.
     """
     advance(known.state, _PREPARE_EPOCH_FENCE)  # passed through, never logged
-    if version >= BUMPING_CLIENT:
+    if version >= TV_2:
         return _prepared_bumping(known, _PREPARE_ABORT, now_ms)
-    return known.moved(
-        _PREPARE_ABORT, epoch=known.epoch + 1, updated_ms=now_ms, last_epoch=NO_EPOCH, client_version=OLD_CLIENT
+    return known.transition_to(
+        _PREPARE_ABORT, epoch=known.epoch + 1, updated_ms=now_ms, last_epoch=NO_EPOCH, client_version=TV_0
     )
 
 
-def disowned(known: TransactionMetadata, heir: int, now_ms: int, version: int) -> TransactionMetadata:
-    """Take an id from whoever has it, in whatever epoch: another producer id, `heir`, is what its next holder gets.
+def fenced_with_new_producer_id(
+    known: TransactionMetadata, next_producer_id: int, now_ms: int, version: int
+) -> TransactionMetadata:
+    """Take an id from its holder, in whatever epoch: the next holder gets `next_producer_id`.
 
     For a log that is older than what clients saw: an epoch above the one it knows may be somebody's.
     """
     if known.state in _PREPARING:
-        return known._replace(next_producer_id=heir)
+        return known._replace(next_producer_id=next_producer_id)
     if known.state is _ONGOING:
-        return shut_out(known, now_ms, version)._replace(next_producer_id=heir)
-    return _emptied(known.renamed(heir), 0, NO_EPOCH, known.timeout_ms, now_ms)
+        return prepare_fence_producer_epoch(known, now_ms, version)._replace(next_producer_id=next_producer_id)
+    return _emptied(known.with_producer_id(next_producer_id), 0, NO_EPOCH, known.timeout_ms, now_ms)
 
 
 def verify(
     known: TransactionMetadata | None, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
 ) -> Mapping[TopicPartition, Code]:
     """Say of each partition whether a transactional write there belongs to the producer's transaction (KIP-890)."""
-    code = _stranger(known, producer)
+    code = _check_producer(known, producer)
     if known is None or code is not _NONE:
         return dict.fromkeys(partitions, code)
     return {each: _NONE if each in known.partitions else Code.TRANSACTION_ABORTABLE for each in partitions}
 
 
-def _stranger(known: TransactionMetadata | None, producer: ProducerIdAndEpoch) -> Code:
+def _check_producer(known: TransactionMetadata | None, producer: ProducerIdAndEpoch) -> Code:
     if known is None or known.producer_id != producer.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
     if known.epoch != producer.epoch:
@@ -274,6 +276,6 @@ def _stranger(known: TransactionMetadata | None, producer: ProducerIdAndEpoch) -
     return _NONE
 
 
-def created(transactional_id: str, producer_id: int, timeout_ms: int) -> TransactionMetadata:
+def new_metadata(transactional_id: str, producer_id: int, timeout_ms: int) -> TransactionMetadata:
     """The metadata of an id nobody has used yet; its first initialisation makes the epoch 0."""
     return TransactionMetadata(transactional_id, producer_id, NO_EPOCH, timeout_ms, previous_producer_id=NO_PRODUCER_ID)

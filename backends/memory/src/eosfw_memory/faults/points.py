@@ -6,10 +6,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from eosfw_memory.coordinators.states import TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
 
 if TYPE_CHECKING:
-    from eosfw_memory.coordinators.metadata import TransactionMetadata
+    from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 
 _S = TransactionState
 WRITES: Final = MappingProxyType(
@@ -65,7 +65,7 @@ def of_group_record(key: bytes, value: bytes | None) -> str:
     """What is written when the log of groups takes this in."""
     if value is None:
         return "forget-group"
-    from eosfw_memory.coordinators.groups.records import GroupKey, read_key
+    from eosfw_memory.coordinators.groups.group_records import GroupKey, read_key
 
     return "group" if isinstance(read_key(key), GroupKey) else "offsets"
 

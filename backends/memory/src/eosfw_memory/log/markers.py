@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Buffer, assemble_lone
 from eosfw_memory.log.errors import CorruptMessageError
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.batch import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,

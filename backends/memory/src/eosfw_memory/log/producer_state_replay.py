@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, Buffer
 from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.log_storage import LogState

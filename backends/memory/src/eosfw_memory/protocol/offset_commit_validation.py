@@ -9,7 +9,7 @@ from typing import Any
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.groups.records import NO_EXPIRY, NO_LEADER_EPOCH, Committed
+from eosfw_memory.coordinators.groups.group_records import NO_EXPIRY, NO_LEADER_EPOCH, Committed
 from eosfw_memory.delayed_operation import Answer
 
 

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.answers import not_joined, not_synced
-from eosfw_memory.coordinators.groups.committing import Committing
-from eosfw_memory.coordinators.groups.expiry import expired
 from eosfw_memory.coordinators.groups.group import Group
-from eosfw_memory.coordinators.groups.log import Change
-from eosfw_memory.coordinators.groups.members import NO_MEMBER, Joining
-from eosfw_memory.coordinators.groups.membership import Membership
-from eosfw_memory.coordinators.groups.rebalancing import Rebalancing
-from eosfw_memory.coordinators.groups.states import GroupState
-from eosfw_memory.coordinators.groups.store import GroupLog, GroupStore
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.groups.group_metadata_manager import GroupLog, GroupMetadataManager
+from eosfw_memory.coordinators.groups.group_state import GroupState
+from eosfw_memory.coordinators.groups.member_requests import MemberRequests
+from eosfw_memory.coordinators.groups.members import NO_MEMBER, JoinRequest
+from eosfw_memory.coordinators.groups.offset_expiration import expired_offsets
+from eosfw_memory.coordinators.groups.offset_requests import OffsetRequests
+from eosfw_memory.coordinators.groups.offsets_topic import GroupLogRecord
+from eosfw_memory.coordinators.groups.rebalance import Rebalance
+from eosfw_memory.coordinators.groups.responses import join_error, sync_error
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 
 _LOG = logging.getLogger(__name__)
@@ -49,11 +49,11 @@ class GroupCoordinator:
 
     def __init__(self, log: GroupLog, settings: GroupSettings) -> None:
         self._settings = settings
-        self._store = GroupStore(log)
-        rebalancing = Rebalancing(self._store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
-        self._rebalancing = rebalancing
-        self._membership = Membership(rebalancing, self._store.save, max_size=settings.max_size)
-        self.offsets = Committing(self._store)
+        self._store = GroupMetadataManager(log)
+        rebalance = Rebalance(self._store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
+        self._rebalance = rebalance
+        self._member_requests = MemberRequests(rebalance, self._store.save, max_size=settings.max_size)
+        self.offsets = OffsetRequests(self._store)
         self.partition_of = log.partition_of
         """Which partition of `__consumer_offsets` keeps a group."""
 
@@ -61,7 +61,7 @@ class GroupCoordinator:
         """Rebuild what is known from the log, with what waits for the end of a transaction."""
         self._store.load(now_ms)
 
-    def snapshot(self) -> Iterator[Change]:
+    def snapshot(self) -> Iterator[GroupLogRecord]:
         """As few changes as lead to what `load` makes of the log."""
         return self._store.snapshot()
 
@@ -71,38 +71,38 @@ class GroupCoordinator:
 
     # --- members
 
-    def join(self, group_id: str, request: Joining, now_ms: int) -> Answer | DelayedOperation:
+    def join(self, group_id: str, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
         """Let a client into a group, which the first one makes."""
         settings, timeout_ms = self._settings, request.session_timeout_ms
         if not group_id:
-            return not_joined(request.member_id, Code.INVALID_GROUP_ID)
+            return join_error(request.member_id, Code.INVALID_GROUP_ID)
         if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
-            return not_joined(request.member_id, Code.INVALID_SESSION_TIMEOUT)
+            return join_error(request.member_id, Code.INVALID_SESSION_TIMEOUT)
         group = self._store.get(group_id)
         if group is None:
             if request.member_id != NO_MEMBER:
-                return not_joined(request.member_id, Code.UNKNOWN_MEMBER_ID)
+                return join_error(request.member_id, Code.UNKNOWN_MEMBER_ID)
             try:
                 group = self._store.create(group_id, now_ms)
             except KafkaError as why:
-                return not_joined(request.member_id, why.code)
-        return self._membership.join(group, request, now_ms)
+                return join_error(request.member_id, why.code)
+        return self._member_requests.join(group, request, now_ms)
 
     def sync(self, group_id: str, request: Any, now_ms: int) -> Answer | DelayedOperation:
         """Give a member its assignment."""
         group, code = self._existing(group_id)
-        return not_synced(code) if group is None else self._membership.sync(group, request, now_ms)
+        return sync_error(code) if group is None else self._member_requests.sync(group, request, now_ms)
 
     def heartbeat(self, group_id: str, request: Any, now_ms: int) -> Code:
         """Say whether the member is still in its generation."""
         group, code = self._existing(group_id)
-        return code if group is None else self._membership.heartbeat(group, request, now_ms)
+        return code if group is None else self._member_requests.heartbeat(group, request, now_ms)
 
     def leave(self, group_id: str, leavers: Sequence[tuple[str, str | None]], now_ms: int) -> list[Code]:
         """Let members go; raises InvalidGroupId."""
         group, code = self._existing(group_id)
         if group is not None:
-            return self._membership.leave(group, leavers, now_ms)
+            return self._member_requests.leave(group, leavers, now_ms)
         if code is Code.INVALID_GROUP_ID:
             raise KafkaError(code)
         return [code] * len(leavers)
@@ -136,7 +136,7 @@ class GroupCoordinator:
         for group in self._store:
             group.on_clock_moved_back(now_ms)
 
-    def topics_gone(self, gone: Callable[[str], bool], now_ms: int) -> None:
+    def on_topics_deleted(self, gone: Callable[[str], bool], now_ms: int) -> None:
         """Forget what groups committed for topics that do not exist any more: others of their names may come."""
         for group_id, partitions in self._store.offsets.about(gone).items():
             try:
@@ -146,24 +146,24 @@ class GroupCoordinator:
 
     # --- time passes
 
-    def none(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is no group at all."""
         return next(iter(self._store), None) is None
 
     def tick(self, now_ms: int) -> None:
         """End sessions, and rebalances, that are due."""
         for group in self._store:
-            self._rebalancing.tick(group, now_ms)
+            self._rebalance.tick(group, now_ms)
 
     def expire_offsets(self, now_ms: int) -> None:
         """Forget offsets that nobody used for `offsets.retention.minutes`, then groups that have nothing left."""
         for group in self._store:
             with suppress(KafkaError):  # what could not be logged is looked at again next time
-                gone = expired(group, self._store.offsets, self._settings.offsets_retention_ms, now_ms)
+                gone = expired_offsets(group, self._store.offsets, self._settings.offsets_retention_ms, now_ms)
                 self._store.forget_offsets(group.group_id, gone, now_ms)
                 if (
                     group.state is GroupState.EMPTY
-                    and not group.pending
+                    and not group.pending_join_members
                     and not self._store.offsets.keys(group.group_id)
                 ):
                     self._store.delete(group.group_id, now_ms)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups.group_state import GroupState, advance
 from eosfw_memory.coordinators.groups.members import NO_MEMBER, Member, Protocols
-from eosfw_memory.coordinators.groups.states import GroupState, advance
 
 CONSUMER = "consumer"
 """The protocol type of consumers; Kafka Connect's workers have another."""
@@ -26,16 +26,16 @@ class Group:
         self.protocol_name: str | None = None
         self.leader: str | None = None
         self.members: dict[str, Member] = {}
-        self.statics: dict[str, str] = {}
+        self.static_members: dict[str, str] = {}
         """Member ids by group.instance.id (KIP-345)."""
-        self.pending: dict[str, int] = {}
+        self.pending_join_members: dict[str, int] = {}
         """Member ids that were given to somebody who is to join with them, each with its deadline."""
-        self.unsynced: set[str] = set()
+        self.pending_sync_members: set[str] = set()
         """Members of this generation that have not asked for their assignment."""
         self.join_deadline_ms: int | None = None
         self.join_left_ms = 0
         """How much longer a group's first rebalance may be put off while members keep coming."""
-        self.newcomers = False
+        self.new_member_added = False
         self.sync_deadline_ms: int | None = None
 
     # --- states
@@ -56,7 +56,7 @@ class Group:
 
     def all_joined(self) -> bool:
         """Whether nobody is missing for the next generation."""
-        return not self.pending and all(member.joining is not None for member in self.members.values())
+        return not self.pending_join_members and all(member.joining is not None for member in self.members.values())
 
     # --- members
 
@@ -65,18 +65,18 @@ class Group:
         if not self.members:
             self.protocol_type = protocol_type
         self.members[member.member_id] = member
-        self.pending.pop(member.member_id, None)
+        self.pending_join_members.pop(member.member_id, None)
         if member.instance_id is not None:
-            self.statics[member.instance_id] = member.member_id
+            self.static_members[member.instance_id] = member.member_id
         self.leader = self.leader or member.member_id
 
     def remove(self, member_id: str) -> Member | None:
         """Let a member, or somebody who was about to become one, go."""
-        self.pending.pop(member_id, None)
-        self.unsynced.discard(member_id)
+        self.pending_join_members.pop(member_id, None)
+        self.pending_sync_members.discard(member_id)
         member = self.members.pop(member_id, None)
         if member is not None and member.instance_id is not None:
-            self.statics.pop(member.instance_id, None)
+            self.static_members.pop(member.instance_id, None)
         if self.leader == member_id:
             self.leader = next(iter(self.members), None)
         return member
@@ -85,28 +85,28 @@ class Group:
         """Give a static member another id, with everything else as it was."""
         old = self.members.pop(old_id)
         member = self.members[new_id] = old.renamed(new_id)
-        self.unsynced.discard(old_id)
+        self.pending_sync_members.discard(old_id)
         if old.instance_id is not None:
-            self.statics[old.instance_id] = new_id
+            self.static_members[old.instance_id] = new_id
         if self.leader == old_id:
             self.leader = new_id
         return member
 
-    def elect(self) -> bool:
+    def maybe_elect_new_leader(self) -> bool:
         """See to it that the leader is somebody who joined; False if nobody did."""
         leader = self.members.get(self.leader or NO_MEMBER)
         if leader is None or leader.joining is None:
             joined = (member.member_id for member in self.members.values() if member.joining is not None)
-            heir = next(joined, None)
-            if heir is None:
+            new_leader = next(joined, None)
+            if new_leader is None:
                 return False
-            self.leader = heir
+            self.leader = new_leader
         return True
 
     def member(self, member_id: str, instance_id: str | None) -> Member:
         """A member that proves who it is; raises UnknownMemberId, or FencedInstanceId for one that was replaced."""
         if instance_id is not None:
-            holder = self.statics.get(instance_id)
+            holder = self.static_members.get(instance_id)
             if holder is None:
                 raise KafkaError(Code.UNKNOWN_MEMBER_ID)
             if holder != member_id:

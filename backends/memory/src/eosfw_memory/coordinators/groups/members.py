@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from eosfw_memory.coordinators.groups.promise import Promise
+from eosfw_memory.coordinators.groups.delayed_join import DelayedJoin
 
 Protocols: TypeAlias = tuple[tuple[str, bytes], ...]
 """What a member offers to speak, the best first, each with the member's own metadata: opaque bytes to the broker."""
@@ -15,7 +15,7 @@ NO_MEMBER = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joining:
+class JoinRequest:
     """A request to join a group."""
 
     member_id: str
@@ -48,11 +48,11 @@ class Member:
     """When it counts as gone, unless it is heard before."""
     is_new: bool = False
     """It has never been told its member id by the end of a join, so it cannot send heartbeats."""
-    joining: Promise | None = None
-    syncing: Promise | None = None
+    joining: DelayedJoin | None = None
+    syncing: DelayedJoin | None = None
 
     @classmethod
-    def of(cls, member_id: str, request: Joining) -> Member:
+    def of(cls, member_id: str, request: JoinRequest) -> Member:
         """A member as its request describes it."""
         return cls(
             member_id,
@@ -64,11 +64,11 @@ class Member:
             request.protocols,
         )
 
-    def heard(self, now_ms: int) -> None:
+    def renew_session(self, now_ms: int) -> None:
         """It lives: it has another session timeout."""
         self.deadline_ms = now_ms + self.session_timeout_ms
 
-    def gone(self, now_ms: int) -> bool:
+    def session_expired(self, now_ms: int) -> bool:
         """Whether it was not heard in time; who waits for the others is excused, unless it never got its id."""
         waits = self.joining is not None or self.syncing is not None
         return self.deadline_ms <= now_ms and (self.is_new or not waits)

@@ -6,50 +6,50 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from eosfw.ids import TopicPartition
-from eosfw_memory.coordinators.groups.records import Committed, OffsetKey
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.groups.group_records import Committed, OffsetKey
+from eosfw_memory.coordinators.transaction_state import Outcome
 
 Writer: TypeAlias = tuple[int, int]
 """A partition of the log with a producer id: a transaction has one end in each partition."""
 
 
-class Stated(NamedTuple):
+class LoggedOffset(NamedTuple):
     """An offset with the place of its record in the log: of two, the one that was written later counts."""
 
     committed: Committed
     position: int
 
 
-_NOTHING: Mapping[TopicPartition, Stated] = {}
+_NOTHING: Mapping[TopicPartition, LoggedOffset] = {}
 
 
 class Offsets:
     """Every group's offsets, made by nothing but the records of the log in their order, live as at replay."""
 
     def __init__(self) -> None:
-        self._committed: dict[str, dict[TopicPartition, Stated]] = {}
-        self._pending: dict[Writer, dict[OffsetKey, Stated]] = {}
+        self._committed: dict[str, dict[TopicPartition, LoggedOffset]] = {}
+        self._pending: dict[Writer, dict[OffsetKey, LoggedOffset]] = {}
         self._writers: dict[str, dict[TopicPartition, set[Writer]]] = {}
         """The same the other way round: who may change a group's offsets."""
 
     # --- what records say
 
-    def state(self, key: OffsetKey, stated: Stated) -> None:
+    def put(self, key: OffsetKey, logged: LoggedOffset) -> None:
         """A group committed an offset."""
-        self._committed.setdefault(key.group_id, {})[key.where] = stated
+        self._committed.setdefault(key.group_id, {})[key.where] = logged
 
-    def await_end(self, writer: Writer, key: OffsetKey, stated: Stated) -> None:
+    def put_pending(self, writer: Writer, key: OffsetKey, logged: LoggedOffset) -> None:
         """A group's offset depends on the end of a producer's transaction."""
-        self._pending.setdefault(writer, {})[key] = stated
+        self._pending.setdefault(writer, {})[key] = logged
         self._writers.setdefault(key.group_id, {}).setdefault(key.where, set()).add(writer)
 
     def end(self, writer: Writer, outcome: Outcome) -> None:
         """A producer's transaction ended: its offsets count from now on, or never existed."""
-        for key, stated in self._pending.pop(writer, {}).items():
+        for key, logged in self._pending.pop(writer, {}).items():
             self._decided(writer, key)
             before = self.of(key.group_id).get(key.where)
-            if outcome is Outcome.COMMIT and (before is None or before.position < stated.position):
-                self.state(key, stated)
+            if outcome is Outcome.COMMIT and (before is None or before.position < logged.position):
+                self.put(key, logged)
 
     def forget(self, key: OffsetKey) -> None:
         """A tombstone: the group has no such offset, nor will an open transaction give it one."""
@@ -73,7 +73,7 @@ class Offsets:
 
     # --- what is known
 
-    def of(self, group_id: str) -> Mapping[TopicPartition, Stated]:
+    def of(self, group_id: str) -> Mapping[TopicPartition, LoggedOffset]:
         """What a group has committed; not to be changed."""
         return self._committed.get(group_id, _NOTHING)
 
@@ -87,12 +87,12 @@ class Offsets:
         found = {group: [key.where for key in self.keys(group) if concerned(key.where.topic)] for group in groups}
         return {group: partitions for group, partitions in found.items() if partitions}
 
-    def stated(self) -> Iterator[tuple[Writer | None, OffsetKey, Stated]]:
+    def all_offsets(self) -> Iterator[tuple[Writer | None, OffsetKey, LoggedOffset]]:
         """Every offset, with the transaction on whose end it depends, if it does."""
         for group_id, committed in self._committed.items():
-            yield from ((None, OffsetKey(group_id, where), stated) for where, stated in committed.items())
+            yield from ((None, OffsetKey(group_id, where), logged) for where, logged in committed.items())
         for writer, waiting in self._pending.items():
-            yield from ((writer, key, stated) for key, stated in waiting.items())
+            yield from ((writer, key, logged) for key, logged in waiting.items())
 
     def keys(self, group_id: str) -> list[OffsetKey]:
         """What has to be forgotten when a group is deleted."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 
 from eosfw_memory.coordinators.groups.group import CONSUMER, Group
+from eosfw_memory.coordinators.groups.group_state import GroupState
 from eosfw_memory.coordinators.groups.members import Member
-from eosfw_memory.coordinators.groups.states import GroupState
 from eosfw_memory.coordinators.message_reader import MessageReader
 
 _VERSION = struct.Struct(">h")

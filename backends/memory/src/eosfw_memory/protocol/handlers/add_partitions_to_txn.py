@@ -18,7 +18,7 @@ from typing import Any
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.metadata import BUMPING_CLIENT, OLD_CLIENT
+from eosfw_memory.coordinators.transaction_metadata import TV_0, TV_2
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.protocol.fencing_errors import fenced_error_code
 
@@ -36,7 +36,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     codes = _untouchable(broker, wanted, internal=Code.TOPIC_AUTHORIZATION_FAILED)
     if not codes:
         producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
-        code = _added(broker, request.v3_and_below_transactional_id, producer, wanted, OLD_CLIENT)
+        code = _added(broker, request.v3_and_below_transactional_id, producer, wanted, TV_0)
         codes = dict.fromkeys(wanted, fenced_error_code(context.version, _FENCED_VERSION, code))
     return {"results_by_topic_v3_and_below": _answer(topics, codes)}
 
@@ -50,7 +50,7 @@ def _transaction(broker: Broker, request: Any) -> Answer:
 def _coordinated(broker: Broker, request: Any, wanted: Sequence[TopicPartition]) -> Mapping[TopicPartition, Code]:
     producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
     if not request.verify_only:
-        code = _added(broker, request.transactional_id, producer, wanted, BUMPING_CLIENT)
+        code = _added(broker, request.transactional_id, producer, wanted, TV_2)
         return dict.fromkeys(wanted, code)
     try:
         return broker.coordinator.verify(request.transactional_id, producer, wanted)

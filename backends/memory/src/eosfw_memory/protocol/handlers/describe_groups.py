@@ -14,8 +14,8 @@ from typing import Any
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.groups.group import Group
+from eosfw_memory.coordinators.groups.group_state import GroupState
 from eosfw_memory.coordinators.groups.members import Member
-from eosfw_memory.coordinators.groups.states import GroupState
 from eosfw_memory.delayed_operation import Answer
 
 _NOT_FOUND_VERSION = 6

@@ -11,7 +11,7 @@ from typing import Any
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.delayed_operation import Answer
 
 

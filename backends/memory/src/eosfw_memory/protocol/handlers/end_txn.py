@@ -14,8 +14,8 @@ from typing import Any
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.protocol.fencing_errors import fenced_error_code
 
@@ -33,7 +33,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
         if context.version < _BUMPING_VERSION:
             broker.coordinator.end(name, producer, outcome, now_ms)
             return _DONE
-        after = broker.coordinator.end_bumping(name, producer, outcome, now_ms)
+        after = broker.coordinator.end_with_epoch_bump(name, producer, outcome, now_ms)
     except KafkaError as refused:
         code = fenced_error_code(context.version, _FENCED_VERSION, refused.code)
         return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}

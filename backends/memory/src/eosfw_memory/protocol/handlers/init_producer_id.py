@@ -22,7 +22,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.decisions import Decision
-from eosfw_memory.coordinators.metadata import NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.protocol.fencing_errors import fenced_error_code
 
@@ -60,11 +60,11 @@ def handle_each(broker: Broker, requests: Sequence[Any], context: Context) -> li
 
 def _taken_over(broker: Broker, names: Sequence[str], timeout_ms: int) -> list[Decision]:
     """Whoever is told to come again comes at once, so what that waits for is done in between, if it can be."""
-    told = broker.coordinator.take_over(names, timeout_ms, broker.now_ms())
+    told = broker.coordinator.initialise_each(names, timeout_ms, broker.now_ms())
     early = [at for at, each in enumerate(told) if each is _COME_AGAIN]
     if early:
         broker.settle()
-        later = broker.coordinator.take_over([names[at] for at in early], timeout_ms, broker.now_ms())
+        later = broker.coordinator.initialise_each([names[at] for at in early], timeout_ms, broker.now_ms())
         for at, each in zip(early, later, strict=True):
             told[at] = each
     return told

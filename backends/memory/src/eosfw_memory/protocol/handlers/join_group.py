@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from eosfw_memory.broker import Broker, Context
-from eosfw_memory.coordinators.groups.members import Joining
+from eosfw_memory.coordinators.groups.members import JoinRequest
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 
 _KNOWN_ID_VERSION = 4
@@ -24,7 +24,7 @@ _SKIPPING_VERSION = 9
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
     """Answer with the generation, once it begins."""
-    joining = Joining(
+    joining = JoinRequest(
         member_id=request.member_id,
         instance_id=getattr(request, "group_instance_id", None),
         client_id=context.client_id,

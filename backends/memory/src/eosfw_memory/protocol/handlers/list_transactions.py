@@ -15,8 +15,8 @@ from typing import Any
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.metadata import TransactionMetadata
-from eosfw_memory.coordinators.states import TransactionState
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.delayed_operation import Answer
 
 _LABELS = frozenset(state.label for state in TransactionState)

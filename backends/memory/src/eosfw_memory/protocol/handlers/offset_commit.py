@@ -16,8 +16,8 @@ from typing import Any
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.committing import Committer
-from eosfw_memory.coordinators.groups.records import NO_EXPIRY
+from eosfw_memory.coordinators.groups.group_records import NO_EXPIRY
+from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.protocol.offset_commit_validation import offset_commit_answer, validate_partitions
 
@@ -40,9 +40,9 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     return offset_commit_answer(request.topics, wanted, code)
 
 
-def _committer(request: Any) -> Committer:
+def _committer(request: Any) -> OffsetCommitter:
     instance_id = getattr(request, "group_instance_id", None)
-    return Committer(request.member_id, instance_id, request.generation_id_or_member_epoch)
+    return OffsetCommitter(request.member_id, instance_id, request.generation_id_or_member_epoch)
 
 
 def _expires_ms(broker: Broker, request: Any) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.groups.records import Committed
+from eosfw_memory.coordinators.groups.group_records import Committed
 from eosfw_memory.delayed_operation import Answer
 
 _BATCHED_VERSION = 8

@@ -12,7 +12,7 @@ from typing import Any
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.groups.answers import not_synced
+from eosfw_memory.coordinators.groups.responses import sync_error
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 
 _PROTOCOL_VERSION = 5
@@ -21,5 +21,5 @@ _PROTOCOL_VERSION = 5
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
     """Answer with the member's assignment, once it is there."""
     if context.version >= _PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
-        return not_synced(Code.INCONSISTENT_GROUP_PROTOCOL)
+        return sync_error(Code.INCONSISTENT_GROUP_PROTOCOL)
     return broker.groups.sync(request.group_id, request, broker.now_ms())

@@ -16,7 +16,7 @@ from typing import Any
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.committing import Committer
+from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.protocol.offset_commit_validation import (
     OffsetCommitPartitions,
@@ -43,7 +43,7 @@ def _commit(broker: Broker, request: Any, context: Context, wanted: OffsetCommit
         raise KafkaError(Code.INVALID_GROUP_ID)
     where = broker.offsets_partition(request.group_id)
     producer = verify_offsets(broker.coordinator, request, where, context.version, broker.now_ms())
-    who = Committer(
+    who = OffsetCommitter(
         getattr(request, "member_id", ""),
         getattr(request, "group_instance_id", None),
         getattr(request, "generation_id", -1),

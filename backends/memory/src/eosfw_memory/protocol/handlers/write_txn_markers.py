@@ -16,8 +16,8 @@ from typing import Any
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.metadata import NO_EPOCH
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.transaction_metadata import NO_EPOCH
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.log.batch import NO_PRODUCER_ID
 

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.groups.group import CONSUMER, Group
-from eosfw_memory.coordinators.groups.offsets import Offsets, Stated
-from eosfw_memory.coordinators.groups.records import NO_EXPIRY, Committed
-from eosfw_memory.coordinators.groups.states import GroupState
+from eosfw_memory.coordinators.groups.group_records import NO_EXPIRY, Committed
+from eosfw_memory.coordinators.groups.group_state import GroupState
+from eosfw_memory.coordinators.groups.offsets import LoggedOffset, Offsets
 from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
 
 
-def expired(group: Group, offsets: Offsets, retention_ms: int, now_ms: int) -> list[TopicPartition]:
+def expired_offsets(group: Group, offsets: Offsets, retention_ms: int, now_ms: int) -> list[TopicPartition]:
     """The partitions whose offsets are to be forgotten; none that an open transaction may change."""
     undecided = offsets.undecided(group.group_id)
     return [
         where
-        for where, stated in offsets.of(group.group_id).items()
-        if where not in undecided and _over(group, where, stated, retention_ms, now_ms)
+        for where, logged in offsets.of(group.group_id).items()
+        if where not in undecided and _over(group, where, logged, retention_ms, now_ms)
     ]
 
 
-def _over(group: Group, where: TopicPartition, stated: Stated, retention_ms: int, now_ms: int) -> bool:
-    since_ms = _unused_since(group, where, stated.committed)
+def _over(group: Group, where: TopicPartition, logged: LoggedOffset, retention_ms: int, now_ms: int) -> bool:
+    since_ms = _unused_since(group, where, logged.committed)
     if since_ms is None:
         return False
-    if stated.committed.expires_ms != NO_EXPIRY:
-        return stated.committed.expires_ms <= now_ms
+    if logged.committed.expires_ms != NO_EXPIRY:
+        return logged.committed.expires_ms <= now_ms
     return since_ms + retention_ms <= now_ms
 
 

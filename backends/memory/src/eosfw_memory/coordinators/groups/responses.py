@@ -8,7 +8,7 @@ from eosfw_memory.coordinators.groups.members import Member
 from eosfw_memory.delayed_operation import Answer
 
 
-def joined(group: Group, member: Member, *, skip_assignment: bool = False) -> Answer:
+def join_response(group: Group, member: Member, *, skip_assignment: bool = False) -> Answer:
     """What a member is told of the generation it is in; the leader also hears who else is."""
     leads = group.leader == member.member_id
     return {
@@ -23,7 +23,7 @@ def joined(group: Group, member: Member, *, skip_assignment: bool = False) -> An
     }
 
 
-def not_joined(member_id: str, code: Code) -> Answer:
+def join_error(member_id: str, code: Code) -> Answer:
     """What a client is told that does not get in."""
     return {
         "error_code": code,
@@ -37,7 +37,7 @@ def not_joined(member_id: str, code: Code) -> Answer:
     }
 
 
-def synced(group: Group, member: Member) -> Answer:
+def sync_response(group: Group, member: Member) -> Answer:
     """What a member is to do in this generation."""
     return {
         "error_code": Code.NONE,
@@ -47,7 +47,7 @@ def synced(group: Group, member: Member) -> Answer:
     }
 
 
-def not_synced(code: Code) -> Answer:
+def sync_error(code: Code) -> Answer:
     """What a member is told that has no assignment to get."""
     return {"error_code": code, "protocol_type": None, "protocol_name": None, "assignment": b""}
 

@@ -10,14 +10,14 @@ _FOREVER_MS = 2**31 - 1
 """The coordinator itself ends every wait: by a rebalance timeout, or when the member is removed."""
 
 
-class Promise:
+class DelayedJoin:
     """One answer to come; whoever asks twice waits twice."""
 
     def __init__(self) -> None:
         self._answer: Answer | None = None
         self._waiting: set[Callable[[], None]] = set()
 
-    def fulfil(self, answer: Answer) -> None:
+    def complete(self, answer: Answer) -> None:
         """Give the answer; the first one counts."""
         if self._answer is None:
             self._answer = answer
@@ -30,7 +30,7 @@ class Promise:
     def unsubscribe(self, wake: Callable[[], None]) -> None:
         self._waiting.discard(wake)
 
-    def or_late(self, late: Answer) -> Answer | DelayedOperation:
+    def answer_or_delay(self, late: Answer) -> Answer | DelayedOperation:
         """The answer, if it is there; else its promise, with what to say if the caller cannot wait any longer."""
         if self._answer is not None:
             return self._answer

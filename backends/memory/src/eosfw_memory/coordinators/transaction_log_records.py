@@ -14,8 +14,8 @@ from functools import lru_cache
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.message_reader import MessageReader
-from eosfw_memory.coordinators.metadata import NO_PRODUCER_ID, OLD_CLIENT, TransactionMetadata
-from eosfw_memory.coordinators.states import TransactionState
+from eosfw_memory.coordinators.transaction_metadata import NO_PRODUCER_ID, TV_0, TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.log.batch import assemble
 from eosfw_memory.log.codec import NO_PRODUCER, encode_record, record_starts
 from eosfw_memory.log.headers import NO_HEADERS
@@ -30,7 +30,7 @@ _PREVIOUS_PRODUCER_ID_TAG, _NEXT_PRODUCER_ID_TAG, _CLIENT_VERSION_TAG = range(3)
 _NO_PARTITIONS = encoded_unsigned(0)
 _NO_TAGS = encoded_unsigned(0)
 _NOBODY = _INT64.pack(NO_PRODUCER_ID)
-_OLD = _INT16.pack(OLD_CLIENT)
+_OLD = _INT16.pack(TV_0)
 _EMPTY = TransactionState.EMPTY
 """Looking a member up in its class takes as long as packing a struct (CPython 3.11)."""
 _REMEMBERED = 1 << 15
@@ -95,13 +95,26 @@ def encode_changes(changes: Sequence[TransactionMetadata], now_ms: int) -> bytes
 
 
 def _pieces(metadata: TransactionMetadata) -> tuple[bytes, bytes, bytes, bytes]:
-    _, producer_id, epoch, timeout_ms, state, touched, updated_ms, started_ms, _, previous, heir, version = metadata
+    (
+        _,
+        producer_id,
+        epoch,
+        timeout_ms,
+        state,
+        touched,
+        updated_ms,
+        started_ms,
+        _,
+        previous,
+        next_producer_id,
+        version,
+    ) = metadata
     if state is _EMPTY:  # Kafka writes null, not an empty array, while there is no transaction
         partitions = _NO_PARTITIONS
     else:
         partitions = (_encode_few if len(touched) <= _FEW else _encode_topics)(touched)
     head = _HEAD.pack(_VALUE_VERSION, producer_id, epoch, timeout_ms, state)
-    return head, partitions, _TIMES.pack(updated_ms, started_ms), _encode_tags(previous, heir, version)
+    return head, partitions, _TIMES.pack(updated_ms, started_ms), _encode_tags(previous, next_producer_id, version)
 
 
 def _encode_topics(touched: frozenset[TopicPartition]) -> bytes:
@@ -129,7 +142,7 @@ def _encode_tags(previous_producer_id: int, next_producer_id: int, client_versio
         )
         if producer_id != NO_PRODUCER_ID
     ]
-    if client_version != OLD_CLIENT:
+    if client_version != TV_0:
         fields.append((_CLIENT_VERSION_TAG, _INT16.pack(client_version)))
     tagged = (encoded_unsigned(tag) + encoded_unsigned(len(field)) + field for tag, field in fields)
     return encoded_unsigned(len(fields)) + b"".join(tagged)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import KafkaError
-from eosfw_memory.coordinators.states import TransactionState, advance
+from eosfw_memory.coordinators.transaction_state import TransactionState, advance
 
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1
@@ -15,9 +15,9 @@ NOT_STARTED = -1
 LAST_CLIENT_EPOCH = 32766
 """The highest epoch a client gets; 32767 is kept for fencing its holder (COR-04)."""
 LAST_EPOCH = 32767
-OLD_CLIENT = 0
+TV_0 = 0
 """What the log says of a client that knows no epochs per transaction (Kafka's TV_0)."""
-BUMPING_CLIENT = 2
+TV_2 = 2
 """A client that gets a new epoch with every end of a transaction (Kafka's TV_2, KIP-890)."""
 
 
@@ -40,7 +40,7 @@ class TransactionMetadata(NamedTuple):
     last_epoch: int = NO_EPOCH
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID
-    client_version: int = OLD_CLIENT
+    client_version: int = TV_0
 
     @property
     def producer(self) -> ProducerIdAndEpoch:
@@ -55,7 +55,7 @@ class TransactionMetadata(NamedTuple):
         """Whether its transaction has been open for longer than its timeout."""
         return self.state is TransactionState.ONGOING and self.started_ms + self.timeout_ms < now_ms
 
-    def moved(
+    def transition_to(
         self,
         target: TransactionState,
         *,
@@ -68,7 +68,20 @@ class TransactionMetadata(NamedTuple):
         client_version: int | None = None,
     ) -> TransactionMetadata:
         """The metadata after a move, with what else changes; raises when the move is illegal."""
-        name, producer_id, before, timeout, state, touched, updated, started, last, previous, heir, version = self
+        (
+            name,
+            producer_id,
+            before,
+            timeout,
+            state,
+            touched,
+            updated,
+            started,
+            last,
+            previous,
+            next_producer_id,
+            version,
+        ) = self
         changed = (
             name,
             producer_id,
@@ -80,12 +93,12 @@ class TransactionMetadata(NamedTuple):
             started if started_ms is None else started_ms,
             last if last_epoch is None else last_epoch,
             previous,
-            heir,
+            next_producer_id,
             version if client_version is None else client_version,
         )
         return TransactionMetadata._make(changed)
 
-    def renamed(self, producer_id: int) -> TransactionMetadata:
+    def with_producer_id(self, producer_id: int) -> TransactionMetadata:
         """The same under another producer id, with the old one remembered."""
         return self._replace(
             producer_id=producer_id, previous_producer_id=self.producer_id, next_producer_id=NO_PRODUCER_ID

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.ownership import partition_for
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.log_partition import partition_for
+from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.faults import points
 from eosfw_memory.faults.fault_injector import FaultInjector
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
@@ -22,7 +22,7 @@ Record: TypeAlias = tuple[bytes, bytes | None]
 """A key with its value; None forgets the key."""
 
 
-class Change(NamedTuple):
+class GroupLogRecord(NamedTuple):
     """One record of the log, with its partition; in a transaction, with its producer id."""
 
     partition: int
@@ -32,7 +32,7 @@ class Change(NamedTuple):
     value: bytes | None
 
 
-class Ending(NamedTuple):
+class GroupLogMarker(NamedTuple):
     """A marker of the log."""
 
     partition: int
@@ -44,10 +44,12 @@ _PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
 """What a producer is to know; everything else is the coordinator's own trouble."""
 
 
-class TopicGroupLog:
+class OffsetsTopic:
     """The log of all groups, in the topic that `topic` gives (or makes, when it is first needed)."""
 
-    def __init__(self, topic: Callable[[], Topic], faults: FaultInjector, snapshot: list[Change] | None = None) -> None:
+    def __init__(
+        self, topic: Callable[[], Topic], faults: FaultInjector, snapshot: list[GroupLogRecord] | None = None
+    ) -> None:
         self._topic = topic
         self._faults = faults
         self._snapshot = snapshot
@@ -83,7 +85,7 @@ class TopicGroupLog:
             self._faults.reach(points.after(what), group_id=group_id)
         return offset
 
-    def replay(self) -> Iterator[Change | Ending]:
+    def replay(self) -> Iterator[GroupLogRecord | GroupLogMarker]:
         """Every record and marker of every partition, each in its order; or a snapshot of what they led to, once."""
         if self._snapshot is not None:
             changes, self._snapshot = self._snapshot, None
@@ -103,13 +105,13 @@ class TopicGroupLog:
         return self._topic().partitions[partition].log.log_storage.place(position)
 
 
-def _read(partition: int, batch: bytes, header: BatchHeader) -> Iterator[Change | Ending]:
+def _read(partition: int, batch: bytes, header: BatchHeader) -> Iterator[GroupLogRecord | GroupLogMarker]:
     columns = decode_records(batch, header)
     producer_id = header.producer_id if header.transactional else None
     for offset, key, value in zip(columns.offsets, columns.keys, columns.values, strict=True):
         if key is None:
             continue
         if not header.control:
-            yield Change(partition, offset, producer_id, key, value)
+            yield GroupLogRecord(partition, offset, producer_id, key, value)
         elif producer_id not in (None, NO_PRODUCER_ID) and (outcome := outcome_of(key)) is not None:
-            yield Ending(partition, header.producer_id, outcome)
+            yield GroupLogMarker(partition, header.producer_id, outcome)

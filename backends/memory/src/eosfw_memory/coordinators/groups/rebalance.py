@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.answers import joined, not_joined, not_synced, synced
+from eosfw_memory.coordinators.groups.delayed_join import DelayedJoin
 from eosfw_memory.coordinators.groups.group import Group
+from eosfw_memory.coordinators.groups.group_state import GroupState
 from eosfw_memory.coordinators.groups.members import NO_MEMBER, Member
-from eosfw_memory.coordinators.groups.promise import Promise
-from eosfw_memory.coordinators.groups.states import GroupState
+from eosfw_memory.coordinators.groups.responses import join_error, join_response, sync_error, sync_response
 from eosfw_memory.delayed_operation import Answer
 
 Save = Callable[[Group, Mapping[str, bytes], int], None]
@@ -21,7 +21,7 @@ NEW_MEMBER_TIMEOUT_MS = 300_000
 _S = GroupState
 
 
-class Rebalancing:
+class Rebalance:
     """The steps between two generations; every time is given, nothing waits."""
 
     def __init__(self, save: Save, *, initial_delay_ms: int) -> None:
@@ -30,9 +30,9 @@ class Rebalancing:
 
     # --- members come or go
 
-    def await_join(self, group: Group, member: Member, now_ms: int) -> Promise:
+    def await_join(self, group: Group, member: Member, now_ms: int) -> DelayedJoin:
         """Have a member wait for the next generation, preparing that if nobody has."""
-        promise = member.joining = member.joining or Promise()
+        promise = member.joining = member.joining or DelayedJoin()
         self.start_or_finish(group, now_ms)
         return promise
 
@@ -51,7 +51,7 @@ class Rebalancing:
 
     def remove(self, group: Group, member: Member, now_ms: int) -> None:
         """Let a member go, telling it so if it waits for an answer; the others share its work."""
-        self.dismiss(group, member)
+        self.remove_without_rebalance(group, member)
         self.start_or_finish_without(group, now_ms)
 
     def start_or_finish_without(self, group: Group, now_ms: int) -> None:
@@ -61,25 +61,25 @@ class Rebalancing:
         else:
             self.finish_if_complete(group, now_ms)
 
-    def dismiss(self, group: Group, member: Member) -> None:
+    def remove_without_rebalance(self, group: Group, member: Member) -> None:
         """Take a member out, with whatever it waits for."""
         group.remove(member.member_id)
-        _answer_join(member, not_joined(NO_MEMBER, Code.UNKNOWN_MEMBER_ID))
-        _answer_sync(member, not_synced(Code.UNKNOWN_MEMBER_ID))
+        _answer_join(member, join_error(NO_MEMBER, Code.UNKNOWN_MEMBER_ID))
+        _answer_sync(member, sync_error(Code.UNKNOWN_MEMBER_ID))
 
     # --- the phases
 
     def _prepare(self, group: Group, now_ms: int) -> None:
         if group.state is _S.COMPLETING_REBALANCE:
             self._hand_out(group, {}, now_ms, Code.REBALANCE_IN_PROGRESS)
-        group.unsynced.clear()
+        group.pending_sync_members.clear()
         group.sync_deadline_ms = None
         group.move(_S.PREPARING_REBALANCE, now_ms)
         if group.previous_state is not _S.EMPTY:
             group.join_deadline_ms = now_ms + group.rebalance_timeout_ms
             self.finish_if_complete(group, now_ms)
             return
-        group.newcomers = False
+        group.new_member_added = False
         group.join_deadline_ms = now_ms + self._initial_delay_ms
         group.join_left_ms = max(group.rebalance_timeout_ms - self._initial_delay_ms, 0)
         if not self._initial_delay_ms:
@@ -89,13 +89,13 @@ class Rebalancing:
         """Begin the next generation with those who joined; nobody else is a member any more, unless static."""
         group.join_deadline_ms = None
         for member in [each for each in group.members.values() if each.joining is None and each.instance_id is None]:
-            self.dismiss(group, member)
-        if group.members and not group.elect():
+            self.remove_without_rebalance(group, member)
+        if group.members and not group.maybe_elect_new_leader():
             # Only static members, all silent: their session timeouts decide.
             group.join_deadline_ms = now_ms + group.rebalance_timeout_ms
             return
         group.generation += 1
-        group.unsynced.clear()
+        group.pending_sync_members.clear()
         if group.members:
             self._complete(group, now_ms)
         else:
@@ -113,9 +113,9 @@ class Rebalancing:
         group.sync_deadline_ms = now_ms + group.rebalance_timeout_ms
         for member in group.members.values():
             member.is_new = False
-            member.heard(now_ms)
-            group.unsynced.add(member.member_id)
-            _answer_join(member, joined(group, member))
+            member.renew_session(now_ms)
+            group.pending_sync_members.add(member.member_id)
+            _answer_join(member, join_response(group, member))
 
     def assign(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
         """Take the leader's word for who does what; if it cannot be logged all join again."""
@@ -133,17 +133,17 @@ class Rebalancing:
         for member in group.members.values():
             member.assignment = assignments.get(member.member_id, b"")
             if member.syncing is not None:
-                member.heard(now_ms)
-            _answer_sync(member, synced(group, member) if code is Code.NONE else not_synced(code))
+                member.renew_session(now_ms)
+            _answer_sync(member, sync_response(group, member) if code is Code.NONE else sync_error(code))
 
     # --- time passes
 
     def tick(self, group: Group, now_ms: int) -> None:
         """Do what is due: sessions that ended, a rebalance that was waited for long enough."""
-        for member_id in [name for name, deadline in group.pending.items() if deadline <= now_ms]:
+        for member_id in [name for name, deadline in group.pending_join_members.items() if deadline <= now_ms]:
             group.remove(member_id)
             self.finish_if_complete(group, now_ms)
-        for member in [each for each in group.members.values() if each.gone(now_ms)]:
+        for member in [each for each in group.members.values() if each.session_expired(now_ms)]:
             if member.member_id in group.members:
                 self.remove(group, member, now_ms)
         if group.join_deadline_ms is not None and group.join_deadline_ms <= now_ms:
@@ -153,30 +153,30 @@ class Rebalancing:
 
     def _join_over(self, group: Group, now_ms: int) -> None:
         initial = group.previous_state is _S.EMPTY
-        if not initial or not group.newcomers or not group.join_left_ms:
+        if not initial or not group.new_member_added or not group.join_left_ms:
             self._finish(group, now_ms)
             return
-        group.newcomers = False
+        group.new_member_added = False
         group.join_deadline_ms = now_ms + min(self._initial_delay_ms, group.join_left_ms)
         group.join_left_ms = max(group.join_left_ms - self._initial_delay_ms, 0)
 
     def _sync_over(self, group: Group, now_ms: int) -> None:
         """Whoever joined but never asked for its assignment is no member of this generation."""
         group.sync_deadline_ms = None
-        silent = [group.members[name] for name in group.unsynced]
+        silent = [group.members[name] for name in group.pending_sync_members]
         if silent:
             for member in silent:
-                self.dismiss(group, member)
+                self.remove_without_rebalance(group, member)
             self._prepare(group, now_ms)
 
 
 def _answer_join(member: Member, answer: Answer) -> None:
     promise, member.joining = member.joining, None
     if promise is not None:
-        promise.fulfil(answer)
+        promise.complete(answer)
 
 
 def _answer_sync(member: Member, answer: Answer) -> None:
     promise, member.syncing = member.syncing, None
     if promise is not None:
-        promise.fulfil(answer)
+        promise.complete(answer)

@@ -7,42 +7,42 @@ from typing import Any
 from uuid import uuid4
 
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.answers import joined, not_joined, not_synced, synced
+from eosfw_memory.coordinators.groups.delayed_join import DelayedJoin
 from eosfw_memory.coordinators.groups.group import Group
-from eosfw_memory.coordinators.groups.members import NO_MEMBER, Joining, Member
-from eosfw_memory.coordinators.groups.promise import Promise
-from eosfw_memory.coordinators.groups.rebalancing import NEW_MEMBER_TIMEOUT_MS, Rebalancing, Save
-from eosfw_memory.coordinators.groups.states import HEARTBEAT, SYNC, GroupState
+from eosfw_memory.coordinators.groups.group_state import HEARTBEAT, SYNC, GroupState
+from eosfw_memory.coordinators.groups.members import NO_MEMBER, JoinRequest, Member
+from eosfw_memory.coordinators.groups.rebalance import NEW_MEMBER_TIMEOUT_MS, Rebalance, Save
+from eosfw_memory.coordinators.groups.responses import join_error, join_response, sync_error, sync_response
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 
 _S = GroupState
 
 
-class Membership:
+class MemberRequests:
     """The requests of members; each gives its answer, or a promise of it."""
 
-    def __init__(self, rebalancing: Rebalancing, save: Save, *, max_size: int) -> None:
-        self._rebalancing = rebalancing
+    def __init__(self, rebalance: Rebalance, save: Save, *, max_size: int) -> None:
+        self._rebalance = rebalance
         self._save = save
         self._max_size = max_size
 
     # --- joining
 
-    def join(self, group: Group, request: Joining, now_ms: int) -> Answer | DelayedOperation:
+    def join(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
         """Let a client in, or in again."""
         if not self._has_room(group, request.member_id):
             group.remove(request.member_id)
-            return not_joined(NO_MEMBER, Code.GROUP_MAX_SIZE_REACHED)
+            return join_error(NO_MEMBER, Code.GROUP_MAX_SIZE_REACHED)
         if not group.supports(request.protocol_type, request.protocols):
-            return not_joined(request.member_id, Code.INCONSISTENT_GROUP_PROTOCOL)
+            return join_error(request.member_id, Code.INCONSISTENT_GROUP_PROTOCOL)
         if request.member_id == NO_MEMBER:
             return self._join_new(group, request, now_ms)
-        if request.member_id in group.pending:
+        if request.member_id in group.pending_join_members:
             return self._add(group, request.member_id, request, now_ms)
         try:
             member = group.member(request.member_id, request.instance_id)
         except KafkaError as refused:
-            return not_joined(request.member_id, refused.code)
+            return join_error(request.member_id, refused.code)
         return self._join_again(group, member, request, now_ms)
 
     def _has_room(self, group: Group, member_id: str) -> bool:
@@ -52,47 +52,47 @@ class Membership:
             return len(waiting) < self._max_size or any(member.member_id == member_id for member in waiting)
         return group.state is _S.EMPTY or member_id in group.members or len(group.members) < self._max_size
 
-    def _join_new(self, group: Group, request: Joining, now_ms: int) -> Answer | DelayedOperation:
+    def _join_new(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
         member_id = f"{request.instance_id or request.client_id}-{uuid4()}"
         if request.instance_id is not None:
-            holder = group.statics.get(request.instance_id)
+            holder = group.static_members.get(request.instance_id)
             if holder is not None:
                 return self._replace(group, holder, member_id, request, now_ms)
         elif request.needs_known_id:
-            group.pending[member_id] = now_ms + request.session_timeout_ms
-            return not_joined(member_id, Code.MEMBER_ID_REQUIRED)
+            group.pending_join_members[member_id] = now_ms + request.session_timeout_ms
+            return join_error(member_id, Code.MEMBER_ID_REQUIRED)
         return self._add(group, member_id, request, now_ms)
 
-    def _add(self, group: Group, member_id: str, request: Joining, now_ms: int) -> Answer | DelayedOperation:
+    def _add(self, group: Group, member_id: str, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
         member = Member.of(member_id, request)
         member.is_new = True
         member.deadline_ms = now_ms + NEW_MEMBER_TIMEOUT_MS
-        member.joining = Promise()
-        group.newcomers = group.state is _S.PREPARING_REBALANCE and group.previous_state is _S.EMPTY
+        member.joining = DelayedJoin()
+        group.new_member_added = group.state is _S.PREPARING_REBALANCE and group.previous_state is _S.EMPTY
         group.add(member, request.protocol_type)
         return self._await(group, member, now_ms)
 
-    def _join_again(self, group: Group, member: Member, request: Joining, now_ms: int) -> Answer | DelayedOperation:
+    def _join_again(self, group: Group, member: Member, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
         if group.state in (_S.EMPTY, _S.DEAD):
-            return not_joined(member.member_id, Code.UNKNOWN_MEMBER_ID)
+            return join_error(member.member_id, Code.UNKNOWN_MEMBER_ID)
         same = member.protocols == request.protocols
         if group.state is _S.COMPLETING_REBALANCE and same:
-            return joined(group, member)  # its answer may have been lost
+            return join_response(group, member)  # its answer may have been lost
         if group.state is _S.STABLE and same and group.leader != member.member_id:
-            return joined(group, member)
+            return join_response(group, member)
         # The leader's wish alone begins a rebalance: its topics may have changed.
         _update(member, request)
         return self._await(group, member, now_ms)
 
     def _replace(
-        self, group: Group, old_id: str, new_id: str, request: Joining, now_ms: int
+        self, group: Group, old_id: str, new_id: str, request: JoinRequest, now_ms: int
     ) -> Answer | DelayedOperation:
         """A static member is back under a new id: whoever has the old one is fenced (KIP-345)."""
         _fence(group.members[old_id])
         leader = group.leader
         before = group.members[old_id].protocols
         member = group.replace(old_id, new_id)
-        member.heard(now_ms)
+        member.renew_session(now_ms)
         _update(member, request)
         if group.state is not _S.STABLE or group.choose_protocol() != group.protocol_name:
             return self._await(group, member, now_ms)
@@ -100,15 +100,15 @@ class Membership:
             self._save(group, {each.member_id: each.assignment for each in group.members.values()}, now_ms)
         except KafkaError as why:
             group.replace(new_id, old_id).protocols = before
-            return not_joined(NO_MEMBER, why.code)
+            return join_error(NO_MEMBER, why.code)
         if request.may_skip_assignment:
-            return joined(group, member, skip_assignment=True)
+            return join_response(group, member, skip_assignment=True)
         # An older client that heard it leads would assign anew; so it hears of the leader it was.
-        return {**joined(group, member), "leader": leader, "members": ()}
+        return {**join_response(group, member), "leader": leader, "members": ()}
 
     def _await(self, group: Group, member: Member, now_ms: int) -> Answer | DelayedOperation:
-        promise = self._rebalancing.await_join(group, member, now_ms)
-        return promise.or_late(not_joined(member.member_id, Code.REBALANCE_IN_PROGRESS))
+        promise = self._rebalance.await_join(group, member, now_ms)
+        return promise.answer_or_delay(join_error(member.member_id, Code.REBALANCE_IN_PROGRESS))
 
     # --- staying
 
@@ -118,17 +118,17 @@ class Membership:
             member = _current(group, request)
             _check_protocol(group, request)
         except KafkaError as refused:
-            return not_synced(refused.code)
+            return sync_error(refused.code)
         code = SYNC[group.state]
         if code is not Code.NONE:
-            return not_synced(code)
-        group.unsynced.discard(member.member_id)
+            return sync_error(code)
+        group.pending_sync_members.discard(member.member_id)
         if group.state is _S.STABLE:
-            return synced(group, member)
-        promise = member.syncing = member.syncing or Promise()
+            return sync_response(group, member)
+        promise = member.syncing = member.syncing or DelayedJoin()
         if group.leader == member.member_id:
-            self._rebalancing.assign(group, _assignments(request.assignments), now_ms)
-        return promise.or_late(not_synced(Code.REBALANCE_IN_PROGRESS))
+            self._rebalance.assign(group, _assignments(request.assignments), now_ms)
+        return promise.answer_or_delay(sync_error(Code.REBALANCE_IN_PROGRESS))
 
     def heartbeat(self, group: Group, request: Any, now_ms: int) -> Code:
         """Say whether the member is still in its generation."""
@@ -136,7 +136,7 @@ class Membership:
             member = _current(group, request)
         except KafkaError as refused:
             return refused.code
-        member.heard(now_ms)
+        member.renew_session(now_ms)
         return HEARTBEAT[group.state]
 
     # --- leaving
@@ -145,20 +145,20 @@ class Membership:
         """Let members go, each named by member id, or by group.instance.id alone (by an administrator)."""
         codes = [self._leave(group, member_id, instance_id) for member_id, instance_id in leavers]
         if Code.NONE in codes:
-            self._rebalancing.start_or_finish_without(group, now_ms)
+            self._rebalance.start_or_finish_without(group, now_ms)
         return codes
 
     def _leave(self, group: Group, member_id: str, instance_id: str | None) -> Code:
-        if member_id in group.pending:
+        if member_id in group.pending_join_members:
             group.remove(member_id)
             return Code.NONE
         if member_id == NO_MEMBER and instance_id is not None:
-            member_id = group.statics.get(instance_id, NO_MEMBER)
+            member_id = group.static_members.get(instance_id, NO_MEMBER)
         try:
             member = group.member(member_id, instance_id)
         except KafkaError as refused:
             return refused.code
-        self._rebalancing.dismiss(group, member)
+        self._rebalance.remove_without_rebalance(group, member)
         return Code.NONE
 
 
@@ -180,7 +180,7 @@ def _assignments(said: Iterable[Any]) -> Mapping[str, bytes]:
     return {each.member_id: bytes(each.assignment) for each in said}
 
 
-def _update(member: Member, request: Joining) -> None:
+def _update(member: Member, request: JoinRequest) -> None:
     member.protocols = request.protocols
     member.session_timeout_ms = request.session_timeout_ms
     member.rebalance_timeout_ms = request.rebalance_timeout_ms
@@ -189,6 +189,6 @@ def _update(member: Member, request: Joining) -> None:
 def _fence(member: Member) -> None:
     """Tell who waits under an id that was taken over."""
     if member.joining is not None:
-        member.joining.fulfil(not_joined(member.member_id, Code.FENCED_INSTANCE_ID))
+        member.joining.complete(join_error(member.member_id, Code.FENCED_INSTANCE_ID))
     if member.syncing is not None:
-        member.syncing.fulfil(not_synced(Code.FENCED_INSTANCE_ID))
+        member.syncing.complete(sync_error(Code.FENCED_INSTANCE_ID))

@@ -9,9 +9,7 @@ from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups.group import Group
-from eosfw_memory.coordinators.groups.log import Change, Ending, Record
-from eosfw_memory.coordinators.groups.offsets import Offsets, Stated
-from eosfw_memory.coordinators.groups.records import (
+from eosfw_memory.coordinators.groups.group_records import (
     Committed,
     GroupKey,
     OffsetKey,
@@ -23,8 +21,10 @@ from eosfw_memory.coordinators.groups.records import (
     read_key,
     read_offset,
 )
-from eosfw_memory.coordinators.groups.states import DELETE, GroupState
-from eosfw_memory.coordinators.states import Outcome
+from eosfw_memory.coordinators.groups.group_state import DELETE, GroupState
+from eosfw_memory.coordinators.groups.offsets import LoggedOffset, Offsets
+from eosfw_memory.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
+from eosfw_memory.coordinators.transaction_state import Outcome
 
 
 class GroupLog(Protocol):
@@ -41,11 +41,11 @@ class GroupLog(Protocol):
     def place(self, partition: int, position: int) -> str:
         """Where a change is, for people."""
 
-    def replay(self) -> Iterator[Change | Ending]:
+    def replay(self) -> Iterator[GroupLogRecord | GroupLogMarker]:
         """Every change so far, each partition in its order."""
 
 
-class GroupStore:
+class GroupMetadataManager:
     """Every group, every offset; whatever changes is logged before it counts."""
 
     def __init__(self, log: GroupLog) -> None:
@@ -64,7 +64,7 @@ class GroupStore:
         """A group, or None."""
         return self._groups.get(group_id)
 
-    def made(self, group_id: str, now_ms: int) -> Group:
+    def get_or_create(self, group_id: str, now_ms: int) -> Group:
         """A group that is there, or a new one without members, which nothing is logged of yet."""
         group = self._groups.get(group_id)
         if group is None:
@@ -113,15 +113,15 @@ class GroupStore:
             return
         records = [(offset_key(group_id, where), offset_value(each)) for where, each in offsets.items()]
         first = self._log.append(group_id, records, now_ms, producer)
-        self.made(group_id, now_ms)
+        self.get_or_create(group_id, now_ms)
         for position, (where, committed) in enumerate(offsets.items(), first):
-            self._state(group_id, OffsetKey(group_id, where), Stated(committed, position), producer)
+            self._state(group_id, OffsetKey(group_id, where), LoggedOffset(committed, position), producer)
 
-    def _state(self, group_id: str, key: OffsetKey, stated: Stated, producer: ProducerIdAndEpoch | None) -> None:
+    def _state(self, group_id: str, key: OffsetKey, logged: LoggedOffset, producer: ProducerIdAndEpoch | None) -> None:
         if producer is None:
-            self.offsets.state(key, stated)
+            self.offsets.put(key, logged)
         else:
-            self.offsets.await_end((self._log.partition_of(group_id), producer.producer_id), key, stated)
+            self.offsets.put_pending((self._log.partition_of(group_id), producer.producer_id), key, logged)
 
     def forget_offsets(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> None:
         """Forget some of what a group committed."""
@@ -141,33 +141,33 @@ class GroupStore:
         """Rebuild everything from the log; members that were there have their session timeout to be heard again."""
         self._groups, self._logged, self.offsets = {}, {}, Offsets()
         for each in self._log.replay():
-            if isinstance(each, Ending):
+            if isinstance(each, GroupLogMarker):
                 self.offsets.end((each.partition, each.producer_id), each.outcome)
             else:
                 self._replayed(each, now_ms)
         for group in self._groups.values():
             _resume(group, now_ms)
 
-    def _replayed(self, change: Change, now_ms: int) -> None:
+    def _replayed(self, change: GroupLogRecord, now_ms: int) -> None:
         try:
             self._apply(change, now_ms)
         except DamagedDataError as why:
             where = self._log.place(change.partition, change.position)
             raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
 
-    def _apply(self, change: Change, now_ms: int) -> None:
+    def _apply(self, change: GroupLogRecord, now_ms: int) -> None:
         key = read_key(change.key)
         if isinstance(key, GroupKey):
             self._apply_group(key.group_id, change.value)
         elif key is not None and change.value is None:
             self.offsets.forget(key)
         elif key is not None and change.value is not None:
-            self.made(key.group_id, now_ms)  # one that never had members has no record of its own
-            stated = Stated(read_offset(key, change.value), change.position)
+            self.get_or_create(key.group_id, now_ms)  # one that never had members has no record of its own
+            logged = LoggedOffset(read_offset(key, change.value), change.position)
             if change.producer_id is None:
-                self.offsets.state(key, stated)
+                self.offsets.put(key, logged)
             else:
-                self.offsets.await_end((change.partition, change.producer_id), key, stated)
+                self.offsets.put_pending((change.partition, change.producer_id), key, logged)
 
     def _apply_group(self, group_id: str, value: bytes | None) -> None:
         if value is None:
@@ -177,17 +177,19 @@ class GroupStore:
             self._groups[group_id] = read_group(group_id, value)
             self._logged[group_id] = value
 
-    def snapshot(self) -> Iterator[Change]:
+    def snapshot(self) -> Iterator[GroupLogRecord]:
         """As few changes as lead to what `load` makes of the log."""
         for group_id, value in self._logged.items():
-            yield Change(self._log.partition_of(group_id), 0, None, group_key(group_id), value)
-        for writer, key, stated in self.offsets.stated():
+            yield GroupLogRecord(self._log.partition_of(group_id), 0, None, group_key(group_id), value)
+        for writer, key, logged in self.offsets.all_offsets():
             partition, producer_id = writer or (self._log.partition_of(key.group_id), None)
-            yield Change(partition, stated.position, producer_id, offset_key(*key), offset_value(stated.committed))
+            yield GroupLogRecord(
+                partition, logged.position, producer_id, offset_key(*key), offset_value(logged.committed)
+            )
 
 
 def _resume(group: Group, now_ms: int) -> None:
     if group.members:
         group.state, group.previous_state = GroupState.STABLE, GroupState.COMPLETING_REBALANCE
     for member in group.members.values():
-        member.heard(now_ms)
+        member.renew_session(now_ms)

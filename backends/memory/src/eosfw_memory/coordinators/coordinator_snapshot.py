@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from eosfw_memory.coordinators.groups.log import Change
-from eosfw_memory.coordinators.log_records import decode_key, decode_value, encode_key, encode_value
-from eosfw_memory.coordinators.metadata import TransactionMetadata
+from eosfw_memory.coordinators.groups.offsets_topic import GroupLogRecord
+from eosfw_memory.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 
 _CHANGE: Final = struct.Struct(">iqqII")
 _COUNT: Final = struct.Struct(">I")
@@ -23,12 +23,14 @@ class CoordinatorSnapshot:
     """The changes that lead to a state; None where only the logs tell."""
 
     transactions: list[TransactionChange] | None = None
-    groups: list[Change] | None = None
+    groups: list[GroupLogRecord] | None = None
 
 
-def encode(transactions: Iterable[TransactionMetadata], groups: Iterable[Change]) -> bytes:
+def encode(transactions: Iterable[TransactionMetadata], groups: Iterable[GroupLogRecord]) -> bytes:
     """The state of both coordinators."""
-    records = (Change(0, 0, None, encode_key(each.transactional_id), encode_value(each)) for each in transactions)
+    records = (
+        GroupLogRecord(0, 0, None, encode_key(each.transactional_id), encode_value(each)) for each in transactions
+    )
     return _encoded(records) + _encoded(groups)
 
 
@@ -41,7 +43,7 @@ def decode(state: bytes | None) -> CoordinatorSnapshot:
     return CoordinatorSnapshot(list(_transactions(records)), groups)
 
 
-def _transactions(records: Iterable[Change]) -> Iterator[TransactionChange]:
+def _transactions(records: Iterable[GroupLogRecord]) -> Iterator[TransactionChange]:
     for each in records:
         name = decode_key(each.key)
         assert name is not None
@@ -49,7 +51,7 @@ def _transactions(records: Iterable[Change]) -> Iterator[TransactionChange]:
         yield name, decode_value(name, each.value)
 
 
-def _encoded(changes: Iterable[Change]) -> bytes:
+def _encoded(changes: Iterable[GroupLogRecord]) -> bytes:
     pieces = [b""]
     for partition, position, producer_id, key, value in changes:
         writer = _NOBODY if producer_id is None else producer_id
@@ -58,7 +60,7 @@ def _encoded(changes: Iterable[Change]) -> bytes:
     return b"".join(pieces)
 
 
-def _decoded(state: bytes, at: int) -> tuple[list[Change], int]:
+def _decoded(state: bytes, at: int) -> tuple[list[GroupLogRecord], int]:
     changes = []
     (count,) = _COUNT.unpack_from(state, at)
     at += _COUNT.size
@@ -66,6 +68,6 @@ def _decoded(state: bytes, at: int) -> tuple[list[Change], int]:
         partition, position, writer, key_size, value_size = _CHANGE.unpack_from(state, at)
         middle = at + _CHANGE.size + key_size
         key, value = state[at + _CHANGE.size : middle], state[middle : middle + value_size]
-        changes.append(Change(partition, position, None if writer == _NOBODY else writer, key, value))
+        changes.append(GroupLogRecord(partition, position, None if writer == _NOBODY else writer, key, value))
         at = middle + value_size
     return changes, at

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups.group import CONSUMER, Group
+from eosfw_memory.coordinators.groups.group_metadata_manager import GroupMetadataManager
+from eosfw_memory.coordinators.groups.group_records import NO_LEADER_EPOCH, Committed
+from eosfw_memory.coordinators.groups.group_state import COMMIT, GroupState
 from eosfw_memory.coordinators.groups.members import NO_MEMBER
-from eosfw_memory.coordinators.groups.records import NO_LEADER_EPOCH, Committed
-from eosfw_memory.coordinators.groups.states import COMMIT, GroupState
-from eosfw_memory.coordinators.groups.store import GroupStore
 from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
 
 _NOTHING = Committed(-1, NO_LEADER_EPOCH, "", -1)
 
 
 @dataclass(frozen=True, slots=True)
-class Committer:
+class OffsetCommitter:
     """Who commits: a member of a generation, or with the defaults anybody."""
 
     member_id: str = NO_MEMBER
@@ -31,24 +31,26 @@ class Committer:
         return self.generation < 0 and self.member_id == NO_MEMBER and self.instance_id is None
 
 
-class Committing:
+class OffsetRequests:
     """The requests about offsets."""
 
-    def __init__(self, store: GroupStore) -> None:
+    def __init__(self, store: GroupMetadataManager) -> None:
         self._store = store
 
-    def commit(self, group_id: str, who: Committer, offsets: Mapping[TopicPartition, Committed], now_ms: int) -> None:
+    def commit(
+        self, group_id: str, who: OffsetCommitter, offsets: Mapping[TopicPartition, Committed], now_ms: int
+    ) -> None:
         """Commit offsets at once; raises what keeps the committer from it."""
         group = self._group(group_id, who, now_ms, unknown=Code.ILLEGAL_GENERATION)
         check(group, who, transactional=False)
         if who.generation >= 0 and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
-            group.members[who.member_id].heard(now_ms)
+            group.members[who.member_id].renew_session(now_ms)
         self._store.commit(group_id, offsets, now_ms)
 
     def commit_in_transaction(
         self,
         group_id: str,
-        who: Committer,
+        who: OffsetCommitter,
         producer: ProducerIdAndEpoch,
         offsets: Mapping[TopicPartition, Committed],
         now_ms: int,
@@ -89,7 +91,7 @@ class Committing:
         )
         return {where: Code.GROUP_SUBSCRIBED_TO_TOPIC if where in busy else Code.NONE for where in partitions}
 
-    def _group(self, group_id: str, who: Committer, now_ms: int, *, unknown: Code) -> Group:
+    def _group(self, group_id: str, who: OffsetCommitter, now_ms: int, *, unknown: Code) -> Group:
         """The group; who claims no generation may commit for one that does not exist yet."""
         group = self._store.get(group_id)
         if group is not None:
@@ -99,7 +101,7 @@ class Committing:
         return Group(group_id, now_ms)  # the first offset that is logged makes it known
 
 
-def check(group: Group, who: Committer, *, transactional: bool) -> None:
+def check(group: Group, who: OffsetCommitter, *, transactional: bool) -> None:
     """Raise unless this committer may commit for this group now (GRP-02)."""
     if group.state is GroupState.DEAD:
         raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)

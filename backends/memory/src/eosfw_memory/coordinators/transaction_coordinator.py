@@ -20,8 +20,8 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators import decisions
 from eosfw_memory.coordinators.decisions import Decision
-from eosfw_memory.coordinators.metadata import BUMPING_CLIENT, OLD_CLIENT, TransactionMetadata, refusals
-from eosfw_memory.coordinators.states import COMPLETED, OUTCOME, Outcome, TransactionState, advance
+from eosfw_memory.coordinators.transaction_metadata import TV_0, TV_2, TransactionMetadata, refusals
+from eosfw_memory.coordinators.transaction_state import COMPLETED, OUTCOME, Outcome, TransactionState, advance
 from eosfw_memory.log.markers import Marker
 
 _LOG = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class CoordinatorConfig:
     """`transaction.max.timeout.ms`."""
     id_expiration_ms: int = 604_800_000
     """`transactional.id.expiration.ms`."""
-    version: int = BUMPING_CLIENT
+    version: int = TV_2
     """The feature `transaction.version`: 2 raises the epoch whenever the coordinator itself ends a transaction, too."""
 
 
@@ -117,7 +117,7 @@ class TransactionCoordinator:
             raise KafkaError(Code.CONCURRENT_TRANSACTIONS)
         return after.producer
 
-    def take_over(self, transactional_ids: Sequence[str], timeout_ms: int, now_ms: int) -> list[Decision]:
+    def initialise_each(self, transactional_ids: Sequence[str], timeout_ms: int, now_ms: int) -> list[Decision]:
         """Give many ids to new holders that know nothing of older ones; the changes are logged together.
 
         Of each, in their order, what is known now, or the code to answer: none suffers from the refusal of another.
@@ -130,7 +130,7 @@ class TransactionCoordinator:
             except KafkaError as why:  # there may be no producer id left
                 decided.append(why.code)
         refused = self._apply_each([each for each in decided if not isinstance(each, Code)], now_ms)
-        return [_told(each, refused) for each in decided]
+        return [_response_code(each, refused) for each in decided]
 
     def fresh_producer_id(self) -> int:
         """A producer id nobody had before."""
@@ -142,7 +142,7 @@ class TransactionCoordinator:
         producer: ProducerIdAndEpoch,
         partitions: Iterable[TopicPartition],
         now_ms: int,
-        client_version: int = OLD_CLIENT,
+        client_version: int = TV_0,
     ) -> None:
         """Let the holder's transaction touch more partitions."""
         known = self._known_or_none(transactional_id)
@@ -154,14 +154,14 @@ class TransactionCoordinator:
         known = self._known_or_none(transactional_id)
         self._apply(transactional_id, decisions.end(known, producer, outcome, now_ms), now_ms)
 
-    def end_bumping(
+    def end_with_epoch_bump(
         self, transactional_id: str, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int
     ) -> ProducerIdAndEpoch:
         """Decide the holder's transaction for good; give what it goes on with: the next epoch (KIP-890)."""
         known = self._known_or_none(transactional_id)
-        decided = decisions.end_bumping(known, producer, outcome, now_ms, self.fresh_producer_id)
+        decided = decisions.end_with_epoch_bump(known, producer, outcome, now_ms, self.fresh_producer_id)
         after = self._apply(transactional_id, decided, now_ms)
-        return decisions.completed(after, now_ms).producer if after.state in COMPLETED else after.producer
+        return decisions.prepare_complete(after, now_ms).producer if after.state in COMPLETED else after.producer
 
     def verify(
         self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
@@ -218,12 +218,14 @@ class TransactionCoordinator:
         The markers have to be on the disk: nobody would write one again that is lost.
         """
         names = _taken(self._marked, at_most)
-        self._wait_again(self._apply_each([decisions.completed(self._known[name], now_ms) for name in names], now_ms))
+        self._wait_again(
+            self._apply_each([decisions.prepare_complete(self._known[name], now_ms) for name in names], now_ms)
+        )
 
-    def went_on(self, transactional_id: str, now_ms: int) -> TransactionMetadata:
+    def complete_unlogged(self, transactional_id: str, now_ms: int) -> TransactionMetadata:
         """Take note that a decided transaction was complete, which the log does not say: give what is known now."""
         self._unfinished.remove(transactional_id)
-        return self._apply(transactional_id, decisions.completed(self._known[transactional_id], now_ms), now_ms)
+        return self._apply(transactional_id, decisions.prepare_complete(self._known[transactional_id], now_ms), now_ms)
 
     def _wait_again(self, refused: Mapping[str, KafkaError]) -> None:
         for name, why in refused.items():
@@ -237,13 +239,15 @@ class TransactionCoordinator:
         Where that cannot be logged the next sweep tries the same again.
         """
         late = [known for known in self._known.values() if known.expired(now_ms)]
-        refused = self._apply_each([decisions.shut_out(each, now_ms, self._config.version) for each in late], now_ms)
+        refused = self._apply_each(
+            [decisions.prepare_fence_producer_epoch(each, now_ms, self._config.version) for each in late], now_ms
+        )
         return [each.transactional_id for each in late if each.transactional_id not in refused]
 
-    def disown(self, now_ms: int) -> list[str]:
+    def fence_all(self, now_ms: int) -> list[str]:
         """Shut out whoever holds any id, even in an epoch that the log does not know; name the ids."""
         for name, known in self._known.items():
-            after = decisions.disowned(known, self.fresh_producer_id(), now_ms, self._config.version)
+            after = decisions.fenced_with_new_producer_id(known, self.fresh_producer_id(), now_ms, self._config.version)
             self._log.append(name, after, now_ms)
             self._known[name] = after
             if after.state in COMPLETED and known.state not in COMPLETED:
@@ -267,8 +271,8 @@ class TransactionCoordinator:
 
     def holders(self) -> Mapping[int, str]:
         """Which id each producer holds, or is to hold next."""
-        heirs = {each.next_producer_id: name for name, each in self._known.items()}
-        return heirs | {each.producer_id: name for name, each in self._known.items()}
+        next_holders = {each.next_producer_id: name for name, each in self._known.items()}
+        return next_holders | {each.producer_id: name for name, each in self._known.items()}
 
     def transactions(self) -> list[TransactionMetadata]:
         """What is known about every id."""
@@ -316,7 +320,7 @@ class TransactionCoordinator:
     ) -> Decision:
         known = self._known.get(transactional_id)
         if known is None:
-            known = decisions.created(transactional_id, self.fresh_producer_id(), timeout_ms)
+            known = decisions.new_metadata(transactional_id, self.fresh_producer_id(), timeout_ms)
         return decisions.initialise(known, expected, timeout_ms, now_ms, self.fresh_producer_id, self._config.version)
 
     def _forget(self, name: str, now_ms: int) -> bool:
@@ -339,7 +343,7 @@ class TransactionCoordinator:
             if refused:
                 return {name: refused[0]}
         try:
-            self._apply(name, decisions.completed(prepared, now_ms), now_ms)
+            self._apply(name, decisions.prepare_complete(prepared, now_ms), now_ms)
         except KafkaError as why:
             return {name: why}
         return _NONE
@@ -348,7 +352,7 @@ class TransactionCoordinator:
         """Write the markers of transactions, log those whose every marker is there as complete; give the others."""
         prepared = {name: self._known[name] for name in names}
         refused = self._marked_by(prepared)
-        done = [decisions.completed(each, now_ms) for name, each in prepared.items() if name not in refused]
+        done = [decisions.prepare_complete(each, now_ms) for name, each in prepared.items() if name not in refused]
         return {**refused, **self._apply_each(done, now_ms)}
 
     def _marked_by(self, prepared: Mapping[str, TransactionMetadata]) -> dict[str, KafkaError]:
@@ -377,7 +381,7 @@ def _taken(waiting: deque[str], at_most: int | None = None) -> list[str]:
     return [waiting.popleft() for _ in range(len(waiting) if at_most is None else min(at_most, len(waiting)))]
 
 
-def _told(decided: Decision, refused: Mapping[str, KafkaError]) -> Decision:
+def _response_code(decided: Decision, refused: Mapping[str, KafkaError]) -> Decision:
     """What InitProducerId answers to a decision, once it was logged or refused."""
     if isinstance(decided, Code):
         return decided
