@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 from eosfw.cli.doctor.checks import Section, check_environment, exit_code
 from eosfw.cli.doctor.environment import (
@@ -22,13 +23,13 @@ from eosfw.cli.doctor.environment import (
 )
 from eosfw.cli.doctor.probes import command_failure, plugin_findings
 from eosfw.cli.doctor.report import Look, as_text
-from eosfw.cli.doctor.versions import requirement, satisfies
+from eosfw.cli.doctor.versions import applies, parse_requirement, satisfies
 from eosfw.errors import ExitCode
 from eosfw.health import Finding, Health
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
-CLIENT = requirement("some-client>=2.16,<3")
+CLIENT = Requirement("some-client>=2.16,<3")
 FINE = Environment(
     Interpreter("3.12.1", "/venv/bin/python", ">=3.11"),
     [
@@ -73,16 +74,16 @@ def test_a_missing_optional_part_is_no_error_and_shows_its_pip_command() -> None
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (None, "0.1.0 needs some-client>=2.16,<3, but it is not installed"),
-        ("2.15.9", "0.1.0 needs some-client>=2.16,<3, but found 2.15.9"),
-        ("3.0", "0.1.0 needs some-client>=2.16,<3, but found 3.0"),
-        ("?", "0.1.0 needs some-client>=2.16,<3, but its version cannot be read"),
+        (None, "0.1.0 needs some-client<3,>=2.16, but it is not installed"),
+        ("2.15.9", "0.1.0 needs some-client<3,>=2.16, but found 2.15.9"),
+        ("3.0", "0.1.0 needs some-client<3,>=2.16, but found 3.0"),
+        ("?", "0.1.0 needs some-client<3,>=2.16, but its version cannot be read"),
     ],
 )
 def test_a_missing_requirement_is_reported_with_its_pip_command(found, said) -> None:
     (broken,) = told(parts=[DistributionState("eosfw-some", "0.1.0", [RequirementState(CLIENT, found)])])
 
-    assert broken == Finding("eosfw-some", Health.BROKEN, said, "pip install 'some-client>=2.16,<3'")
+    assert broken == Finding("eosfw-some", Health.BROKEN, said, "pip install 'some-client<3,>=2.16'")
 
 
 def test_a_part_without_a_version_is_told() -> None:
@@ -141,7 +142,8 @@ def test_the_exit_code_is_that_of_what_has_to_be_mended_first(seen, code) -> Non
     [
         ("4.3.0", ">=4.0,<4.4", True),
         ("4.4.0", ">=4.0,<4.4", False),
-        ("4.4.0rc1", ">=4.0,<4.4", True),
+        ("4.4.0rc1", ">=4.0,<4.4", False),
+        ("4.3.0rc1", ">=4.0,<4.4", True),
         ("3.5.8", ">=4.0,<4.4", False),
         ("0.6.5", "==0.6.*", True),
         ("0.7", "==0.6.*", False),
@@ -162,17 +164,22 @@ def test_versions_are_compared_as_pip_does(version, asked, fits) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "read"),
+    ("text", "extra", "holds"),
     [
-        ("pyspark<4.4,>=4.0", ("pyspark", "<4.4,>=4.0", "")),
-        ("rich", ("rich", "", "")),
-        ("foo[bar] (>=1) ; python_version < '3'", ("foo", ">=1", "python_version < '3'")),
-        ("eosfw-x==0.1.0; extra == 'x'", ("eosfw-x", "==0.1.0", "extra == 'x'")),
-        ("foo @ file:///tmp/foo.whl", None),
+        ("rich", "", True),
+        ("foo[bar] (>=1) ; python_version < '3'", "", False),
+        ("foo>=1; python_version >= '3'", "", True),
+        ("eosfw-x==0.1.0; extra == 'x'", "", False),
+        ("eosfw-x==0.1.0; extra == 'x'", "x", True),
+        ("foo @ file:///tmp/foo.whl", "", True),
     ],
 )
-def test_requirements_are_read_as_pip_does(text, read) -> None:
-    assert requirement(text) == read
+def test_a_requirement_counts_where_its_marker_holds(text, extra, holds) -> None:
+    assert applies(parse_requirement(text), extra) is holds
+
+
+def test_a_requirement_that_breaks_the_syntax_is_left_out() -> None:
+    assert parse_requirement(">=1") is None
 
 
 def offering(health: object) -> Plugins:

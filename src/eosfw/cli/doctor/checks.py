@@ -84,7 +84,7 @@ def _part(part: DistributionState, ours: Collection[str]) -> Iterator[Finding]:
 
 
 def _met(need: RequirementState) -> bool:
-    return need.found not in (None, "?") and satisfies(str(need.found), need.requirement.versions)
+    return need.found not in (None, "?") and satisfies(str(need.found), need.requirement.specifier)
 
 
 def _lack(part: DistributionState, need: RequirementState) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eosfw.cli.doctor.environment import (
     DistributionState,
@@ -20,7 +19,7 @@ from eosfw.cli.doctor.environment import (
     RequirementState,
     TemporaryFolder,
 )
-from eosfw.cli.doctor.versions import requirement
+from eosfw.cli.doctor.versions import applies, parse_requirement
 from eosfw.concurrency import ThreadRuntime
 from eosfw.distributions import extras, installed_entry_points, needed_python, requirements, version
 from eosfw.health import Finding, Health, HealthCheck
@@ -29,8 +28,10 @@ from eosfw.registry import Plugins
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.registry.loading import GROUP as PLUGINS
 
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
 _CORE = "eosfw"
-_EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.-]+)['"]""")
 _LOOPBACK = "127.0.0.1:0"
 
 
@@ -83,17 +84,20 @@ def _parts() -> list[DistributionState]:
 
 
 def _optional() -> dict[str, str]:
-    """The extra of each distribution that only an extra brings."""
-    known = set(extras())
-    asked = [one for text in requirements(_CORE) if (one := requirement(text)) is not None]
-    named = [(one.name, _EXTRA.search(one.marker)) for one in asked]
-    return {name: extra[1] for name, extra in named if extra is not None and extra[1] in known}
+    """The extra of each distribution that only an extra of the framework brings."""
+    asked = list(_parsed_requirements(_CORE))
+    return {one.name: extra for extra in extras() for one in asked if applies(one, extra) and not applies(one)}
 
 
 def _needs(name: str) -> list[RequirementState]:
-    # Whether a marker holds is pip's business: what is asked under conditions is not judged here.
-    asked = [one for text in requirements(name) if (one := requirement(text)) is not None and not one.marker]
-    return [RequirementState(one, version(one.name)) for one in asked]
+    return [RequirementState(one, version(one.name)) for one in _parsed_requirements(name) if applies(one)]
+
+
+def _parsed_requirements(name: str) -> Iterator[Requirement]:
+    for text in requirements(name):
+        parsed = parse_requirement(text)
+        if parsed is not None:
+            yield parsed
 
 
 def _broken_plugins(plugins: Plugins) -> Iterator[LoadFailure]:
