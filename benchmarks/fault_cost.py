@@ -25,7 +25,7 @@ IDLE = Broker.serve
 
 
 def without(self: Broker, handler: Any, request: Any, context: Any) -> Any:
-    with self._lock:
+    with self.lock:
         answer = handler(self, request, context)
         return answer if self._group_fsync is None else None
 

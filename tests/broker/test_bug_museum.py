@@ -22,7 +22,7 @@ from eosfw_memory.coordinators.groups.group_records import Committed
 from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
-from eosfw_memory.faults import Fail, Refuse
+from eosfw_memory.faults import Fail, FaultInjector, Refuse
 from eosfw_memory.log.batch import split
 from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.protocol.handlers import produce
@@ -161,7 +161,7 @@ def test_kafka_14884_nothing_comes_between_verification_and_append(broker):
     appended = log.append
 
     def watched(*args, **named):
-        other = threading.Thread(target=lambda: free.append(broker._lock.acquire(blocking=False)))
+        other = threading.Thread(target=lambda: free.append(broker.lock.acquire(blocking=False)))
         other.start()
         other.join()
         return appended(*args, **named)
@@ -337,7 +337,7 @@ def test_kafka_15784_offsets_whose_write_was_refused_never_count(broker, outcome
     broker.coordinator.add_partitions("x", producer, [where], broker.now_ms())
     offsets, committed = broker.groups.offsets, {T0: Committed(5, -1, "", broker.now_ms())}
     offsets.commit("g", OffsetCommitter(), {T0: Committed(1, -1, "", broker.now_ms())}, broker.now_ms())
-    refused = broker.faults.add(Refuse("before-offsets"))
+    refused = FaultInjector(broker, ThreadRuntime()).add(Refuse("before-offsets"))
 
     with pytest.raises(KafkaError):
         offsets.commit_in_transaction("g", OffsetCommitter(), producer, committed, broker.now_ms())

@@ -13,7 +13,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.faults import Jump
+from eosfw_memory.faults import FaultInjector, Jump
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.protocol.handlers import join_group, list_groups, produce
 from eosfw_memory.settings import Endpoint, Settings
@@ -165,7 +165,7 @@ def test_a_fault_may_set_the_clock_back():
     """Clocks are set back in production, so authors must be able to test it."""
     broker = started()
     before = broker.now_ms()
-    broker.faults.add(Jump("before-ListGroups", seconds=-HOUR))
+    FaultInjector(broker, ThreadRuntime()).add(Jump("before-ListGroups", seconds=-HOUR))
 
     broker.serve(list_groups.handle, Request(states_filter=(), types_filter=()), Context(5))
 

@@ -18,7 +18,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_log_records import decode_key, encode_changes, encode_key, encode_value
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
-from eosfw_memory.faults import points
+from eosfw_memory.faults import FaultInjector, points
 from eosfw_memory.log.codec import decode_records, encode_batch, encode_record
 from eosfw_memory.log.errors import InvalidProducerEpochError, LogError
 from eosfw_memory.log.markers import Marker
@@ -105,7 +105,7 @@ def lived(broker: Broker, lives: Sequence[Life]) -> list[str]:
     worn = [name for name, life in zip(names, lives, strict=True) if life.kind == "worn"]
     for number, name in enumerate(worn):
         before = TransactionMetadata(name, 1_000_000 + number, LAST_CLIENT_EPOCH - 1, TIMEOUT_MS)
-        TopicTransactionLog(broker.transaction_log, broker.faults).append(name, before, NOW)
+        TopicTransactionLog(broker.transaction_log).append(name, before, NOW)
     broker.coordinator.load()
     for name, life in zip(names, lives, strict=True):
         life.lead(broker, name)
@@ -215,7 +215,7 @@ def test_a_broker_stopped_while_aborting_expired_transactions_resumes(point):
     for nth in count(1):
         broker = started()
         names = lived(broker, [Life("open", frozenset(PLACES), frozenset(PLACES))] * 3)
-        fault = broker.faults.add("restart", at=point, nth=nth)
+        fault = FaultInjector(broker, Still()).add("restart", at=point, nth=nth)
         broker.jump(TIMEOUT_MS / 1000 + 1)
         broker.sweep()
 
@@ -298,7 +298,7 @@ def test_changes_that_make_a_batch_too_large_are_logged_one_by_one():
     far = frozenset(TopicPartition("t", number) for number in range(99))
     wide = TransactionMetadata("wide", 99, 0, TIMEOUT_MS, S.ONGOING, far)
 
-    refused = TopicTransactionLog(broker.transaction_log, broker.faults).append_each([wide, *changes], NOW)
+    refused = TopicTransactionLog(broker.transaction_log).append_each([wide, *changes], NOW)
 
     assert list(refused) == ["wide"]
     assert refused["wide"].code is Code.COORDINATOR_NOT_AVAILABLE

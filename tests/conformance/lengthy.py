@@ -73,7 +73,7 @@ class ByHand:
     def exhaust(self, names: Sequence[str]) -> None:
         """Write into the transaction log what would stand there, and have it read again."""
         broker = self._broker
-        log = TopicTransactionLog(broker.transaction_log, broker.faults)
+        log = TopicTransactionLog(broker.transaction_log)
         now_ms = int(ThreadRuntime().wall() * 1000)
         for name in names:
             fresh = broker.coordinator.fresh_producer_id()

@@ -8,9 +8,12 @@ from kio.index import load_request_schema
 from eosfw.errors import ConfigError, IndefiniteOutcomeError, ProducerFencedError
 from eosfw_memory.client.apis import METADATA, Fields
 from eosfw_memory.client.channel import NoAnswerError
+from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.faults import Delay, Drop, Fail, Jump, Lose, Refuse, Repeat, Restart
+from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.points import requests
 from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.transaction_log import TopicTransactionLog
 from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, record
 
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
@@ -209,7 +212,7 @@ def test_every_fault_reports_whether_it_fired_when_and_to_whom(lab, faults):
     assert fired.startswith("fault repeat Metadata, 1st: fired at ")
 
 
-def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, faults):
+def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, cluster, faults):
     topic = lab.topic()
     held = faults.add(Delay("Produce"))
     writing = lab.runtime.spawn("writer", lambda: lab.write(topic, b"v"))
@@ -218,7 +221,7 @@ def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, faults
     faults.remove(held)
 
     assert writing.join(WAIT)
-    assert not faults.enabled
+    assert cluster.broker.interceptor is None
     assert lab.values(topic) == [b"v"]
 
 
@@ -241,24 +244,27 @@ def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, faults
         ("kill", {"at": "after-marker"}, "no process of its own"),
     ],
 )
-def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(faults, what, fields, said):
+def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(cluster, faults, what, fields, said):
     """A fault that is silently ignored would let a test pass that tested nothing."""
     with pytest.raises(ConfigError) as refused:
         faults.add(what, **fields)
 
     assert said in str(refused.value)
-    assert not faults.enabled
+    assert cluster.broker.interceptor is None
 
 
-def test_a_broker_without_faults_asks_nobody(lab, cluster, monkeypatch):
+def test_a_broker_without_faults_has_nothing_in_its_seams(cluster, faults):
     """Zero cost when there is none."""
-    asked = []
-    monkeypatch.setattr(type(cluster.faults), "reach", lambda *_, **__: asked.append("point"))
-    monkeypatch.setattr(type(cluster.faults), "around", lambda *_: asked.append("request"))
+    empty = Seams.of(cluster.broker)
+    assert empty.interceptor is None
+    assert type(empty.transaction_log) is TopicTransactionLog
+    assert type(empty.group_log) is OffsetsTopic
 
-    commit(lab, lab.topic(), b"v")
+    fault = faults.add(Lose("EndTxn"))
+    assert Seams.of(cluster.broker) != empty
 
-    assert asked == []
+    faults.remove(fault)
+    assert Seams.of(cluster.broker) == empty
 
 
 def test_names_of_requests_are_those_of_the_protocol():

@@ -59,7 +59,7 @@ def commit(broker: Broker, group: str, where: TopicPartition, offset: int, holde
 def from_snapshot(broker: Broker) -> tuple[list, GroupCoordinator]:
     """What coordinators know that begin with a snapshot of these, never looking at a log."""
     kept = decode(encode(broker.coordinator.transactions(), broker.groups.snapshot()))
-    groups = GroupCoordinator(OffsetsTopic(broker.group_log, broker.faults, kept.groups), broker.settings.groups)
+    groups = GroupCoordinator(OffsetsTopic(broker.group_log, kept.groups), broker.settings.groups)
     groups.load(broker.now_ms())
     return sorted(known for _, known in kept.transactions), groups
 

@@ -346,7 +346,7 @@ class Run:
 
     def _meanwhile(self) -> None:
         """Requests come while the disk is waited for, unless the broker waits in the midst of one."""
-        if not self.broker._lock._is_owned() and self.random.random() < 0.5:
+        if not self.broker.lock._is_owned() and self.random.random() < 0.5:
             self.random.choice(self._askers).step()
 
     def end(self) -> None:

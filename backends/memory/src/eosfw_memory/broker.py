@@ -26,17 +26,17 @@ from eosfw_memory.coordinators.transaction_metadata import NO_PRODUCER_ID, Trans
 from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.duties import Duties
-from eosfw_memory.faults import points
-from eosfw_memory.faults.fault_injector import BrokerStoppedError, FaultInjector
 from eosfw_memory.housekeeping import Housekeeping
-from eosfw_memory.log.batch import split
+from eosfw_memory.interceptors import BrokerStoppedError
+from eosfw_memory.log.batch import BatchHeader, split
 from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.leader_epochs import LEADER_EPOCHS_PER_START
+from eosfw_memory.log.log_results import LogAppendInfo
 from eosfw_memory.log.markers import Marker
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, LogDirDescription, TopicStorage
-from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Topic, Topics
+from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Partition, Topic, Topics
 from eosfw_memory.transaction_completion import StepwiseCompletion, transactional_id_of
 from eosfw_memory.transaction_log import TopicTransactionLog
 from eosfw_memory.unknown_transactions import end_unknown
@@ -65,8 +65,23 @@ class Context(NamedTuple):
 
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | DelayedOperation | None"]
 """Answers one kind of request; None means that the client wants no answer."""
+AppendRecords: TypeAlias = Callable[[Partition, bytes | memoryview, int, BatchHeader, bool], LogAppendInfo]
+"""Appends a client's batch at a time of the broker's clock; the last says whether our own codec has made it."""
 ManyHandler: TypeAlias = Callable[["Broker", Sequence[Any], Context], "list[Answer]"]
 """Answers many requests of one kind, none of which it puts off."""
+
+
+def append_records(
+    partition: Partition,
+    batch: bytes | memoryview,
+    now_ms: int,
+    header: BatchHeader,
+    own_codec: bool,  # noqa: FBT001 - a seam has positions only
+) -> LogAppendInfo:
+    """Append a client's batch, wake who waits for it."""
+    appended = partition.log.append(batch, now_ms, header, own_codec=own_codec)
+    partition.changed()
+    return appended
 
 
 class Broker:
@@ -80,29 +95,32 @@ class Broker:
         self._storage = InMemoryTopicStorage() if storage is None else storage
         self.cluster_id = self._storage.cluster_id
         self.topics = Topics(self._storage, settings.topic_defaults)
-        self._lock = runtime.lock()
+        self.lock = runtime.lock()
         self._runtime = runtime
         self._began = runtime.wall() - runtime.now()
-        self.faults = FaultInjector(self, self._lock, runtime)
+        self.interceptor: Callable[[Handler], Handler] | None = None
+        """What code from outside puts around every handler."""
+        self.append_records: AppendRecords = append_records
+        self._up_at = 0.0
         self.restarts = 0
         """How often it was started anew: answers that were put off before will never come."""
         self._upon_restart: list[Callable[[], None]] = []
         kept = decode(self._storage.take_coordinator_snapshot(self._own_logs()))
         self.coordinator = TransactionCoordinator(
-            TopicTransactionLog(self.transaction_log, self.faults, kept.transactions),
+            TopicTransactionLog(self.transaction_log, kept.transactions),
             self._write_markers,
             self._storage.producer_ids,
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(
-            OffsetsTopic(self.group_log, self.faults, kept.groups),
+            OffsetsTopic(self.group_log, kept.groups),
             settings.groups,
         )
         self.duties = Duties()
         """What the broker does by itself; any part may add its own."""
         self._add_duties()
         Housekeeping(self.topics, settings).add_to(self.duties, self.now_ms())
-        self._group_fsync = self._storage.group_fsync(self._lock, runtime)
+        self._group_fsync = self._storage.group_fsync(self.lock, runtime)
         self._load()
         if self._storage.restored:
             self._disown()
@@ -115,9 +133,9 @@ class Broker:
 
     def serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Run a handler; any thread may call. Call `settle` once the answer is on its way."""
-        if self.faults.enabled:
-            handler = self.faults.around(handler)
-        with self._lock:
+        with self.lock:
+            if self.interceptor is not None:
+                handler = self.interceptor(handler)
             if self._group_fsync is None:
                 return handler(self, request, context)
             name = transactional_id_of(request)
@@ -131,32 +149,32 @@ class Broker:
 
     def serve_each(self, handler: ManyHandler, requests: Sequence[Any], context: Context) -> list[Answer]:
         """Run a handler of many requests for all of them in one go."""
-        with self._lock:
+        with self.lock:
             answers = handler(self, requests, context)
         if self._group_fsync is not None and not self._group_fsync.flush():
-            with self._lock:
+            with self.lock:
                 answers = handler(self, requests, context)
         return answers
 
     def attempt(self, deferred: DelayedOperation, *, expired: bool) -> Answer | None:
         """Try a deferred answer again."""
-        with self._lock:
+        with self.lock:
             return deferred.attempt(expired)
 
     def await_answer(self, deferred: DelayedOperation, wake: Callable[[], None]) -> None:
         """Have `wake` called whenever a deferred answer is worth another attempt."""
-        with self._lock:
+        with self.lock:
             deferred.subscribe(wake)
 
     def give_up(self, deferred: DelayedOperation) -> None:
         """Stop waiting for a deferred answer."""
-        with self._lock:
+        with self.lock:
             deferred.cancel()
 
     def settle(self) -> None:
         """Write the markers of transactions that were decided (EndTxn is answered before, as Kafka does)."""
         if self.coordinator.unfinished:
-            with self._lock:
+            with self.lock:
                 if self._group_fsync is None:
                     self._finish()
                 else:
@@ -166,7 +184,7 @@ class Broker:
         """Leave what is kept in good order; nobody calls the broker any more."""
         if self._group_fsync is not None:
             self._group_fsync.close()
-        with self._lock:
+        with self.lock:
             self._storage.save_coordinator_snapshot(self._own_logs(), self._state)
             self._storage.close(self.topics.logs())
 
@@ -193,16 +211,16 @@ class Broker:
 
     def sweep(self) -> None:
         """Do what is due of all that a broker does by itself."""
-        with self._lock:
+        with self.lock:
             try:
                 self.duties.run(self.now_ms())
             except BrokerStoppedError as stopped:
-                self.faults.stop(stopped)
+                self.restart(stopped.down)
         self.settle()
 
     def idle_seconds(self) -> float:
         """How long until `sweep` has something to do."""
-        with self._lock:
+        with self.lock:
             return self.duties.wait_ms(self.now_ms()) / 1000
 
     def _add_duties(self) -> None:
@@ -221,11 +239,25 @@ class Broker:
         for name in self.coordinator.expire(now_ms):
             _LOG.info("transactional id %r was not used for long: forgotten", name)
 
-    # --- starting anew, for faults
+    # --- starting anew
 
-    def restart(self) -> None:
-        """Stop on the spot, start anew from the logs: every connection is dropped, what was only in memory is gone."""
-        with self._lock:
+    @property
+    def down(self) -> bool:
+        """Whether the broker is away after a restart."""
+        return self._up_at > 0.0 and self._runtime.now() < self._up_at
+
+    @property
+    def seconds_down(self) -> float:
+        """How long it is still away."""
+        return max(0.0, self._up_at - self._runtime.now())
+
+    def restart(self, down: float = 0.0) -> None:
+        """Stop on the spot, start anew from the logs: every connection is dropped, what was only in memory is gone.
+
+        For `down` seconds it serves nobody.
+        """
+        with self.lock:
+            self._up_at = self._runtime.now() + down
             self.restarts += 1
             self._lead_anew()
             for log in self.topics.logs().values():
@@ -247,7 +279,7 @@ class Broker:
 
     def jump(self, seconds: float) -> None:
         """Let time go by at once, or with less than 0 go back; the next `sweep` sees what ran out."""
-        with self._lock:
+        with self.lock:
             self._began += seconds
             now_ms = self.now_ms()
             self.duties.on_clock_moved_back(now_ms)
@@ -258,16 +290,16 @@ class Broker:
 
     def act(self, run: Callable[[], None]) -> None:
         """Do what no client asks for just now."""
-        with self._lock:
+        with self.lock:
             run()
         self.settle()
 
     def _finish(self) -> None:
-        while not self.faults.down:
+        while not self.down:
             try:
                 self.coordinator.finish(self.now_ms())
             except BrokerStoppedError as stopped:  # started anew, it goes on with the markers
-                self.faults.stop(stopped)
+                self.restart(stopped.down)
             else:
                 break
 
@@ -317,7 +349,7 @@ class Broker:
 
     def open_transactions(self) -> list[OpenTransaction]:
         """Every transaction that holds back a last stable offset, once for each partition it has written to."""
-        with self._lock:
+        with self.lock:
             now_ms = self.now_ms()
             return [
                 found
@@ -331,7 +363,7 @@ class Broker:
         partition = self.topics.partition(*where)
         if partition is None:
             return None
-        with self._lock:
+        with self.lock:
             held = partition.log.fetch(offset, 1, IsolationLevel.READ_UNCOMMITTED).records
             headers = [header for header, _ in split(held)]
         found = next((one for one in headers if one.base_offset <= offset <= one.last_offset), None)
@@ -356,21 +388,12 @@ class Broker:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
         partition.log.append_marker(producer, outcome, coordinator_epoch, self.now_ms())
         if where.topic == GROUP_LOG:
-            self._materialize(where, producer, outcome)
+            self.groups.transaction_ended(where.partition, producer.producer_id, outcome)
         partition.changed()
-
-    def _materialize(self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome) -> None:
-        """Let the offsets count that waited for the end of a transaction, or forget them (GRP-01)."""
-        enabled = self.faults.enabled
-        if enabled:
-            self.faults.reach(points.before("materialize"), producer=producer, topic=where.topic)
-        self.groups.transaction_ended(where.partition, producer.producer_id, outcome)
-        if enabled:
-            self.faults.reach(points.after("materialize"), producer=producer, topic=where.topic)
 
     def _write_markers(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
         """Write the coordinator's own markers; where nothing is left to end there is nothing to write (COR-11)."""
-        if len(markers) == 1 or where.topic == GROUP_LOG or self.faults.enabled:
+        if len(markers) == 1 or where.topic == GROUP_LOG:
             return self._write_each(where, markers)
         partition = self.topics.partition(*where)
         if partition is None:
@@ -380,18 +403,12 @@ class Broker:
         return refused
 
     def _write_each(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
-        """The same, each with the faults that it meets, with what else its partition does about it."""
+        """Write them one by one, with what else their partition does about each."""
         refused: dict[int, KafkaError] = {}
-        enabled = self.faults.enabled
         for at, each in enumerate(markers):
             try:
-                if enabled:
-                    self.faults.reach(points.before("marker"), producer=each.producer, topic=where.topic)
                 self.write_marker(where, *each)
             except KafkaError as why:
                 if why.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
                     refused[at] = why
-                    continue
-            if enabled:
-                self.faults.reach(points.after("marker"), producer=each.producer, topic=where.topic)
         return refused

@@ -48,8 +48,10 @@ class EmbeddedCluster:
 
     name: ClassVar[str] = "memory"
 
-    def __init__(self, broker: Broker, server: _Server, listens_on: Endpoint) -> None:
+    def __init__(self, broker: Broker, faults: FaultInjector, server: _Server, listens_on: Endpoint) -> None:
         self.broker = broker
+        self.faults = faults
+        """What shall go wrong here, for tests: `faults.add("lose", request="EndTxn")`."""
         self._server = server
         self.bootstrap_servers = str(broker.endpoint)
         self.listens_on = str(listens_on)
@@ -63,24 +65,19 @@ class EmbeddedCluster:
         settings = Settings.parse(properties)
         where = settings.listener
         if where is None:
-            broker = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
-            return cls(broker, Sweeper(broker, runtime), broker.endpoint)
+            broker, faults = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
+            return cls(broker, faults, Sweeper(broker, runtime), broker.endpoint)
         _refuse_strangers(settings, where.host)
         listening = _listen(where)
         listens_on = Endpoint(*listening.getsockname()[:2])
         advertised = settings.advertised
         endpoint = Endpoint(advertised.host, advertised.port or listens_on.port) if advertised else listens_on
         try:
-            broker = _broker(settings, endpoint, runtime)
+            broker, faults = _broker(settings, endpoint, runtime)
         except BaseException:
             listening.close()
             raise
-        return cls(broker, SocketServer(broker, listening, runtime), listens_on)
-
-    @property
-    def faults(self) -> FaultInjector:
-        """What shall go wrong here, for tests: `faults.add("lose", request="EndTxn")`."""
-        return self.broker.faults
+        return cls(broker, faults, SocketServer(broker, listening, runtime), listens_on)
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
         """Every transaction that is open now, once for each partition it has written to."""
@@ -101,25 +98,26 @@ class EmbeddedCluster:
         self._open = False
         if _SERVED.get(self.bootstrap_servers) is self:
             del _SERVED[self.bootstrap_servers]
-        self.broker.faults.close()
+        self.faults.close()
         self._server.close()
         self.broker.close()
 
 
-def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> Broker:
-    """A broker with what its directory holds; the directory stays free when that cannot be read."""
+def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> tuple[Broker, FaultInjector]:
+    """A broker with what its directory holds, and its faults; the directory stays free when that cannot be read."""
     storage = _storage(settings)
     try:
         try:
             broker = Broker(settings, endpoint, runtime, storage)
         except LogError as why:  # what it derives its state from cannot be read
             raise DamagedDataError(str(why)) from why
+        faults = FaultInjector(broker, runtime)
         if settings.faults is not None:
-            broker.faults.load(settings.faults)
+            faults.load(settings.faults)
     except BaseException:
         storage.release()
         raise
-    return broker
+    return broker, faults
 
 
 def _storage(settings: Settings) -> TopicStorage:

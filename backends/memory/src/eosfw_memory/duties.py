@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eosfw_memory.faults.fault_injector import BrokerStoppedError
+from eosfw_memory.interceptors import BrokerStoppedError
 
 _LOG = logging.getLogger(__name__)
 _IDLE_MS = 60_000
@@ -53,7 +53,7 @@ class Duties:
     def run(self, now_ms: int) -> None:
         """Do what is due. One that fails is logged and comes again: the others must go on.
 
-        Raise StoppedError where a fault stops the broker.
+        Raise BrokerStoppedError where an interceptor stops the broker.
         """
         for duty in self._all:
             if duty.due_ms <= now_ms:

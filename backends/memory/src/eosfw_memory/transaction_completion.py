@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from eosfw_memory.faults.fault_injector import BrokerStoppedError
+from eosfw_memory.interceptors import BrokerStoppedError
 from eosfw_memory.storage.group_fsync import Completable
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ class StepwiseCompletion:
 
     def _step(self, ready: Completable, make: Callable[[], None]) -> None:
         broker = self._broker
-        if broker.faults.down or ready.restarts != broker.restarts:  # started anew, all wait for the disk first
+        if broker.down or ready.restarts != broker.restarts:  # started anew, all wait for the disk first
             return
         try:
             make()
         except BrokerStoppedError as stopped:
-            broker.faults.stop(stopped)
+            broker.restart(stopped.down)
 
 
 def transactional_id_of(request: Any) -> str | None:

@@ -16,8 +16,6 @@ from eosfw_memory.coordinators.transaction_log_records import (
     encode_value,
 )
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata, refusals
-from eosfw_memory.faults import points
-from eosfw_memory.faults.fault_injector import FaultInjector
 from eosfw_memory.log.batch import BatchHeader, read_header
 from eosfw_memory.log.codec import decode_records, encode_record
 from eosfw_memory.log.errors import MessageTooLargeError
@@ -27,36 +25,24 @@ from eosfw_memory.topics import Partition, Topic
 class TopicTransactionLog:
     """The transaction log, in the topic that `topic` gives (or makes, when it is first needed)."""
 
-    def __init__(
-        self, topic: Callable[[], Topic], faults: FaultInjector, snapshot: list[TransactionChange] | None = None
-    ) -> None:
+    one_by_one = False
+
+    def __init__(self, topic: Callable[[], Topic], snapshot: list[TransactionChange] | None = None) -> None:
         self._topic = topic
-        self._faults = faults
         self._snapshot = snapshot
         self._partitions: tuple[Partition, ...] = ()
         """Those of the topic once it was made: nobody may delete it."""
-
-    @property
-    def one_by_one(self) -> bool:
-        """Each change may meet a fault of its own, before which the one before it must count."""
-        return self._faults.enabled
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         """Write one change; nothing is written when it raises."""
         partition = self._partition(transactional_id)
         value = None if metadata is None else encode_value(metadata)
         batch = encode_record(encode_key(transactional_id), value, now_ms)
-        enabled = self._faults.enabled
-        what = points.of_change(metadata) if enabled else ""
         try:
-            if enabled:
-                self._faults.reach(points.before(what), transactional_id=transactional_id)
             partition.log.append_own(batch, 1, now_ms)
         except KafkaError as why:
-            raise _not_written(why) from why
+            raise not_written(why) from why
         partition.changed()
-        if enabled:
-            self._faults.reach(points.after(what), transactional_id=transactional_id)
 
     def append_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
         """Write one change of each of many ids, those of one partition as one batch; give those not written."""
@@ -73,7 +59,7 @@ class TopicTransactionLog:
             except MessageTooLargeError:  # some touch very many partitions
                 refused |= refusals(some, lambda each: self.append(each.transactional_id, each, now_ms))
             except KafkaError as why:
-                refused |= dict.fromkeys((each.transactional_id for each in some), _not_written(why))
+                refused |= dict.fromkeys((each.transactional_id for each in some), not_written(why))
             else:
                 partition.changed()
         return refused
@@ -113,7 +99,8 @@ class TopicTransactionLog:
         return self._partitions
 
 
-def _not_written(why: KafkaError) -> KafkaError:
+def not_written(why: KafkaError) -> KafkaError:
+    """What the coordinator answers where its own log refuses a change."""
     return KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"transaction log: {why}")
 
 

@@ -82,7 +82,7 @@ class DirectNetwork:
         requests: Sequence[Fields],
         deadline: float,
     ) -> Sequence[Answer | ClusterUnavailableError]:
-        if self._broker.faults.enabled:  # each meets its own
+        if self._broker.interceptor is not None:  # it is put around each request
             return [self._tried(api, request, deadline) for request in requests]
         answers: list[Answer | ClusterUnavailableError] = []
         for first in range(0, len(requests), _TURN):
@@ -142,6 +142,5 @@ class DirectNetwork:
             raise ClosedError(f"{api.name} at {self.servers}: this client was closed")
         if not self._is_open():
             raise NotSentError(f"{api.name} at {self.servers}: the embedded cluster was closed")
-        faults = self._broker.faults
-        if faults.enabled and faults.down:
+        if self._broker.down:
             raise NotSentError(f"{api.name} at {self.servers}: the embedded broker is down")

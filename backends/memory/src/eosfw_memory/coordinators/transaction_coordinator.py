@@ -83,8 +83,8 @@ class TransactionCoordinator:
         producer_ids: Iterator[int],
         config: CoordinatorConfig = _DEFAULT,
     ) -> None:
-        self._log = log
-        self._write_markers = write_markers
+        self.log = log
+        self.write_markers = write_markers
         self._producer_ids = producer_ids
         self._config = config
         self._known: dict[str, TransactionMetadata] = {}
@@ -93,7 +93,7 @@ class TransactionCoordinator:
 
     def load(self) -> None:
         """Rebuild what is known from the log; decided transactions wait for `finish` again (COR-14)."""
-        self._known = _folded(self._log.replay())
+        self._known = _folded(self.log.replay())
         self._unfinished = deque(name for name, known in self._known.items() if known.state in COMPLETED)
         self._marked = deque()
 
@@ -248,7 +248,7 @@ class TransactionCoordinator:
         """Shut out whoever holds any id, even in an epoch that the log does not know; name the ids."""
         for name, known in self._known.items():
             after = decisions.fenced_with_new_producer_id(known, self.fresh_producer_id(), now_ms, self._config.version)
-            self._log.append(name, after, now_ms)
+            self.log.append(name, after, now_ms)
             self._known[name] = after
             if after.state in COMPLETED and known.state not in COMPLETED:
                 self._unfinished.append(name)
@@ -291,15 +291,15 @@ class TransactionCoordinator:
             if decided is not Code.NONE:
                 raise KafkaError(decided)
             return self._known[name]
-        self._log.append(name, decided, now_ms)
+        self.log.append(name, decided, now_ms)
         self._count(decided)
         return decided
 
     def _apply_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
         """The same for many ids; give those whose change could not be logged, hence does not count."""
-        if self._log.one_by_one:
+        if self.log.one_by_one:
             return refusals(changes, lambda after: self._apply(after.transactional_id, after, now_ms))
-        refused = self._log.append_each(changes, now_ms) if changes else _NONE
+        refused = self.log.append_each(changes, now_ms) if changes else _NONE
         for after in changes:
             if after.transactional_id not in refused:
                 self._count(after)
@@ -327,7 +327,7 @@ class TransactionCoordinator:
         """Tell whether its tombstone could be logged; if not, the id lives on."""
         advance(self._known[name].state, TransactionState.DEAD)
         try:
-            self._log.append(name, None, now_ms)
+            self.log.append(name, None, now_ms)
         except KafkaError:
             return False
         del self._known[name]
@@ -339,7 +339,7 @@ class TransactionCoordinator:
         prepared = self._known[name]
         marker = (self._marker(prepared),)
         for partition in sorted(prepared.partitions):
-            refused = self._write_markers(partition, marker)
+            refused = self.write_markers(partition, marker)
             if refused:
                 return {name: refused[0]}
         try:
@@ -368,12 +368,12 @@ class TransactionCoordinator:
                 line[1].append(marker)
         refused: dict[str, KafkaError] = {}
         for partition, (names, markers) in sorted(lines.items()):
-            for at, why in self._write_markers(partition, markers).items():
+            for at, why in self.write_markers(partition, markers).items():
                 refused.setdefault(names[at], why)
         return refused
 
     def _marker(self, prepared: TransactionMetadata) -> Marker:
-        return Marker(prepared.producer, OUTCOME[prepared.state], self._log.epoch_of(prepared.transactional_id))
+        return Marker(prepared.producer, OUTCOME[prepared.state], self.log.epoch_of(prepared.transactional_id))
 
 
 def _taken(waiting: deque[str], at_most: int | None = None) -> list[str]:

@@ -6,39 +6,31 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eosfw.concurrency import Runtime, Spawned
 from eosfw.errors import ConfigError, Problem
-from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.broker import Broker, Context, Handler
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.faults import points
 from eosfw_memory.faults.actions import Serve, apply_fault
+from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.matching import Occurrence
 from eosfw_memory.faults.parsing import parse_rule
 from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
 from eosfw_memory.faults.text import firing_text, rule_text, status_text
 from eosfw_memory.faults.toml_file import read_rules
-
-if TYPE_CHECKING:
-    from eosfw_memory.broker import Broker, Context, Handler
+from eosfw_memory.interceptors import BrokerStoppedError
+from eosfw_memory.protocol.routes import api_name
 
 _LOG = logging.getLogger(__name__)
 _NO_OCCURRENCE = Occurrence("")
 _STOP_SECONDS = 10.0
-
-
-class BrokerStoppedError(Exception):
-    """The broker stops here, in the middle of its work."""
-
-    def __init__(self, down: float) -> None:
-        super().__init__("stopped by a fault")
-        self.down = down
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +102,18 @@ class Fault:
 class FaultInjector:
     """The faults of one broker. Everything but `add`, `report` and `close` is called by the broker, under its lock."""
 
-    def __init__(self, broker: Broker, lock: AbstractContextManager[object], runtime: Runtime) -> None:
-        self.enabled = False
-        """Whether there is any: all that a broker without faults ever looks at."""
+    def __init__(self, broker: Broker, runtime: Runtime) -> None:
         self._broker = broker
         self._runtime = runtime
-        self._lock = lock
+        self._without = Seams.of(broker)
+        self._within = self._without.intercepted(self._around, self.reach)
+        broker.upon_restart(self._settle_once_up)
         self._may_kill = False
         self._level = logging.INFO
         self._faults: tuple[Fault, ...] = ()
         self._closed = runtime.event()
         self._later: list[Spawned] = []
         self._occurrence = _NO_OCCURRENCE
-        self._up_at = 0.0
         self._jumped = False
 
     def __iter__(self) -> Iterator[Fault]:
@@ -137,9 +128,9 @@ class FaultInjector:
             why = "this broker has no process of its own; use restart, or run `eosfw broker --faults FILE`"
             raise ConfigError(Problem("kill", why))
         fault = Fault(rule, self._runtime)
-        with self._lock:
+        with self._broker.lock:
             self._faults += (fault,)
-            self.enabled = True
+            self._within.put_into(self._broker)
         return fault
 
     def load(self, path: Path) -> None:
@@ -150,9 +141,10 @@ class FaultInjector:
 
     def remove(self, fault: Fault) -> None:
         """Let a fault strike no more; what it holds up goes on."""
-        with self._lock:
+        with self._broker.lock:
             self._faults = tuple(one for one in self._faults if one is not fault)
-            self.enabled = bool(self._faults)
+            if not self._faults:
+                self._without.put_into(self._broker)
         fault.release()
 
     def unfired(self) -> list[Fault]:
@@ -173,15 +165,15 @@ class FaultInjector:
 
     # --- for the broker
 
-    def around(self, handler: Handler) -> Handler:
+    def _around(self, handler: Handler) -> Handler:
         """A handler that serves the way the faults want it."""
         return lambda _, request, context: self.serve(handler, request, context)
 
     def serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Serve a request the way the faults want it."""
-        if self.down:
+        if self._broker.down:
             raise DisconnectClientError("the broker is down")
-        name = points.name_of(handler.__module__)
+        name = api_name(handler.__module__)
         occurrence = Occurrence.of(name, request, context)
         run: Serve = partial(self._observed, handler, request, context, occurrence)
         for fault in reversed(self._triggered_faults(occurrence, "request", name)):
@@ -193,7 +185,7 @@ class FaultInjector:
         try:
             return run()
         except BrokerStoppedError as stopped:
-            self.stop(stopped)
+            self._broker.restart(stopped.down)
             raise DisconnectClientError("the broker stopped") from None
 
     def reach(
@@ -203,27 +195,14 @@ class FaultInjector:
         transactional_id: str | None = None,
         topic: str | None = None,
         group_id: str | None = None,
-        producer: ProducerIdAndEpoch | None = None,
+        producer_id: int | None = None,
     ) -> None:
         """Be at a point: may raise StoppedError, or KafkaError for a write that is refused."""
-        if producer is not None:
+        if producer_id is not None:
             known = self._broker.coordinator.transactions()
-            whose = producer.producer_id
-            transactional_id = next((one.transactional_id for one in known if one.producer_id == whose), None)
+            transactional_id = next((one.transactional_id for one in known if one.producer_id == producer_id), None)
         for fault in self._triggered_faults(self._occurrence.at(point, transactional_id, topic, group_id), "at", point):
             self._take_effect(fault.rule)
-
-    def stop(self, stopped: BrokerStoppedError) -> None:
-        """Stop the broker as a point asked for; let it start anew."""
-        self._up_at = self._runtime.now() + stopped.down
-        self._broker.restart()
-        if stopped.down:
-            self.later(stopped.down, self._broker.settle)
-
-    @property
-    def down(self) -> bool:
-        """Whether the broker is away."""
-        return self._up_at > 0.0 and self._runtime.now() < self._up_at
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Do something in a while, unless the broker is closed by then."""
@@ -244,6 +223,10 @@ class FaultInjector:
         self._broker.settle()
 
     # --- inside
+
+    def _settle_once_up(self) -> None:
+        if self._broker.down:
+            self.later(self._broker.seconds_down, self._broker.settle)
 
     def _observed(
         self, handler: Handler, request: Any, context: Context, occurrence: Occurrence

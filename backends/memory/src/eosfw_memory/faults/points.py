@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from eosfw_memory.coordinators.groups.group_records import GroupKey, read_key
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import TransactionState
-
-if TYPE_CHECKING:
-    from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.protocol.routes import ROUTES, api_name
 
 _S = TransactionState
 WRITES: Final = MappingProxyType(
@@ -45,15 +45,7 @@ OF_STATE: Final = MappingProxyType(
 @cache
 def requests() -> dict[str, int]:
     """Every request the broker serves, by its name in Kafka's protocol."""
-    from eosfw_memory.protocol.routes import ROUTES
-
-    return {name_of(route.module): route.key for route in ROUTES.values()}
-
-
-@cache
-def name_of(module: str) -> str:
-    """What Kafka's protocol calls the request that a module answers: `...end_txn` is `EndTxn`."""
-    return "".join(word.capitalize() for word in module.rpartition(".")[2].split("_"))
+    return {api_name(route.module): route.key for route in ROUTES.values()}
 
 
 def of_change(after: TransactionMetadata | None) -> str:
@@ -65,8 +57,6 @@ def of_group_record(key: bytes, value: bytes | None) -> str:
     """What is written when the log of groups takes this in."""
     if value is None:
         return "forget-group"
-    from eosfw_memory.coordinators.groups.group_records import GroupKey, read_key
-
     return "group" if isinstance(read_key(key), GroupKey) else "offsets"
 
 

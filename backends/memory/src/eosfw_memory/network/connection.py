@@ -56,7 +56,7 @@ class Connection(asyncio.BufferedProtocol):
         most = self._broker.settings.max_connections
         if len(self._connections) > most:
             self.refuse(ConnectionRefusedError(f"there are max.connections={most} already"))
-        elif self._broker.faults.down:
+        elif self._broker.down:
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:

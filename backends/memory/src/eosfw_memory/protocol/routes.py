@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 
 from eosfw_memory.broker import Handler, ManyHandler
@@ -29,6 +30,12 @@ class Route:
         """The function that answers many of them in one go, for a kind that has one."""
         handle: ManyHandler = import_module(f"eosfw_memory.protocol.handlers.{self.module}").handle_each
         return handle
+
+
+@cache
+def api_name(module: str) -> str:
+    """What Kafka's protocol calls the request that a module answers: `...end_txn` is `EndTxn`."""
+    return "".join(word.capitalize() for word in module.rpartition(".")[2].split("_"))
 
 
 ROUTES: Mapping[int, Route] = {

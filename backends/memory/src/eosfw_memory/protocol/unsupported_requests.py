@@ -6,9 +6,8 @@ import logging
 import struct
 from typing import Final
 
-from eosfw_memory.faults.points import name_of
 from eosfw_memory.protocol.codec import UnsupportedRequestError
-from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.protocol.routes import ROUTES, api_name
 
 _LOG = logging.getLogger(__name__)
 _MOST: Final = 64
@@ -49,7 +48,7 @@ def _name(key: int) -> str | None:
     from kio.schema.index import api_key_map  # every request of Kafka's, also those that have no route
 
     module = api_key_map.get(key)
-    return None if module is None else name_of(module)
+    return None if module is None else api_name(module)
 
 
 def _client(start: bytes) -> str | None:

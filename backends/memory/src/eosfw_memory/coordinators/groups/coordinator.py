@@ -56,6 +56,17 @@ class GroupCoordinator:
         self.offsets = OffsetRequests(self._store)
         self.partition_of = log.partition_of
         """Which partition of `__consumer_offsets` keeps a group."""
+        self.transaction_ended: Callable[[int, int, Outcome], None] = self._store.transaction_ended
+        """To be called, with its producer's id, for each marker in a partition of `__consumer_offsets`."""
+
+    @property
+    def log(self) -> GroupLog:
+        """Where every change is written before it counts."""
+        return self._store.log
+
+    @log.setter
+    def log(self, log: GroupLog) -> None:
+        self._store.log = log
 
     def load(self, now_ms: int) -> None:
         """Rebuild what is known from the log, with what waits for the end of a transaction."""
@@ -64,10 +75,6 @@ class GroupCoordinator:
     def snapshot(self) -> Iterator[GroupLogRecord]:
         """As few changes as lead to what `load` makes of the log."""
         return self._store.snapshot()
-
-    def transaction_ended(self, partition: int, producer_id: int, outcome: Outcome) -> None:
-        """A marker was written to a partition of `__consumer_offsets`: what waited for it counts, or is gone."""
-        self._store.transaction_ended(partition, producer_id, outcome)
 
     # --- members
 

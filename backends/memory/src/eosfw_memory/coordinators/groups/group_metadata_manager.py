@@ -49,7 +49,7 @@ class GroupMetadataManager:
     """Every group, every offset; whatever changes is logged before it counts."""
 
     def __init__(self, log: GroupLog) -> None:
-        self._log = log
+        self.log = log
         self._groups: dict[str, Group] = {}
         self._logged: dict[str, bytes] = {}
         """What was logged last of each group."""
@@ -81,7 +81,7 @@ class GroupMetadataManager:
     def save(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
         """Log who is in a group, with these assignments; raises KafkaError if that cannot be done."""
         value = group_value(group, assignments, now_ms)
-        self._log.append(group.group_id, [(group_key(group.group_id), value)], now_ms)
+        self.log.append(group.group_id, [(group_key(group.group_id), value)], now_ms)
         self._logged[group.group_id] = value
 
     def delete(self, group_id: str, now_ms: int) -> None:
@@ -92,7 +92,7 @@ class GroupMetadataManager:
             raise KafkaError(code)
         keys = self.offsets.keys(group_id)
         tombstones: list[Record] = [(offset_key(*key), None) for key in keys]
-        self._log.append(group_id, [*tombstones, (group_key(group_id), None)], now_ms)
+        self.log.append(group_id, [*tombstones, (group_key(group_id), None)], now_ms)
         for key in keys:
             self.offsets.forget(key)
         group.move(GroupState.DEAD, now_ms)
@@ -112,7 +112,7 @@ class GroupMetadataManager:
         if not offsets:
             return
         records = [(offset_key(group_id, where), offset_value(each)) for where, each in offsets.items()]
-        first = self._log.append(group_id, records, now_ms, producer)
+        first = self.log.append(group_id, records, now_ms, producer)
         self.get_or_create(group_id, now_ms)
         for position, (where, committed) in enumerate(offsets.items(), first):
             self._state(group_id, OffsetKey(group_id, where), LoggedOffset(committed, position), producer)
@@ -121,13 +121,13 @@ class GroupMetadataManager:
         if producer is None:
             self.offsets.put(key, logged)
         else:
-            self.offsets.put_pending((self._log.partition_of(group_id), producer.producer_id), key, logged)
+            self.offsets.put_pending((self.log.partition_of(group_id), producer.producer_id), key, logged)
 
     def forget_offsets(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> None:
         """Forget some of what a group committed."""
         keys = [OffsetKey(group_id, where) for where in partitions]
         if keys:
-            self._log.append(group_id, [(offset_key(*key), None) for key in keys], now_ms)
+            self.log.append(group_id, [(offset_key(*key), None) for key in keys], now_ms)
             for key in keys:
                 self.offsets.forget(key)
 
@@ -140,7 +140,7 @@ class GroupMetadataManager:
     def load(self, now_ms: int) -> None:
         """Rebuild everything from the log; members that were there have their session timeout to be heard again."""
         self._groups, self._logged, self.offsets = {}, {}, Offsets()
-        for each in self._log.replay():
+        for each in self.log.replay():
             if isinstance(each, GroupLogMarker):
                 self.offsets.end((each.partition, each.producer_id), each.outcome)
             else:
@@ -152,7 +152,7 @@ class GroupMetadataManager:
         try:
             self._apply(change, now_ms)
         except DamagedDataError as why:
-            where = self._log.place(change.partition, change.position)
+            where = self.log.place(change.partition, change.position)
             raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
 
     def _apply(self, change: GroupLogRecord, now_ms: int) -> None:
@@ -180,9 +180,9 @@ class GroupMetadataManager:
     def snapshot(self) -> Iterator[GroupLogRecord]:
         """As few changes as lead to what `load` makes of the log."""
         for group_id, value in self._logged.items():
-            yield GroupLogRecord(self._log.partition_of(group_id), 0, None, group_key(group_id), value)
+            yield GroupLogRecord(self.log.partition_of(group_id), 0, None, group_key(group_id), value)
         for writer, key, logged in self.offsets.all_offsets():
-            partition, producer_id = writer or (self._log.partition_of(key.group_id), None)
+            partition, producer_id = writer or (self.log.partition_of(key.group_id), None)
             yield GroupLogRecord(
                 partition, logged.position, producer_id, offset_key(*key), offset_value(logged.committed)
             )

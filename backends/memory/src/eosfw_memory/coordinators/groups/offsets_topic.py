@@ -10,8 +10,6 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_partition import partition_for
 from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.faults import points
-from eosfw_memory.faults.fault_injector import FaultInjector
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
 from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.markers import outcome_of
@@ -47,11 +45,8 @@ _PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
 class OffsetsTopic:
     """The log of all groups, in the topic that `topic` gives (or makes, when it is first needed)."""
 
-    def __init__(
-        self, topic: Callable[[], Topic], faults: FaultInjector, snapshot: list[GroupLogRecord] | None = None
-    ) -> None:
+    def __init__(self, topic: Callable[[], Topic], snapshot: list[GroupLogRecord] | None = None) -> None:
         self._topic = topic
-        self._faults = faults
         self._snapshot = snapshot
 
     def partition_of(self, group_id: str) -> int:
@@ -67,22 +62,15 @@ class OffsetsTopic:
         """
         partition = self._topic().partitions[self.partition_of(group_id)]
         keys, values = [key for key, _ in records], [value for _, value in records]
-        enabled = self._faults.enabled
-        what = points.of_group_record(*records[0]) if enabled else ""
         try:
-            if enabled:
-                self._faults.reach(points.before(what), group_id=group_id)
             if producer is None:
                 offset = partition.log.append_own(encode_batch(keys, values, now_ms), len(records), now_ms)
             else:
                 batch = encode_batch(keys, values, now_ms, producer=producer, transactional=True)
                 offset = partition.log.append(batch, now_ms, origin=Origin.COORDINATOR).base_offset
         except KafkaError as why:
-            code = why.code if why.code in _PASSED_ON else Code.COORDINATOR_NOT_AVAILABLE
-            raise KafkaError(code, f"group offsets: {why}") from why
+            raise not_written(why) from why
         partition.changed()
-        if enabled:
-            self._faults.reach(points.after(what), group_id=group_id)
         return offset
 
     def replay(self) -> Iterator[GroupLogRecord | GroupLogMarker]:
@@ -103,6 +91,12 @@ class OffsetsTopic:
     def place(self, partition: int, position: int) -> str:
         """Where a change is, for people."""
         return self._topic().partitions[partition].log.log_storage.place(position)
+
+
+def not_written(why: KafkaError) -> KafkaError:
+    """What the coordinator answers where its own log refuses records."""
+    code = why.code if why.code in _PASSED_ON else Code.COORDINATOR_NOT_AVAILABLE
+    return KafkaError(code, f"group offsets: {why}")
 
 
 def _read(partition: int, batch: bytes, header: BatchHeader) -> Iterator[GroupLogRecord | GroupLogMarker]:

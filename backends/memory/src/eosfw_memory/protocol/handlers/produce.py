@@ -24,7 +24,6 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DisconnectClientError
-from eosfw_memory.faults import points
 from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, check_sum, first_header, header_at, sole_batch
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.topics import INTERNAL
@@ -107,13 +106,7 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
     check_sum(batch, header)
     if header.transactional:
         _check_transaction(broker, partition.log, request.transactional_id, header, context.version)
-    enabled = broker.faults.enabled
-    if enabled:
-        broker.faults.reach(points.before("append"), topic=where.topic)
-    done = partition.log.append(batch, broker.now_ms(), header, own_codec=context.in_process)
-    partition.changed()
-    if enabled:
-        broker.faults.reach(points.after("append"), topic=where.topic)
+    done = broker.append_records(partition, batch, broker.now_ms(), header, context.in_process)
     return {
         "index": where.partition,
         "error_code": Code.NONE,

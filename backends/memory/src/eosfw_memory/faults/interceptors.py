@@ -1,0 +1,169 @@
+"""Put the points of faults around the seams of a broker (`eosfw_memory.interceptors`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.broker import AppendRecords, Broker, Handler
+from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.groups import offsets_topic
+from eosfw_memory.coordinators.groups.group_metadata_manager import GroupLog
+from eosfw_memory.coordinators.transaction_coordinator import TransactionLog, WriteMarkers
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.faults import points
+from eosfw_memory.log.batch import BatchHeader
+from eosfw_memory.log.log_results import LogAppendInfo
+from eosfw_memory.log.markers import Marker
+from eosfw_memory.topics import GROUP_LOG, Partition
+from eosfw_memory.transaction_log import not_written
+
+
+class Reach(Protocol):
+    """Is called at each point; may raise what refuses a write or stops the broker."""
+
+    def __call__(
+        self,
+        point: str,
+        *,
+        transactional_id: str | None = None,
+        topic: str | None = None,
+        group_id: str | None = None,
+        producer_id: int | None = None,
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Seams:
+    """What a broker holds at each of its seams."""
+
+    interceptor: Callable[[Handler], Handler] | None
+    append_records: AppendRecords
+    transaction_log: TransactionLog
+    write_markers: WriteMarkers
+    group_log: GroupLog
+    transaction_ended: Callable[[int, int, Outcome], None]
+
+    @classmethod
+    def of(cls, broker: Broker) -> Self:
+        """What a broker holds now."""
+        coordinator, groups = broker.coordinator, broker.groups
+        return cls(
+            broker.interceptor,
+            broker.append_records,
+            coordinator.log,
+            coordinator.write_markers,
+            groups.log,
+            groups.transaction_ended,
+        )
+
+    def intercepted(self, interceptor: Callable[[Handler], Handler], reach: Reach) -> Seams:
+        """The same with an interceptor of requests, with a point before and after each write."""
+        return Seams(
+            interceptor,
+            _around_records(self.append_records, reach),
+            _TransactionLog(self.transaction_log, reach),
+            _around_markers(self.write_markers, reach),
+            _GroupLog(self.group_log, reach),
+            _around_ended_transactions(self.transaction_ended, reach),
+        )
+
+    def put_into(self, broker: Broker) -> None:
+        """Have a broker use these from now on."""
+        coordinator, groups = broker.coordinator, broker.groups
+        with broker.lock:
+            broker.interceptor = self.interceptor
+            broker.append_records = self.append_records
+            coordinator.log, coordinator.write_markers = self.transaction_log, self.write_markers
+            groups.log, groups.transaction_ended = self.group_log, self.transaction_ended
+
+
+class _TransactionLog:
+    one_by_one = True  # a change must count before the next one meets its faults
+
+    def __init__(self, log: TransactionLog, reach: Reach) -> None:
+        self._log, self._reach = log, reach
+        self.append_each, self.epoch_of, self.replay = log.append_each, log.epoch_of, log.replay
+
+    def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
+        what = points.of_change(metadata)
+        try:
+            self._reach(points.before(what), transactional_id=transactional_id)
+        except KafkaError as why:
+            raise not_written(why) from why
+        self._log.append(transactional_id, metadata, now_ms)
+        self._reach(points.after(what), transactional_id=transactional_id)
+
+
+class _GroupLog:
+    def __init__(self, log: GroupLog, reach: Reach) -> None:
+        self._log, self._reach = log, reach
+        self.partition_of, self.place, self.replay = log.partition_of, log.place, log.replay
+
+    def append(
+        self,
+        group_id: str,
+        records: Sequence[offsets_topic.Record],
+        now_ms: int,
+        producer: ProducerIdAndEpoch | None = None,
+    ) -> int:
+        what = points.of_group_record(*records[0])
+        try:
+            self._reach(points.before(what), group_id=group_id)
+        except KafkaError as why:
+            raise offsets_topic.not_written(why) from why
+        offset = self._log.append(group_id, records, now_ms, producer)
+        self._reach(points.after(what), group_id=group_id)
+        return offset
+
+
+def _around_records(append: AppendRecords, reach: Reach) -> AppendRecords:
+    def append_records(
+        partition: Partition,
+        batch: bytes | memoryview,
+        now_ms: int,
+        header: BatchHeader,
+        own_codec: bool,  # noqa: FBT001 - as the seam has it
+    ) -> LogAppendInfo:
+        topic = partition.log.where.topic
+        reach(points.before("append"), topic=topic)
+        appended = append(partition, batch, now_ms, header, own_codec)
+        reach(points.after("append"), topic=topic)
+        return appended
+
+    return append_records
+
+
+def _around_markers(write: WriteMarkers, reach: Reach) -> WriteMarkers:
+    def write_marker(where: TopicPartition, marker: Marker) -> KafkaError | None:
+        producer_id = marker.producer.producer_id
+        try:
+            reach(points.before("marker"), producer_id=producer_id, topic=where.topic)
+        except KafkaError as why:
+            if why.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:  # else as if the partition were gone
+                return why
+        else:
+            if refused := write(where, (marker,)):
+                return refused[0]
+        reach(points.after("marker"), producer_id=producer_id, topic=where.topic)
+        return None
+
+    def write_markers(where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
+        outcomes = [write_marker(where, each) for each in markers]
+        return {at: why for at, why in enumerate(outcomes) if why is not None}
+
+    return write_markers
+
+
+def _around_ended_transactions(
+    end: Callable[[int, int, Outcome], None], reach: Reach
+) -> Callable[[int, int, Outcome], None]:
+    def transaction_ended(partition: int, producer_id: int, outcome: Outcome) -> None:
+        reach(points.before("materialize"), producer_id=producer_id, topic=GROUP_LOG)
+        end(partition, producer_id, outcome)
+        reach(points.after("materialize"), producer_id=producer_id, topic=GROUP_LOG)
+
+    return transaction_ended
