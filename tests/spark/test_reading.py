@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from eosfw_spark.causes import root_cause
+from eosfw_spark.root_cause import root_cause
 
 
 def load(spark: SparkSession, servers: str, **options: object) -> DataFrame:

@@ -14,7 +14,7 @@ from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.identity import identity_headers, identity_of
 from eosfw.protocols import Verdict
 from eosfw_spark.engine import SparkStepEngine
-from eosfw_spark.verdict import example
+from eosfw_spark.identity_counts import example
 
 COMMITTED = PartChoice("isolation.reader", "read_committed")
 

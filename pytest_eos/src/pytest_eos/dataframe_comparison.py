@@ -46,7 +46,7 @@ def _due(like: DataFrame, expected: Any, key: Any, folder: Path) -> DataFrame:
         return frame.select(*columns)
     if not isinstance(expected, Counter):
         return _of_values(like, expected, key)
-    from eosfw_spark.verdict import write_expected
+    from eosfw_spark.identity_counts import write_expected
 
     file = folder / "expected.parquet"
     write_expected([list(expected.elements())], file)

@@ -41,7 +41,7 @@ def default_key(seen: Any, expected: Any) -> Any:
 def with_key_columns(frame: DataFrame, key: Any, whose: str = "the DataFrame") -> tuple[DataFrame, list[str]]:
     """The columns that identify a row, under names of ours, with where it lies; ValueError for columns not there."""
     if is_kind(key, frame):
-        from eosfw_spark.verdict import seen_identities
+        from eosfw_spark.identity_counts import seen_identities
 
         _require(frame, ["headers" if key == "headers" else "value"], key, whose)
         from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know

@@ -37,20 +37,20 @@ def command(
     from eosfw.cli.stdout import reserved_stdout
     from eosfw.concurrency import ThreadRuntime
     from eosfw.registry import load_plugins
+    from eosfw_demo.environment import DemoOptions, default_backend
     from eosfw_demo.progress import Progress
     from eosfw_demo.report import as_json, show
-    from eosfw_demo.run import Places, check_spark, run
-    from eosfw_demo.stage import Wishes, default_backend
+    from eosfw_demo.run import OutputFolder, check_spark, run
 
-    wishes = Wishes(
+    options = DemoOptions(
         not without_exactly_once, not no_spark, backend or default_backend(bootstrap_servers), bootstrap_servers
     )
-    places = Places(output.absolute(), keep)
+    folder = OutputFolder(output.absolute(), keep)
     plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
-    if wishes.spark:
-        check_spark(plugins, places.output)
+    if options.spark:
+        check_spark(plugins, folder.output)
     with reserved_stdout():  # Spark's JVM would write to stdout, too
-        report, history = run(wishes, places, plugins, runtime, lambda total: Progress(total, runtime, stderr))
+        report, history = run(options, folder, plugins, runtime, lambda total: Progress(total, runtime, stderr))
     if json_:
         typer.echo(json.dumps(as_json(report, history)))
     else:

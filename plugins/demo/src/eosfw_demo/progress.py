@@ -28,16 +28,16 @@ class Progress:
         self._status: Status | None = console.status("starting") if console.is_terminal else None
         self._records = 0
         self._shown = 0.0
-        self.acts: list[tuple[float, str]] = []
+        self.messages: list[tuple[float, str]] = []
         """Everything that was said, with its second."""
 
-    def say(self, what: str) -> None:
+    def log(self, what: str) -> None:
         """Print what just happened, with the seconds since the start."""
         now = self._runtime.now() - self._start
-        self.acts.append((now, what))
+        self.messages.append((now, what))
         self._console.print(f"[dim]{now:5.1f} s[/]  {what}", highlight=False)
 
-    def doing(self, what: str) -> None:
+    def set_status(self, what: str) -> None:
         """Show what goes on now, where there is a terminal to show it."""
         if self._status is not None:
             self._status.update(what)
@@ -52,7 +52,7 @@ class Progress:
             if due:
                 self._shown = event.at
         if due:
-            self.doing(f"{self._records:,} of {self._total:,} records committed")
+            self.set_status(f"{self._records:,} of {self._total:,} records committed")
 
     def __enter__(self) -> Self:
         if self._status is not None:

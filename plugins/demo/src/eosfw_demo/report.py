@@ -15,8 +15,8 @@ from eosfw.observe.timeline import text
 from eosfw.protocols import Verdict
 from eosfw.state.steps import TaskStep
 from eosfw.text import quantity
-from eosfw_demo.scenario import FEWER, TASKS, Drama
-from eosfw_demo.stage import Wishes
+from eosfw_demo.environment import DemoOptions
+from eosfw_demo.zombie_scenario import SUCCESSOR_TASKS, TASKS, ScenarioResult
 
 _SHOWN = 5
 
@@ -25,9 +25,9 @@ _SHOWN = 5
 class Report:
     """Everything a run of the demo found out."""
 
-    wishes: Wishes
+    options: DemoOptions
     flights: int
-    drama: Drama
+    scenario: ScenarioResult
     verdict: Verdict
     rows_out: int
     differences: Sequence[str]
@@ -39,12 +39,12 @@ class Report:
     def passed(self) -> bool:
         """Nothing twice, nothing missing, the aggregation equal to the CSV's, the zombie really fenced."""
         clean = self.verdict.duplicates == 0 and self.verdict.missing == 0 and not self.differences
-        return clean and self.drama.fencing is not None
+        return clean and self.scenario.fencing is not None
 
 
 def as_json(report: Report, history: History) -> Mapping[str, object]:
     """The numbers under the names that `eosfw run --json` uses, with what the demo adds."""
-    drama = report.drama
+    scenario = report.scenario
     return {
         "records": history.records,
         "transactions": history.transactions,
@@ -54,16 +54,16 @@ def as_json(report: Report, history: History) -> Mapping[str, object]:
         "missing": report.verdict.missing,
         "seconds": round(report.seconds, 3),
         "passed": report.passed,
-        "exactly_once": report.wishes.exactly_once,
-        "spark": report.wishes.spark,
+        "exactly_once": report.options.exactly_once,
+        "spark": report.options.spark,
         "flights": report.flights,
         "aggregation_equal": not report.differences,
         "examples": list(report.verdict.examples),
         "zombie": {
-            "transactional_id": drama.transactional_id if report.wishes.exactly_once else None,
-            "generation": drama.generations[0],
-            "open_records": drama.open_records,
-            "error": _error(drama),
+            "transactional_id": scenario.transactional_id if report.options.exactly_once else None,
+            "generation": scenario.generations[0],
+            "open_records": scenario.open_records,
+            "error": _error(scenario),
         },
         "timeline": str(report.timeline),
         "output": str(report.table),
@@ -72,11 +72,11 @@ def as_json(report: Report, history: History) -> Mapping[str, object]:
 
 def show(report: Report, history: History, console: Console) -> None:
     """Print the report for people."""
-    mode = "exactly once" if report.wishes.exactly_once else "at least once (exactly-once is off)"
+    mode = "exactly once" if report.options.exactly_once else "at least once (exactly-once is off)"
     console.print(f"\n[bold]{report.flights:,} flights, {TASKS} tasks, one zombie[/] · {mode}\n")
-    console.print(_acts(report, history))
+    console.print(_event_table(report, history))
     console.print()
-    drawn = text(history, [report.drama.freeze], columns=min(console.width, 110), encoding=console.encoding)
+    drawn = text(history, [report.scenario.freeze], columns=min(console.width, 110), encoding=console.encoding)
     console.print(escape(drawn), highlight=False, soft_wrap=True)
     console.print()
     console.print(_numbers(report, history))
@@ -84,32 +84,38 @@ def show(report: Report, history: History, console: Console) -> None:
         console.print(line, highlight=False, soft_wrap=True)
 
 
-def _acts(report: Report, history: History) -> Table:
+def _event_table(report: Report, history: History) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", style="dim", no_wrap=True)
     table.add_column()
-    for at, what in _story(report, history):
+    for at, what in _events(report, history):
         table.add_row(f"{at:.2f} s", what)
     return table
 
 
-def _story(report: Report, history: History) -> Iterator[tuple[float, str]]:
-    drama, on = report.drama, report.wishes.exactly_once
-    zero = history.aggregation().first or drama.started
-    task, (first, second) = drama.victim.task, drama.generations
-    yield drama.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
+def _events(report: Report, history: History) -> Iterator[tuple[float, str]]:
+    scenario, on = report.scenario, report.options.exactly_once
+    zero = history.aggregation().first or scenario.started
+    task, (first, second) = scenario.victim.task, scenario.generations
+    yield scenario.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
     held = "in its open transaction" if on else "sent, their offsets not"
-    yield drama.freeze.since - zero, f"task {task} is [bold]frozen[/]: {quantity(drama.open_records, 'record')} {held}"
+    yield (
+        scenario.freeze.since - zero,
+        f"task {task} is [bold]frozen[/]: {quantity(scenario.open_records, 'record')} {held}",
+    )
     replaced = _last(history, TaskStep.WRITE_TASK_CONFIGS)
     if replaced is not None:
-        yield replaced - zero, f"generation {second} with {FEWER} tasks is to take over; generation {first} may stop"
+        yield (
+            replaced - zero,
+            f"generation {second} with {SUCCESSOR_TASKS} tasks is to take over; generation {first} may stop",
+        )
     fenced = _last(history, TaskStep.FENCE_ZOMBIES)
-    if fenced is not None and drama.fenced_ids:
-        yield fenced - zero, f"the leader fences {_ids(drama.fenced_ids)}"
-    if drama.freeze.until is not None:
-        yield drama.freeze.until - zero, f"the zombie is [bold]woken[/] and goes on as {escape(_name(report))}"
-    if drama.fencing is not None:
-        yield drama.fencing.at - zero, f"it is [bold]fenced[/]: [italic]{escape(_error(drama) or 'no text')}[/]"
+    if fenced is not None and scenario.fenced_ids:
+        yield fenced - zero, f"the leader fences {_ids(scenario.fenced_ids)}"
+    if scenario.freeze.until is not None:
+        yield scenario.freeze.until - zero, f"the zombie is [bold]woken[/] and goes on as {escape(_name(report))}"
+    if scenario.fencing is not None:
+        yield scenario.fencing.at - zero, f"it is [bold]fenced[/]: [italic]{escape(_error(scenario) or 'no text')}[/]"
     else:
         yield history.aggregation().last - zero, "nobody ever [bold]fenced[/] it"
 
@@ -120,16 +126,16 @@ def _last(history: History, step: TaskStep) -> float | None:
 
 
 def _name(report: Report) -> str:
-    drama = report.drama
-    return drama.transactional_id if report.wishes.exactly_once else f"task {drama.victim.task}"
+    scenario = report.scenario
+    return scenario.transactional_id if report.options.exactly_once else f"task {scenario.victim.task}"
 
 
 def _ids(ids: Sequence[str]) -> str:
     return escape(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]} ({len(ids)} ids)")
 
 
-def _error(drama: Drama) -> str | None:
-    return None if drama.fencing is None else str(drama.fencing.detail.get("error", ""))
+def _error(scenario: ScenarioResult) -> str | None:
+    return None if scenario.fencing is None else str(scenario.fencing.detail.get("error", ""))
 
 
 def _numbers(report: Report, history: History) -> Table:
@@ -138,8 +144,8 @@ def _numbers(report: Report, history: History) -> Table:
     table.add_column(justify="right")
     table.add_column(style="dim")
     equal = "equal to the same aggregation of the CSV" if not report.differences else "NOT what the CSV gives"
-    checker = "Spark" if report.wishes.spark else "our own reader"
-    commits = "transactions" if report.wishes.exactly_once else "commits of offsets"
+    checker = "Spark" if report.options.spark else "our own reader"
+    commits = "transactions" if report.options.exactly_once else "commits of offsets"
     table.add_row("records committed", f"{history.records:,}", f"in {history.transactions:,} {commits}")
     table.add_row("zombies fenced", f"{history.zombies_fenced:,}", "")
     table.add_row("duplicates", _count(report.verdict.duplicates), f"counted by {checker}, by value")
@@ -165,7 +171,7 @@ def _findings(report: Report) -> Iterator[str]:
     if report.passed:
         yield "[bold green]PASSED[/]  every flight is there exactly once, although a zombie tried"
         yield "next: eosfw demo --without-exactly-once   (the same zombie, unguarded)"
-    elif report.wishes.exactly_once:
+    elif report.options.exactly_once:
         yield "[bold red]FAILED[/]  see the numbers above"
     else:
         yield "[bold red]FAILED, as it must[/]  records and offsets are not committed together, nobody stops the zombie"

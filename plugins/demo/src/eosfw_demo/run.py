@@ -14,19 +14,19 @@ from eosfw.observe import History, timeline
 from eosfw.protocols import Step, StepInput
 from eosfw.registry import Plugins
 from eosfw_demo.aggregate import SQL, TOPIC_TABLE, aggregate, differences
+from eosfw_demo.environment import DemoEnvironment, DemoOptions, open_environment
 from eosfw_demo.flights import read_flights, split
 from eosfw_demo.progress import Progress
 from eosfw_demo.report import Report
-from eosfw_demo.scenario import TASKS, Drama, play
-from eosfw_demo.stage import Stage, Wishes, stage
-from eosfw_demo.verdict import STEP, SUFFIX, Judged, judge
+from eosfw_demo.verification import STEP, SUFFIX, VerificationResult, verify
+from eosfw_demo.zombie_scenario import TASKS, ScenarioResult, run_scenario
 
 TITLE = "336,776 flights exactly once, with a zombie in the way"
 CONTRAST = "The same zombie without exactly-once"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class OutputFolder:
     """Where the demo writes."""
 
     output: Path
@@ -64,50 +64,62 @@ def check_spark(plugins: Plugins, output: Path) -> None:
 
 
 def run(
-    wishes: Wishes, places: Places, plugins: Plugins, runtime: Runtime, make_progress: Callable[[int], Progress]
+    options: DemoOptions,
+    folder: OutputFolder,
+    plugins: Plugins,
+    runtime: Runtime,
+    make_progress: Callable[[int], Progress],
 ) -> tuple[Report, History]:
     """Play the scenario, judge what it left, draw it."""
     begun = runtime.now()
-    places.prepare()
+    folder.prepare()
     header, lines = read_flights()
-    with make_progress(len(lines)) as progress, places.sources() as folder:
-        files = split(header, lines, folder, TASKS)
-        progress.say(f"{len(lines):,} flights split over {TASKS} files")
-        with stage(wishes, plugins, runtime, progress) as on:
-            progress.say(f"{_cluster(on)} and a worker group are up")
-            drama = play(on, files, len(lines), progress)
-            picture = _draw(on, drama, wishes, places)
-            judged = judge(on, wishes, header, lines, places.output, progress)
-            differing = differences(aggregate(header, lines), judged.rows)
-            progress.say("the aggregation is compared with the CSV's own")
-    report = _report(wishes, len(lines), drama, judged, differing, picture, runtime.now() - begun)
-    return report, on.history
+    with make_progress(len(lines)) as progress, folder.sources() as csv_folder:
+        files = split(header, lines, csv_folder, TASKS)
+        progress.log(f"{len(lines):,} flights split over {TASKS} files")
+        with open_environment(options, plugins, runtime, progress) as environment:
+            progress.log(f"{_cluster(environment)} and a worker group are up")
+            scenario = run_scenario(environment, files, len(lines), progress)
+            picture = _draw(environment, scenario, options, folder)
+            result = verify(environment, options, header, lines, folder.output, progress)
+            differing = differences(aggregate(header, lines), result.rows)
+            progress.log("the aggregation is compared with the CSV's own")
+    report = _report(options, len(lines), scenario, result, differing, picture, runtime.now() - begun)
+    return report, environment.history
 
 
-def _cluster(on: Stage) -> str:
-    return f"{'Kafka' if on.run.cluster is None else 'an embedded broker'} at {on.address}"
+def _cluster(environment: DemoEnvironment) -> str:
+    return f"{'Kafka' if environment.run.cluster is None else 'an embedded broker'} at {environment.address}"
 
 
-def _draw(on: Stage, drama: Drama, wishes: Wishes, places: Places) -> Path:
-    path = places.output / f"timeline{'' if wishes.exactly_once else SUFFIX}.svg"
-    title = TITLE if wishes.exactly_once else CONTRAST
-    path.write_text(timeline.svg(on.history, [drama.freeze], title=title), encoding="utf-8")
-    if places.keep:
-        (places.output / "events.jsonl").write_text("".join(f"{line}\n" for line in on.history.lines()), "utf-8")
+def _draw(environment: DemoEnvironment, scenario: ScenarioResult, options: DemoOptions, folder: OutputFolder) -> Path:
+    path = folder.output / f"timeline{'' if options.exactly_once else SUFFIX}.svg"
+    title = TITLE if options.exactly_once else CONTRAST
+    path.write_text(timeline.svg(environment.history, [scenario.freeze], title=title), encoding="utf-8")
+    if folder.keep:
+        (folder.output / "events.jsonl").write_text(
+            "".join(f"{line}\n" for line in environment.history.lines()), "utf-8"
+        )
     return path
 
 
 def _report(
-    wishes: Wishes, flights: int, drama: Drama, judged: Judged, differing: Sequence[str], picture: Path, seconds: float
+    options: DemoOptions,
+    flights: int,
+    scenario: ScenarioResult,
+    result: VerificationResult,
+    differing: Sequence[str],
+    picture: Path,
+    seconds: float,
 ) -> Report:
     return Report(
-        wishes=wishes,
+        options=options,
         flights=flights,
-        drama=drama,
-        verdict=judged.verdict,
-        rows_out=len(judged.rows),
+        scenario=scenario,
+        verdict=result.verdict,
+        rows_out=len(result.rows),
         differences=differing,
-        table=judged.table,
+        table=result.table,
         timeline=picture,
         seconds=seconds,
     )

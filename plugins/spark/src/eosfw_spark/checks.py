@@ -11,7 +11,7 @@ from eosfw.protocols import Step, StepInput
 from eosfw_spark import functions
 from eosfw_spark.java import java_problem
 from eosfw_spark.output import refusal
-from eosfw_spark.schemas import clashes, nested
+from eosfw_spark.schemas import duplicate_columns, nested_columns
 from eosfw_spark.sql_syntax import syntax_errors
 
 FORMATS = ("json", "csv")
@@ -32,11 +32,11 @@ def step_problems(steps: Sequence[Step], folder: str) -> list[Problem]:
 
 
 def _wrong_sql(steps: Sequence[Step]) -> list[Problem]:
-    said = [(step.name, step.sql) for step in steps if step.sql is not None and step.sql.strip()]
-    errors = syntax_errors([sql for _, sql in said]) if said else []
+    statements = [(step.name, step.sql) for step in steps if step.sql is not None and step.sql.strip()]
+    errors = syntax_errors([sql for _, sql in statements]) if statements else []
     return [
         Problem(_where(name), f"its sql does not parse: {error}")
-        for (name, _), error in zip(said, errors, strict=True)
+        for (name, _), error in zip(statements, errors, strict=True)
         if error is not None
     ]
 
@@ -75,13 +75,13 @@ def _wrong_input(given: StepInput) -> Iterator[str]:
         yield f'input {given.table} has a format but no schema; write the columns, such as "id BIGINT, name STRING"'
         return
     try:
-        both = clashes(given.schema)
+        both = duplicate_columns(given.schema)
     except ValueError as why:
         yield f"the schema of input {given.table}: {why}"
         return
     if both:
         yield f"the schema of input {given.table} repeats a column or one of Kafka's: {', '.join(both)}"
-    if given.format == "csv" and (deep := nested(given.schema)):
+    if given.format == "csv" and (deep := nested_columns(given.schema)):
         yield f"the schema of input {given.table} has columns that a CSV row cannot hold: {', '.join(deep)}; take json"
 
 
@@ -113,8 +113,8 @@ def _shared_outputs(steps: Sequence[Step], folder: str) -> list[Problem]:
     return [
         Problem(_where(name), f"output {place} lies in the output of step {other}, or is the same")
         for at, (name, place) in enumerate(places)
-        for before, (other, theirs) in enumerate(places)
-        if at != before and (place.is_relative_to(theirs) if place != theirs else before < at)
+        for before, (other, other_place) in enumerate(places)
+        if at != before and (place.is_relative_to(other_place) if place != other_place else before < at)
     ]
 
 

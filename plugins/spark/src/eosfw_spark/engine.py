@@ -18,8 +18,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Step, Verdict
 from eosfw.records import OffsetRange
 from eosfw_spark import checks, functions, health, session
-from eosfw_spark.causes import root_cause
 from eosfw_spark.output import Output, rows
+from eosfw_spark.root_cause import root_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -93,7 +93,7 @@ class SparkStepEngine:
     ) -> Verdict:
         """Count in Spark what appears too often or too rarely."""
         check_kind(identity)
-        from eosfw_spark.verdict import count, seen_identities, write_expected
+        from eosfw_spark.identity_counts import count, seen_identities, write_expected
 
         folder = Path(tempfile.mkdtemp(prefix="eosfw-verdict-"))
         try:

@@ -35,12 +35,14 @@ def _home() -> list[Finding]:
 
 
 def _workers() -> Finding:
-    subject, ours = "Python workers", sys.executable
-    if not ours or not os.access(ours, os.X_OK):
-        what = f"this interpreter has no program that Spark could start for its workers: {ours or 'none is known'}"
+    subject, interpreter = "Python workers", sys.executable
+    if not interpreter or not os.access(interpreter, os.X_OK):
+        what = (
+            f"this interpreter has no program that Spark could start for its workers: {interpreter or 'none is known'}"
+        )
         return Finding(subject, Health.BROKEN, what, "run eosfw with the python of a virtual environment")
     named = os.environ.get("PYSPARK_PYTHON")
     if named and shutil.which(named) is None:
         what = f"PYSPARK_PYTHON={named} is no program; Spark sessions that eosfw does not start would fail"
-        return Finding(subject, Health.BROKEN, what, f"export PYSPARK_PYTHON={ours}")
-    return Finding(subject, Health.FINE, f"Spark starts {ours} for them")
+        return Finding(subject, Health.BROKEN, what, f"export PYSPARK_PYTHON={interpreter}")
+    return Finding(subject, Health.FINE, f"Spark starts {interpreter} for them")

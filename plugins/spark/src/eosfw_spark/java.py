@@ -47,8 +47,8 @@ def usable_java() -> Java | str:
     if found is None:
         return f"{command} does not say its version"
     if found.major < NEEDED:
-        told = f" (by JAVA_HOME={home})" if home else ""
-        return f"{command}{told} is version {found.version}"
+        source = f" (by JAVA_HOME={home})" if home else ""
+        return f"{command}{source} is version {found.version}"
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eosfw.errors import StepFailedError
 
-_OURS = ("*.parquet", "_SUCCESS", ".*.crc", "._SUCCESS.crc")
+_WRITTEN_BY_SPARK = ("*.parquet", "_SUCCESS", ".*.crc", "._SUCCESS.crc")
 
 
 class Output:
@@ -52,7 +52,9 @@ def refusal(folder: Path) -> str | None:
         return None
     if not folder.is_dir():
         return f"output {folder} is a file; name a folder"
-    foreign = [each for each in folder.iterdir() if each.is_dir() or not any(each.match(name) for name in _OURS)]
+    foreign = [
+        each for each in folder.iterdir() if each.is_dir() or not any(each.match(name) for name in _WRITTEN_BY_SPARK)
+    ]
     if not foreign:
         return None
     return f"output {folder} holds {foreign[0].name}, which no step wrote: name a folder of its own"

@@ -33,7 +33,7 @@ def _parts(ddl: str) -> list[str]:
     return [*parts, ddl[start:]]
 
 
-def clashes(ddl: str) -> list[str]:
+def duplicate_columns(ddl: str) -> list[str]:
     """Columns of a schema that are called like Kafka's, or like one another; Spark ignores case."""
     seen = {name.lower() for name in KAFKA_COLUMNS}
     found = []
@@ -44,6 +44,6 @@ def clashes(ddl: str) -> list[str]:
     return found
 
 
-def nested(ddl: str) -> list[str]:
+def nested_columns(ddl: str) -> list[str]:
     """Columns of a schema that a CSV row has no room for."""
     return [name for name, kind in columns(ddl) if re.match(r"(array|map|struct)\s*<", kind, re.IGNORECASE)]

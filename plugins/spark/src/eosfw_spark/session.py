@@ -88,8 +88,8 @@ def start(cores: int | None = None, more: Mapping[str, str] | None = None) -> Se
         raise StepFailedError(problem)
     folder = Path(tempfile.mkdtemp(prefix="eosfw-spark-"))
     try:
-        ours = settings(folder, cores or max(2, os.cpu_count() or 2))
-        return _launch(folder, {**ours, **(more or {})})
+        defaults = settings(folder, cores or max(2, os.cpu_count() or 2))
+        return _launch(folder, {**defaults, **(more or {})})
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -100,7 +100,7 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    _quieten()
+    _disable_query_loggers()
     (folder / "log4j2.properties").write_text(_LOG4J)
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     # Its own stdout and stderr go to a file: stdout belongs to our caller, and a JVM warns before it reads any setting.
@@ -109,7 +109,7 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
         try:
             gateway: Any = launch_gateway(spark_conf, {"stdout": log, "stderr": subprocess.STDOUT})  # type: ignore[no-untyped-call]
         except Exception as why:
-            raise StepFailedError(f"Spark did not start: {_last_words(folder) or why}") from why
+            raise StepFailedError(f"Spark did not start: {_last_log_line(folder) or why}") from why
         try:
             _delete_when_jvm_ends(gateway, folder)
             context = SparkContext(conf=spark_conf, gateway=gateway)
@@ -119,7 +119,7 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
             raise
 
 
-def _quieten() -> None:
+def _disable_query_loggers() -> None:
     """Keep PySpark's own loggers off stderr: they print every failed query as JSON with its whole Java stack."""
     from pyspark.logger import PySparkLogger
 
@@ -130,9 +130,9 @@ def _quieten() -> None:
 @contextmanager
 def _environment() -> Iterator[None]:
     """Make Spark's workers run this interpreter: they take PATH's python3 otherwise."""
-    ours = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    before = {name: os.environ.get(name) for name in (*ours, "PYSPARK_SUBMIT_ARGS")}
-    os.environ.update(ours)
+    variables = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    before = {name: os.environ.get(name) for name in (*variables, "PYSPARK_SUBMIT_ARGS")}
+    os.environ.update(variables)
     os.environ.pop("PYSPARK_SUBMIT_ARGS", None)
     try:
         yield
@@ -170,6 +170,6 @@ def end_gateway(gateway: Any) -> None:
             process.wait()
 
 
-def _last_words(folder: Path) -> str:
+def _last_log_line(folder: Path) -> str:
     lines = (folder / LOG).read_text(errors="replace").strip().splitlines()
     return lines[-1].strip() if lines else ""

@@ -15,8 +15,8 @@ from eosfw.errors import DamagedDataError
 from eosfw.protocols import Gap, GapReason, IsolationReader
 from eosfw.records import LogBatch
 from eosfw.registry import Plugins, load_plugins, parts
+from eosfw_spark.offset_ranges import Ranges, Split, explicit_ranges, ranges_to_read, split_ranges
 from eosfw_spark.options import ReadOptions, parse
-from eosfw_spark.planning import Ranges, Split, chosen, explicit, splits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,12 +57,12 @@ class EosfwReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Cut what is to be read into shares."""
-        ranges = explicit(self._options) or self._ask()
-        return [SplitPartition(split) for split in splits(ranges, self._options.min_partitions)]
+        ranges = explicit_ranges(self._options) or self._ranges()
+        return [SplitPartition(split) for split in split_ranges(ranges, self._options.min_partitions)]
 
-    def _ask(self) -> Ranges:
-        with opened(self._options) as reader:
-            return chosen(self._options, reader.bounds(self._options.topics))
+    def _ranges(self) -> Ranges:
+        with open_reader(self._options) as reader:
+            return ranges_to_read(self._options, reader.bounds(self._options.topics))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one share as Arrow batches."""
@@ -72,7 +72,7 @@ class EosfwReader(DataSourceReader):
         from eosfw_spark.columns import arrow_batches
 
         split = partition.split
-        with opened(self._options) as reader:
+        with open_reader(self._options) as reader:
             shown = reader.read({split.partition: split.offsets}, self._options.stall_timeout)
             yield from arrow_batches(_batches(shown), headers=self._options.headers)
 
@@ -84,7 +84,7 @@ def plugins() -> Plugins:
 
 
 @contextmanager
-def opened(options: ReadOptions) -> Iterator[IsolationReader]:
+def open_reader(options: ReadOptions) -> Iterator[IsolationReader]:
     """Connect to the cluster from whatever process this is; the plugins are looked up here, nothing is pickled."""
     installed = plugins()
     runtime = ThreadRuntime()

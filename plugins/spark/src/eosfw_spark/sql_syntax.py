@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from eosfw_spark.causes import root_cause
 from eosfw_spark.java import Java, usable_java
+from eosfw_spark.root_cause import root_cause
 
 logger = logging.getLogger(__name__)
 _ENDS = 10.0

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from eosfw.protocols import Step, StepInput, Verdict
 from eosfw_demo.aggregate import SQL, TOPIC_TABLE, Rows, aggregate, rows_of
+from eosfw_demo.environment import DemoEnvironment, DemoOptions
 from eosfw_demo.progress import Progress
-from eosfw_demo.stage import Stage, Wishes
 from eosfw_demo.tables import read_parquet, write_csv
 
 CHUNK = 20_000
@@ -22,7 +22,7 @@ SUFFIX = "-without-exactly-once"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class VerificationResult:
     """The verdict, the aggregation of what was committed, where it lies."""
 
     verdict: Verdict
@@ -30,45 +30,54 @@ class Judged:
     table: Path
 
 
-def judge(
-    stage: Stage, wishes: Wishes, header: bytes, lines: Sequence[bytes], output: Path, progress: Progress
-) -> Judged:
+def verify(
+    environment: DemoEnvironment,
+    options: DemoOptions,
+    header: bytes,
+    lines: Sequence[bytes],
+    output: Path,
+    progress: Progress,
+) -> VerificationResult:
     """Count duplicates and missing lines, aggregate, write the result to the output folder."""
-    table = output / (STEP if wishes.exactly_once else STEP + SUFFIX)
-    if wishes.spark:
-        return _in_spark(stage, lines, table, progress)
-    return _by_ourselves(stage, header, lines, table.with_suffix(".csv"), progress)
+    table = output / (STEP if options.exactly_once else STEP + SUFFIX)
+    if options.spark:
+        return _in_spark(environment, lines, table, progress)
+    return _without_spark(environment, header, lines, table.with_suffix(".csv"), progress)
 
 
-def _in_spark(stage: Stage, lines: Sequence[bytes], table: Path, progress: Progress) -> Judged:
-    topic = stage.names.topic
+def _in_spark(
+    environment: DemoEnvironment, lines: Sequence[bytes], table: Path, progress: Progress
+) -> VerificationResult:
+    topic = environment.names.topic
     step = Step(STEP, [StepInput(TOPIC_TABLE, topic)], str(table), sql=SQL)
-    ranges = stage.committed()
-    progress.doing("Spark starts")
-    run = stage.run
+    ranges = environment.committed()
+    progress.set_status("Spark starts")
+    run = environment.run
     engine = run.plugins.step_engine().start(
         run.backend_name, run.client_properties, str(table.parent), run.reader_choice
     )
     try:
-        progress.say("Spark is up")
-        progress.doing("Spark aggregates the committed records")
+        progress.log("Spark is up")
+        progress.set_status("Spark aggregates the committed records")
         engine.run(step, ranges)
-        progress.say("Spark has aggregated the committed records")
-        progress.doing("Spark counts duplicates")
+        progress.log("Spark has aggregated the committed records")
+        progress.set_status("Spark counts duplicates")
         verdict = engine.verdict(ranges, "value", chunks(lines))
-        progress.say("Spark has compared every line by its value")
+        progress.log("Spark has compared every line by its value")
     finally:
         engine.close()
-    return Judged(verdict, rows_of(read_parquet(table)), table)
+    return VerificationResult(verdict, rows_of(read_parquet(table)), table)
 
 
-def _by_ourselves(stage: Stage, header: bytes, lines: Sequence[bytes], table: Path, progress: Progress) -> Judged:
-    progress.doing("reading the committed records")
-    found = list(stage.values(stage.committed()))
-    progress.say(f"{len(found):,} committed records are read")
+def _without_spark(
+    environment: DemoEnvironment, header: bytes, lines: Sequence[bytes], table: Path, progress: Progress
+) -> VerificationResult:
+    progress.set_status("reading the committed records")
+    found = list(environment.values(environment.committed()))
+    progress.log(f"{len(found):,} committed records are read")
     rows = aggregate(header, found)
     write_csv(table, rows.values())
-    return Judged(compare(lines, found), rows, table)
+    return VerificationResult(compare(lines, found), rows, table)
 
 
 def compare(expected: Sequence[bytes], found: Sequence[bytes]) -> Verdict:

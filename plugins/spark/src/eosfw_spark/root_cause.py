@@ -47,14 +47,14 @@ def _from_traceback(text: str) -> Cause:
     lines = [line for line in text.strip("\n").splitlines() if not _JAVA_STACK.match(line)]
     # Frames are indented; the first line that is not names the exception, the rest is its message.
     start = next((at for at, line in enumerate(lines) if line and not line[0].isspace()), 0)
-    said = _STATE.sub("", "\n".join(lines[start:])).strip()
-    raised = _RAISED.match(said)
+    summary = _STATE.sub("", "\n".join(lines[start:])).strip()
+    raised = _RAISED.match(summary)
     if raised is None:
-        return Cause(said)
+        return Cause(summary)
     name, message = raised["name"], raised["message"] or ""
-    ours = getattr(errors, name, None)
-    if raised["module"] == "eosfw.errors." and isinstance(ours, type) and issubclass(ours, EosfwError):
-        return Cause(message or name, ours.exit_code)
+    error_class = getattr(errors, name, None)
+    if raised["module"] == "eosfw.errors." and isinstance(error_class, type) and issubclass(error_class, EosfwError):
+        return Cause(message or name, error_class.exit_code)
     return Cause(_named(name, message))
 
 
@@ -62,9 +62,9 @@ def _from_java(text: str) -> str:
     text = _TASK.sub("", _PY4J.sub("", text.strip()))
     while stripped := _JAVA_CLASS.match(text):
         text = text[stripped.end() :]
-    said = _CONDITION.sub("", text.strip())
+    summary = _CONDITION.sub("", text.strip())
     # What follows the state or the first line is a stack, a plan, a picture of the query, general advice.
-    first, state, rest = said.partition("SQLSTATE:")
+    first, state, rest = summary.partition("SQLSTATE:")
     place = re.match(r" \w+[;.]?\s*(\(?line \d+, pos \d+\)?|line \d+ pos \d+)", rest) if state else None
     sentence = first.splitlines()[0].strip() if first.strip() else ""
     return f"{sentence} ({place[1].strip('()')})" if place else sentence

@@ -22,17 +22,17 @@ class Split:
     offsets: OffsetRange
 
 
-def explicit(options: ReadOptions) -> Ranges | None:
+def explicit_ranges(options: ReadOptions) -> Ranges | None:
     """The ranges, when the options alone say them all; None when the cluster must be asked."""
     if options.assigned is None or options.starts is None or options.ends is None:
         return None
     given = (*options.starts.values(), *options.ends.values())
     if any(offset < 0 for offset in given):
         return None
-    return chosen(options, {each: OffsetRange(0, 0) for each in options.assigned})
+    return ranges_to_read(options, {each: OffsetRange(0, 0) for each in options.assigned})
 
 
-def chosen(options: ReadOptions, bounds: Ranges) -> Ranges:
+def ranges_to_read(options: ReadOptions, bounds: Ranges) -> Ranges:
     """The range of every partition: what the options say, within what the cluster holds (`bounds`)."""
     _check_topics(options, bounds)
     partitions = options.assigned if options.assigned is not None else tuple(sorted(bounds))
@@ -75,7 +75,7 @@ def _range(options: ReadOptions, partition: TopicPartition, bounds: OffsetRange)
     return OffsetRange(bounds.start if start == EARLIEST else start, bounds.end if end == LATEST else end)
 
 
-def splits(ranges: Ranges, at_least: int = 0) -> list[Split]:
+def split_ranges(ranges: Ranges, at_least: int = 0) -> list[Split]:
     """Cut the ranges into at least so many shares where there are offsets enough; every offset is in exactly one.
 
     Larger ranges are cut into more shares, as Spark's own source does; empty ranges need no task.

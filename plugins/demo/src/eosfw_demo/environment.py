@@ -1,4 +1,4 @@
-"""Set up what the demo plays on: a cluster, a worker, everybody who watches."""
+"""Set up a cluster, a worker and its observers for the demo."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def default_backend(bootstrap_servers: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class DemoOptions:
     """What the user asked for."""
 
     exactly_once: bool = True
@@ -43,7 +43,7 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ResourceNames:
     """What things are called on the cluster; unique on one that outlives the demo."""
 
     group: str = "eosfw-demo"
@@ -51,7 +51,7 @@ class Names:
     connector: str = "flights"
 
     @classmethod
-    def on(cls, cluster: str | None, now: float) -> Names:
+    def on(cls, cluster: str | None, now: float) -> ResourceNames:
         """Plain names on an embedded cluster, marked by the time on one that others own."""
         return cls() if cluster is None else cls(f"eosfw-demo-{now:.0f}", f"flights-{now:.0f}")
 
@@ -61,10 +61,10 @@ class StuckError(EosfwError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class DemoEnvironment:
     """A running worker on a running cluster, watched."""
 
-    names: Names
+    names: ResourceNames
     run: LocalRun
     gates: Gates
 
@@ -118,24 +118,26 @@ class Stage:
 
 
 @contextmanager
-def stage(wishes: Wishes, plugins: Plugins, runtime: Runtime, *watchers: Observer) -> Iterator[Stage]:
+def open_environment(
+    options: DemoOptions, plugins: Plugins, runtime: Runtime, *watchers: Observer
+) -> Iterator[DemoEnvironment]:
     """Set everything up; take everything down again, whatever happened in between."""
-    names = Names.on(wishes.bootstrap_servers, runtime.wall())
+    names = ResourceNames.on(options.bootstrap_servers, runtime.wall())
     gates = Gates(runtime)
     # gates come last: they block, and whoever records must have heard before
-    with LocalRun(pipeline(wishes, names), plugins, runtime, observers=(*watchers, gates)) as run, gates:
+    with LocalRun(pipeline(options, names), plugins, runtime, observers=(*watchers, gates)) as run, gates:
         run.worker.start()
-        yield Stage(names, run, gates)
+        yield DemoEnvironment(names, run, gates)
 
 
-def pipeline(wishes: Wishes, names: Names) -> Pipeline:
-    """The demo as a pipeline file would say it, but for its connector, which changes on stage."""
-    where = wishes.bootstrap_servers
+def pipeline(options: DemoOptions, names: ResourceNames) -> Pipeline:
+    """The demo as a pipeline file would say it, but for its connector, which the scenario changes."""
+    where = options.bootstrap_servers
     worker = {
         "group.id": names.group,
-        "exactly.once.source.support": "enabled" if wishes.exactly_once else "disabled",
+        "exactly.once.source.support": "enabled" if options.exactly_once else "disabled",
         "offset.flush.interval.ms": str(FLUSH_MS),
         "task.shutdown.graceful.timeout.ms": str(GRACE_MS),
     }
-    cluster = ClusterChoice(wishes.backend, {} if where is None else {"bootstrap.servers": where})
+    cluster = ClusterChoice(options.backend, {} if where is None else {"bootstrap.servers": where})
     return Pipeline(Path("eosfw-demo"), cluster, worker)

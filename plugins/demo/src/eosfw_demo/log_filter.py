@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def _ours(record: logging.LogRecord) -> bool:
+def _from_framework(record: logging.LogRecord) -> bool:
     return record.name.split(".")[0] == "eosfw"
 
 
 @contextmanager
-def clients_hushed() -> Iterator[None]:
+def client_logs_dropped() -> Iterator[None]:
     """Drop what others than the framework log: a zombie's client calls its fencing a fatal error, which it is.
 
     Nothing is lost by that: what a client cannot do comes back as an exception.
     """
     handlers = list(logging.getLogger().handlers)
     for handler in handlers:
-        handler.addFilter(_ours)
+        handler.addFilter(_from_framework)
     try:
         yield
     finally:
         for handler in handlers:
-            handler.removeFilter(_ours)
+            handler.removeFilter(_from_framework)

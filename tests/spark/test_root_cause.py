@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import ClusterUnavailableError, ExitCode
-from eosfw_spark.causes import Cause, root_cause
+from eosfw_spark.root_cause import Cause, root_cause
 
 
 class FromSparkError(Exception):
