@@ -9,8 +9,10 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -127,3 +129,69 @@ class ThreadRuntime:
 
     def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
         return _Thread(name, target)
+
+
+class FairLock:
+    """A lock that may be held across blocking calls, which `Runtime.lock` may not; the longest waiting gets it next."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._lock = runtime.lock()
+        self._is_held = False
+        self._waiters: deque[Event] = deque()
+
+    def held(self, deadline: float) -> AbstractContextManager[bool]:
+        """Hold the lock for a block; False if others hold it beyond the deadline."""
+        return _HeldLock(self, deadline)
+
+    def acquire(self, deadline: float) -> bool:
+        """Take the lock, to be released; False if others hold it beyond the deadline."""
+        with self._lock:
+            if not self._is_held:
+                self._is_held = True
+                return True
+            handed_over = self._runtime.event()
+            self._waiters.append(handed_over)
+        try:
+            handed_over.wait(max(0.0, deadline - self._runtime.now()))
+        except BaseException:
+            if not self._withdraw(handed_over):
+                self.release()
+            raise
+        return not self._withdraw(handed_over)
+
+    def release(self) -> None:
+        """Hand the lock over to the thread that waits longest, if one does."""
+        with self._lock:
+            next_holder = self._waiters.popleft() if self._waiters else None
+            self._is_held = next_holder is not None
+        if next_holder is not None:
+            next_holder.set()
+
+    def _withdraw(self, waiter: Event) -> bool:
+        """Wait no longer; False if the lock was handed over already."""
+        with self._lock:
+            if waiter not in self._waiters:
+                return False
+            self._waiters.remove(waiter)
+            return True
+
+
+class _HeldLock:
+    """One use of a lock; a class, since a generator costs more than taking the lock."""
+
+    __slots__ = ("_deadline", "_got", "_lock")
+
+    def __init__(self, lock: FairLock, deadline: float) -> None:
+        self._lock = lock
+        self._deadline = deadline
+
+    def __enter__(self) -> bool:
+        self._got = self._lock.acquire(self._deadline)
+        return self._got
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._got:
+            self._lock.release()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from eosfw.concurrency import Runtime
+from eosfw.concurrency import FairLock, Runtime
 from eosfw.config.clients import ProducerSettings
-from eosfw.errors import EosfwError, IllegalStateError, PrivilegedWriteError
+from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError, PrivilegedWriteError
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerRecord
 from eosfw.runtime.config_topic import READ_TIMEOUT, ConfigTopic
-from eosfw.runtime.turn import Turn
 from eosfw.state.config_records import WRITER, ConfigRecord
 
 
@@ -40,11 +40,11 @@ class ConfigWriter:
         self._settings = settings
         self._producer: TransactionalProducer | None = None
         self._now = runtime.now
-        self._turn = Turn(f"the writer of config topic {topic.partition.topic}", runtime)
+        self._lock = FairLock(runtime)
 
     def claim(self) -> None:
         """Take the privilege from whoever holds it, then learn everything that was written with it."""
-        with self._turn.taken(READ_TIMEOUT):
+        with self._locked():
             self._drop()
             producer = self._backend.producer(
                 self.transactional_id,
@@ -65,7 +65,7 @@ class ConfigWriter:
 
         `check` runs when nobody else in this process can write in between; it raises to refuse.
         """
-        with self._turn.taken(READ_TIMEOUT):
+        with self._locked():
             if self._producer is None:
                 raise IllegalStateError("no privilege to write to the config topic: claim leadership first")
             check()
@@ -78,6 +78,16 @@ class ConfigWriter:
                 raise PrivilegedWriteError(
                     f"could not write to config topic {self._topic.partition.topic}: {error}"
                 ) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._lock.held(self._now() + READ_TIMEOUT) as mine:
+            if not mine:
+                raise ClusterUnavailableError(
+                    f"the writer of config topic {self._topic.partition.topic} was busy for {READ_TIMEOUT:g} s; "
+                    f"the call before it still waits for the cluster"
+                )
+            yield
 
     def _deliver(self, producer: TransactionalProducer, records: Sequence[ConfigRecord]) -> None:
         if self.transactional_id is not None:

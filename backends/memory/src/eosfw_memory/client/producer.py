@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 
+from eosfw.concurrency import FairLock
 from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, RetriableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
@@ -18,7 +19,6 @@ from eosfw_memory.client.record_accumulator import NO_PRODUCER, select_records
 from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.client.sender import Sender
 from eosfw_memory.client.transaction_manager import TransactionManager, new_producer_id
-from eosfw_memory.client.turns import Turns
 
 _FULL = 1 << 20
 """Bytes ready to go from which on a sender delivers them, instead of leaving that to flush or commit."""
@@ -59,7 +59,7 @@ class MemoryProducer:
         self._anonymous = settings.idempotent and name is None
         self._progress = ProducerStateMachine(transactional=name is not None, lock=self._runtime.lock())
         self._lock = self._runtime.lock()
-        self._turns = Turns(self._runtime)
+        self._delivery_lock = FairLock(self._runtime)
         self._failing = _Failing(self._progress)
         self._sticky = StickyPartitioner()
         self._ready = 0
@@ -111,7 +111,7 @@ class MemoryProducer:
             if not offsets:
                 return
             timer = self._new_timer(timeout)
-            with self._turns.turn(timer.deadline) as mine:
+            with self._delivery_lock.held(timer.deadline) as mine:
                 if not mine:
                     raise self._late("another thread of this producer is still delivering")
                 self._sender.send_offsets(offsets, group, timer)
@@ -127,7 +127,7 @@ class MemoryProducer:
     def abort_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.ABORT):
             timer = self._new_timer(timeout)
-            with self._turns.turn(timer.deadline) as mine:
+            with self._delivery_lock.held(timer.deadline) as mine:
                 if not mine:
                     raise self._late("another thread of this producer is still delivering")
                 self._drop("its transaction was aborted before it was delivered")
@@ -196,7 +196,7 @@ class MemoryProducer:
             self._progress.fail(failed)
 
     def _deliver(self, timer: RetryTimer, *, closing: bool = True) -> None:
-        with self._turns.turn(timer.deadline) as mine:
+        with self._delivery_lock.held(timer.deadline) as mine:
             if not mine:
                 raise self._late("another thread of this producer is still delivering")
             if closing:
