@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from eosfw_memory.log.codec import decode_records, encode_batch
+from eosfw_memory.records.codec import decode_records, encode_batch
 
 RECORDS, ROUNDS, REPEATS = 1000, 9, 4
 GOAL = 3.0

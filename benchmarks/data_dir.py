@@ -28,8 +28,8 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import Topics
 
@@ -163,7 +163,7 @@ def fill(root: Path, size: int, per_batch: int, segment: int) -> int:
             batch = encode_batch(keys, values, NOW, producer=PRODUCER, base_sequence=sequence, transactional=True)
             log.append(batch, NOW)
             sequence = (sequence + per_batch) % 2**31
-        log.append_marker(PRODUCER, Outcome.ABORT if batches % 30 == 0 else Outcome.COMMIT, 0, NOW)
+        log.append_marker(PRODUCER, TransactionResult.ABORT if batches % 30 == 0 else TransactionResult.COMMIT, 0, NOW)
         batches += 11
     storage.release()
     return batches

@@ -16,9 +16,9 @@ import tracemalloc
 from pathlib import Path
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 
 RECORDS, PER_BATCH, PER_TRANSACTION = 1_000_000, 1000, 10_000
 BYTES_GOAL, TOTAL_GOAL, GC_GOAL = 150.0, 150e6, 20.0
@@ -39,7 +39,7 @@ def fill(records: int) -> PartitionLog:
         batch = encode_batch(keys, values, first, producer=PRODUCER, base_sequence=first, transactional=True)
         log.append(batch, first)
         if (first + PER_BATCH) % PER_TRANSACTION == 0:
-            log.append_marker(PRODUCER, Outcome.COMMIT, 0, first)
+            log.append_marker(PRODUCER, TransactionResult.COMMIT, 0, first)
     return log
 
 

@@ -25,7 +25,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.apis import FETCH, Fields, milliseconds
 from eosfw_memory.client.channel import Address
 from eosfw_memory.client.sockets import SocketChannel
-from eosfw_memory.log.batch import split
+from eosfw_memory.records.batch import split
 
 VALUE = b"x" * 100
 WAIT = 60.0

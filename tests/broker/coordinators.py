@@ -9,7 +9,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from eosfw_memory.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata, refusals
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 
 FLIGHTS_0 = TopicPartition("flights", 0)
 FLIGHTS_1 = TopicPartition("flights", 1)
@@ -49,7 +49,7 @@ class Desk:
 
     def __init__(self, log: ListLog | None = None, *, next_producer_id: int = 1000, version: int = 1) -> None:
         self.log = log or ListLog()
-        self.markers: list[tuple[TopicPartition, ProducerIdAndEpoch, Outcome]] = []
+        self.markers: list[tuple[TopicPartition, ProducerIdAndEpoch, TransactionResult]] = []
         self.now_ms = 1_000_000
         self.coordinator = TransactionCoordinator(
             self.log, self._write, itertools.count(next_producer_id), CoordinatorConfig(version=version)
@@ -69,16 +69,16 @@ class Desk:
         wanted = partitions or (FLIGHTS_0,)
         return self._tried(lambda: self.coordinator.add_partitions(name, producer, wanted, self.now_ms)) or Code.NONE
 
-    def end(self, producer, outcome=Outcome.COMMIT, name="t") -> Code:
+    def end(self, producer, outcome=TransactionResult.COMMIT, name="t") -> Code:
         return self._tried(lambda: self.coordinator.end(name, producer, outcome, self.now_ms)) or Code.NONE
 
-    def end_with_epoch_bump(self, producer, outcome=Outcome.COMMIT, name="t") -> ProducerIdAndEpoch | Code:
+    def end_with_epoch_bump(self, producer, outcome=TransactionResult.COMMIT, name="t") -> ProducerIdAndEpoch | Code:
         return self._tried(lambda: self.coordinator.end_with_epoch_bump(name, producer, outcome, self.now_ms))
 
     def finish(self) -> None:
         self.coordinator.finish(self.now_ms)
 
-    def run(self, producer, outcome=Outcome.COMMIT) -> None:
+    def run(self, producer, outcome=TransactionResult.COMMIT) -> None:
         assert (self.add(producer), self.end(producer, outcome)) == (Code.NONE, Code.NONE)
         self.finish()
 

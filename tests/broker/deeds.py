@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 
 
 @dataclass(eq=False)
@@ -17,7 +17,7 @@ class Deed:
     """Partition, offset, value."""
     offsets: dict[int, tuple[int, int]] = field(default_factory=dict)
     """When, and which offset, by partition."""
-    outcome: Outcome | None = None
+    outcome: TransactionResult | None = None
 
 
 @dataclass(eq=False)
@@ -34,9 +34,9 @@ class Model:
 
     def __init__(self) -> None:
         self.deeds: list[Deed] = []
-        self.outside = Deed(outcome=Outcome.COMMIT)
+        self.outside = Deed(outcome=TransactionResult.COMMIT)
         """What was written outside of any transaction."""
-        self.last: Outcome | None = None
+        self.last: TransactionResult | None = None
         """How the transaction before ended, whether it wrote anything or not."""
         self._committed: dict[int, tuple[int, int]] = {}
         self._moments = itertools.count()
@@ -65,13 +65,13 @@ class Model:
         """The group has read so far; in a transaction that counts with its commit, as of now."""
         (self._begun().offsets if transactional else self._committed)[partition] = next(self._moments), offset
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: TransactionResult) -> None:
         """The open transaction is decided."""
         self.last = outcome
         if self.open is None:
             return
         self.open.outcome = outcome
-        if outcome is Outcome.COMMIT:
+        if outcome is TransactionResult.COMMIT:
             for partition, (moment, offset) in self.deeds[-1].offsets.items():
                 # Whoever committed last counts, by the order in the log (GRP-01).
                 self._committed[partition] = max(self._committed.get(partition, (-1, -1)), (moment, offset))
@@ -81,7 +81,7 @@ class Model:
         return sorted(
             (offset, value)
             for deed in (self.outside, *self.deeds)
-            if deed.outcome is Outcome.COMMIT
+            if deed.outcome is TransactionResult.COMMIT
             for where, offset, value in deed.written
             if where == partition and offset < stable
         )

@@ -13,8 +13,8 @@ from conformance.calls import Caller
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.markers import marker
+from eosfw_memory.records.markers import marker
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from .crafting import GZIP, LZ4, NOW, PACKERS, SNAPPY, ZSTD, batch, idempotent, one, patched, record, xerial
 
@@ -96,7 +96,7 @@ HEADERS: dict[Code, dict[str, bytes | Sent]] = {
     },
     Code.INVALID_PRODUCER_EPOCH: {"epoch -7": idempotent(1_000_003, epoch=-7)},
     Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: {
-        "a marker": patched(marker(ProducerIdAndEpoch(7, 0), Outcome.COMMIT, 0, NOW), base_offset=0),
+        "a marker": patched(marker(ProducerIdAndEpoch(7, 0), TransactionResult.COMMIT, 0, NOW), base_offset=0),
         "a transactional flag, no producer": one(attributes=0x10),
         "a transactional flag": idempotent(1_000_004, transactional=True),
     },

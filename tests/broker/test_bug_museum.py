@@ -21,17 +21,18 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups.group_records import Committed
 from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.faults import Fail, FaultInjector, Refuse
-from eosfw_memory.log.batch import split
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.protocol.handlers import produce
+from eosfw_memory.records.batch import split
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 from .coordinators import FLIGHTS_0, Desk
 
-COMMIT, ABORT = Outcome.COMMIT, Outcome.ABORT
+COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 T0 = TopicPartition("t", 0)
 BOTH = pytest.mark.parametrize("version", [1, 2])
 
@@ -43,7 +44,9 @@ def at_the_last_epoch(version: int) -> tuple[Desk, ProducerIdAndEpoch]:
     return desk, ProducerIdAndEpoch(500, LAST_CLIENT_EPOCH)
 
 
-def end(desk: Desk, producer: ProducerIdAndEpoch, outcome: Outcome, version: int) -> ProducerIdAndEpoch | Code:
+def end(
+    desk: Desk, producer: ProducerIdAndEpoch, outcome: TransactionResult, version: int
+) -> ProducerIdAndEpoch | Code:
     return desk.end(producer, outcome) if version == 1 else desk.end_with_epoch_bump(producer, outcome)
 
 

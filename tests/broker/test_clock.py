@@ -14,8 +14,8 @@ from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.faults import FaultInjector, Jump
-from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.protocol.handlers import join_group, list_groups, produce
+from eosfw_memory.records.codec import decode_records, encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 

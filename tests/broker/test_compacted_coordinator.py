@@ -5,8 +5,9 @@ from __future__ import annotations
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.housekeeping import Housekeeping
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 
@@ -48,10 +49,10 @@ def log(broker):
 def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
     """COR-13, COR-14: each id's latest state stays however old it is, what came before it goes."""
     broker = started(tmp_path)
-    run(broker, "once", Outcome.COMMIT)
+    run(broker, "once", TransactionResult.COMMIT)
     run(broker, "open")
     for number in range(40):
-        run(broker, f"busy-{number % 3}", Outcome.COMMIT if number % 2 else Outcome.ABORT)
+        run(broker, f"busy-{number % 3}", TransactionResult.COMMIT if number % 2 else TransactionResult.ABORT)
     before, size = known(broker), log(broker).size
 
     care, now_ms = Housekeeping(broker.topics, broker.settings), broker.now_ms()
@@ -65,7 +66,7 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
     again = started(tmp_path)
     assert known(again) == before
     assert again.coordinator.describe("open").state is TransactionState.ONGOING
-    heir = run(again, "once", Outcome.COMMIT)
+    heir = run(again, "once", TransactionResult.COMMIT)
     assert heir.epoch > next(each.epoch for each in before if each.transactional_id == "once")
     again.close()
 
@@ -73,11 +74,11 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
 def test_an_id_that_was_forgotten_stays_so_after_a_compaction(tmp_path):
     """COR-16: its tombstone goes only after what it forgets."""
     broker = started(tmp_path)
-    run(broker, "gone", Outcome.COMMIT)
+    run(broker, "gone", TransactionResult.COMMIT)
     for name in broker.coordinator.expire(broker.now_ms() + 8 * A_DAY_MS):
         assert name == "gone"
     for number in range(40):
-        run(broker, f"busy-{number % 3}", Outcome.COMMIT)
+        run(broker, f"busy-{number % 3}", TransactionResult.COMMIT)
 
     care, now_ms = Housekeeping(broker.topics, broker.settings), broker.now_ms()
     for days in (0, 2, 4):

@@ -8,11 +8,12 @@ from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk
 
-COMMIT, ABORT = Outcome.COMMIT, Outcome.ABORT
+COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from conformance.calls import commit_plain
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from .deeds import Model, Writer
 from .grounds import Direct, Killed, Socket
@@ -76,7 +76,7 @@ class BrokerMachine(RuleBasedStateMachine):
             self.writers[number] = Writer(told.producer)
         elif told.code is Code.CONCURRENT_TRANSACTIONS:
             assert known.state == "Ongoing"
-            self.model.end(Outcome.ABORT)
+            self.model.end(TransactionResult.ABORT)
         else:
             assert named, "a newcomer was refused"
             assert told.code in OVER
@@ -147,7 +147,11 @@ class BrokerMachine(RuleBasedStateMachine):
                 self.commit_offset_outside(partition, then)
 
     @rule(
-        number=writers, partition=partitions, offset=offsets, then=st.none() | offsets, outcome=st.sampled_from(Outcome)
+        number=writers,
+        partition=partitions,
+        offset=offsets,
+        then=st.none() | offsets,
+        outcome=st.sampled_from(TransactionResult),
     )
     def move_on(self, number, partition, offset, then, outcome):
         """GRP-01: a whole transaction, since chance alone seldom makes one."""
@@ -159,10 +163,10 @@ class BrokerMachine(RuleBasedStateMachine):
         assert commit_plain(self.ask, GROUP, PARTITIONS[partition], offset).code is Code.NONE
         self.model.commit_offset(partition, offset, transactional=False)
 
-    @rule(number=writers, outcome=st.sampled_from(Outcome), lost=st.booleans())
+    @rule(number=writers, outcome=st.sampled_from(TransactionResult), lost=st.booleans())
     def end(self, number, outcome, lost):
         """COR-08, COR-09: a commit is answered well only if the transaction, or the one before, is committed."""
-        writer, commit = self.writers[number], outcome is Outcome.COMMIT
+        writer, commit = self.writers[number], outcome is TransactionResult.COMMIT
         known = looks.transaction(self.ask, NAME)
         ongoing, holds = known.state == "Ongoing", known.producer == writer.producer
         told = self.ask.end(NAME, writer.producer, 4 if self.version == 1 else 5, commit=commit)
@@ -174,9 +178,9 @@ class BrokerMachine(RuleBasedStateMachine):
             assert not writer.overtaken, "one that was fenced has decided"
             self.model.end(outcome)
         elif commit:
-            assert self.model.last is Outcome.COMMIT, "a commit was answered well that never was"
+            assert self.model.last is TransactionResult.COMMIT, "a commit was answered well that never was"
         elif self.version == 2 and holds:
-            self.model.end(Outcome.ABORT)  # of nothing, yet from now on it is the one before
+            self.model.end(TransactionResult.ABORT)  # of nothing, yet from now on it is the one before
         if self.version == 2 and not lost:
             self.writers[number] = Writer(told.producer, overtaken=writer.overtaken)
 
@@ -192,7 +196,7 @@ class BrokerMachine(RuleBasedStateMachine):
         after = looks.transaction(self.ask, NAME)
         if before.state == "Ongoing" and after.state != "Ongoing":
             assert after.producer.epoch > before.producer.epoch, "whoever held the id could write on"
-            self.model.end(Outcome.ABORT)
+            self.model.end(TransactionResult.ABORT)
         assert after.state != "Ongoing" or seconds < TIMEOUT
 
     @precondition(lambda self: not self.ground.replays)

@@ -7,9 +7,10 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.duties import Duties
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 
 WEEK = 604_800
@@ -105,7 +106,7 @@ def test_an_open_transaction_never_expires_but_by_its_timeout(broker):
 
     assert broker.coordinator.describe("x").producer == producer
     assert (
-        broker.coordinator.end_with_epoch_bump("x", producer, Outcome.COMMIT, broker.now_ms()).epoch
+        broker.coordinator.end_with_epoch_bump("x", producer, TransactionResult.COMMIT, broker.now_ms()).epoch
         == producer.epoch + 1
     )
 

@@ -7,11 +7,12 @@ import pytest
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, LAST_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from .coordinators import FLIGHTS_0, Desk
 
-COMMIT, ABORT = Outcome.COMMIT, Outcome.ABORT
+COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 FENCED, STATE = Code.PRODUCER_FENCED, Code.INVALID_TXN_STATE
 
 

@@ -10,7 +10,8 @@ from tests.effort import EFFORTS, run_machine
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, NO_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import PREDECESSORS, TRIGGERS, Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import PREDECESSORS, TRIGGERS, TransactionState
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from .coordinators import Desk
 
@@ -49,14 +50,14 @@ class CoordinatorMachine(RuleBasedStateMachine):
             answer = self.desk.add(producer, partition, name=name)
             assert answer is not Code.NONE or self.desk.known(name).producer == producer
 
-    @rule(held=producers, outcome=st.sampled_from(Outcome))
+    @rule(held=producers, outcome=st.sampled_from(TransactionResult))
     def end(self, held, outcome):
         name, producer = held
         if isinstance(producer, ProducerIdAndEpoch):
             answer = self.desk.end(producer, outcome, name=name)
             assert answer is not Code.NONE or self.desk.known(name).producer == producer
 
-    @rule(target=producers, held=producers, outcome=st.sampled_from(Outcome))
+    @rule(target=producers, held=producers, outcome=st.sampled_from(TransactionResult))
     def end_with_epoch_bump(self, held, outcome):
         """COR-08: whoever was answered well holds what the coordinator holds now, or will once markers are written."""
         name, producer = held

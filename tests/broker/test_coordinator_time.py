@@ -6,11 +6,12 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from .coordinators import FLIGHTS_0, Desk
 
-COMMIT, ABORT = Outcome.COMMIT, Outcome.ABORT
+COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 
 
 @pytest.fixture

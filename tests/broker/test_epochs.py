@@ -11,10 +11,10 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.log_partition import partition_for
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.codec import decode_records, encode_batch
-from eosfw_memory.log.markers import coordinator_epoch_of
 from eosfw_memory.protocol.handlers import fetch, list_offsets, metadata, offset_for_leader_epoch, write_txn_markers
+from eosfw_memory.records.codec import decode_records, encode_batch
+from eosfw_memory.records.markers import coordinator_epoch_of
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import TRANSACTION_LOG
@@ -130,7 +130,7 @@ def committed(broker, name, sequence=0, value=b"v"):
     broker.coordinator.add_partitions(name, holder, [T0], broker.now_ms())
     batch = encode_batch(None, [value], broker.now_ms(), producer=holder, base_sequence=sequence, transactional=True)
     log_of(broker).append(batch, broker.now_ms())
-    broker.coordinator.end(name, holder, Outcome.COMMIT, broker.now_ms())
+    broker.coordinator.end(name, holder, TransactionResult.COMMIT, broker.now_ms())
     broker.settle()
     return holder
 
@@ -179,7 +179,7 @@ def test_a_marker_delayed_since_before_a_restart_is_refused(broker, restarted):
     assert marked(broker, now, 0) is Code.TRANSACTION_COORDINATOR_FENCED
     assert log_of(broker).last_stable_offset == stable
     assert len(broker.open_transactions()) == 1
-    broker.coordinator.end("mover", now, Outcome.COMMIT, broker.now_ms())
+    broker.coordinator.end("mover", now, TransactionResult.COMMIT, broker.now_ms())
     broker.settle()
     assert broker.open_transactions() == []
     assert marked(broker, now, 2) is Code.NONE
@@ -192,7 +192,7 @@ def test_the_next_coordinator_completes_a_prepared_transaction_in_its_epoch(brok
     broker.coordinator.add_partitions("mover", holder, [T0], broker.now_ms())
     batch = encode_batch(None, [b"v"], broker.now_ms(), producer=holder, base_sequence=0, transactional=True)
     log_of(broker).append(batch, broker.now_ms())
-    broker.coordinator.end("mover", holder, Outcome.COMMIT, broker.now_ms())
+    broker.coordinator.end("mover", holder, TransactionResult.COMMIT, broker.now_ms())
 
     broker = restarted(broker)
 

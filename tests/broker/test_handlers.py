@@ -11,11 +11,11 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.network.frames import FrameDecoder, FrameError
 from eosfw_memory.protocol.handlers import fetch, produce
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 
 T0 = TopicPartition("t", 0)
@@ -74,14 +74,14 @@ class TestVerification:
 
     def test_a_write_while_markers_are_under_way_comes_again_later(self, broker, producer):
         add(broker, producer)
-        broker.coordinator.end("x", producer, Outcome.COMMIT, broker.now_ms())
+        broker.coordinator.end("x", producer, TransactionResult.COMMIT, broker.now_ms())
 
         assert written(broker, producer) is Code.NOT_ENOUGH_REPLICAS
 
     def test_a_late_write_of_an_aborted_transaction_is_refused(self, broker, producer):
         """COR-19: it would hang for ever."""
         add(broker, producer)
-        broker.coordinator.end("x", producer, Outcome.ABORT, broker.now_ms())
+        broker.coordinator.end("x", producer, TransactionResult.ABORT, broker.now_ms())
         broker.settle()
 
         assert written(broker, producer) is Code.INVALID_TXN_STATE
@@ -126,7 +126,7 @@ class TestLongPoll:
         written(broker, producer)
         assert broker.attempt(deferred, expired=False) is None
 
-        broker.coordinator.end("x", producer, Outcome.COMMIT, broker.now_ms())
+        broker.coordinator.end("x", producer, TransactionResult.COMMIT, broker.now_ms())
         assert broker.attempt(deferred, expired=False) is None
         broker.settle()
 
@@ -160,7 +160,7 @@ def test_the_transaction_log_rebuilds_the_coordinator_from_its_topic(broker, pro
     """COR-13, COR-14: through the real log, over all its partitions."""
     add(broker, producer)
     written(broker, producer)
-    broker.coordinator.end("x", producer, Outcome.COMMIT, broker.now_ms())
+    broker.coordinator.end("x", producer, TransactionResult.COMMIT, broker.now_ms())
     before = broker.coordinator.transactions()
 
     broker.coordinator.load()

@@ -12,9 +12,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
-from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.compression import MAX_UNPACKED, unpack
-from eosfw_memory.log.errors import MessageTooLargeError
+from eosfw_memory.log_errors import MessageTooLargeError
 from eosfw_memory.protocol.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -23,6 +21,8 @@ from eosfw_memory.protocol.handlers import (
     produce,
     txn_offset_commit,
 )
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.compression import MAX_UNPACKED, unpack
 from eosfw_memory.settings import Endpoint, Settings
 
 from .crafting import LZ4, PACKERS, batch, patched, record

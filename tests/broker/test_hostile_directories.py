@@ -10,8 +10,8 @@ from crc32c import crc32c
 
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw_memory.faults.toml_file import read_rules
-from eosfw_memory.log.batch import HEADER
-from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.log_errors import CorruptMessageError
+from eosfw_memory.records.batch import HEADER
 from eosfw_memory.storage.checksummed_file import decode_framed, encode_checksummed, encode_framed
 from eosfw_memory.storage.papers import TOPICS
 from eosfw_memory.storage.segment_index import KIND, encode_index

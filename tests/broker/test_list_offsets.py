@@ -11,7 +11,7 @@ from confluent_kafka.admin import OffsetSpec
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.records.codec import encode_batch
 
 from .groups.raw import END, INIT, WAIT
 

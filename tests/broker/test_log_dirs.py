@@ -12,8 +12,8 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.protocol.handlers import describe_log_dirs
+from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.disk import OperatingSystem

@@ -12,7 +12,7 @@ from conformance.calls import Caller
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.records.codec import encode_batch
 
 from .crafting import NOW, batch, idempotent, one, patched, record
 from .groups.raw import Raw

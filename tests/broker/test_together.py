@@ -17,12 +17,13 @@ from eosfw_memory.broker import Broker
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_log_records import decode_key, encode_changes, encode_key, encode_value
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.faults import FaultInjector, points
-from eosfw_memory.log.codec import decode_records, encode_batch, encode_record
-from eosfw_memory.log.errors import InvalidProducerEpochError, LogError
-from eosfw_memory.log.markers import Marker
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log_errors import InvalidProducerEpochError, LogError
+from eosfw_memory.records.codec import decode_records, encode_batch, encode_record
+from eosfw_memory.records.markers import Marker
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.transaction_log import TopicTransactionLog
@@ -68,7 +69,7 @@ class Life(NamedTuple):
         for where in sorted(self.written & self.touched):
             write(broker, where, holder, name)
         if self.kind in ("committed", "decided"):
-            coordinator.end(name, holder, Outcome.COMMIT, now_ms)
+            coordinator.end(name, holder, TransactionResult.COMMIT, now_ms)
         if self.kind == "committed":
             broker.settle()
         return holder
@@ -311,7 +312,7 @@ def with_open_transactions(log: PartitionLog) -> list[Marker]:
     for number in range(9):
         writer = Writer(log, number, epoch=1)
         writer.send(b"x" * 20)
-        outcome = Outcome.ABORT if number % 2 else Outcome.COMMIT
+        outcome = TransactionResult.ABORT if number % 2 else TransactionResult.COMMIT
         said.append(Marker(ProducerIdAndEpoch(number, 0 if number in (2, 5) else 2), outcome, 7))
     return said
 

@@ -11,8 +11,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.records.codec import encode_batch
 
 from .groups.raw import WAIT, Raw
 from .topics import wait_until_led

@@ -15,7 +15,7 @@ from eosfw_memory.client.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.log_errors import KafkaStorageError
 from eosfw_memory.protocol.handlers import create_topics, metadata
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.topic_storage import InMemoryTopicStorage

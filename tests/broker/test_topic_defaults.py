@@ -8,9 +8,9 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.broker import Broker, Context
-from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.errors import MessageTooLargeError
+from eosfw_memory.log_errors import MessageTooLargeError
 from eosfw_memory.protocol.handlers import create_topics, describe_configs
+from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 

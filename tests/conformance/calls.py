@@ -13,7 +13,7 @@ from eosfw_memory.client.apis import Api, Fields, milliseconds
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.codes import Code
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.records.codec import encode_batch
 
 WAIT = 30.0
 _GROUP, _TRANSACTION = 0, 1

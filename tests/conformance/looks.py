@@ -11,8 +11,8 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
-from eosfw_memory.log.batch import split
-from eosfw_memory.log.codec import decode_records
+from eosfw_memory.records.batch import split
+from eosfw_memory.records.codec import decode_records
 from eosfw_memory.topics import GROUP_LOG
 
 from .calls import Caller, Told

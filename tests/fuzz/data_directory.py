@@ -16,7 +16,7 @@ from crc32c import crc32c
 from tests.broker.log.log_harness import Writer
 from tests.broker.storage.kit import NODE, SMALL, TOPIC, House, told
 
-from eosfw_memory.log.errors import LogError
+from eosfw_memory.log_errors import LogError
 from eosfw_memory.storage.checksummed_file import encode_framed
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.segment_index import KIND as INDEX_KIND

@@ -18,12 +18,13 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.coordinators import transaction_log_records
 from eosfw_memory.coordinators.groups import group_records
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
-from eosfw_memory.log.batch import HEADER, LENGTH_END, read_header
-from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.markers import marker
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.log.producer_state import ProducerStateManager
 from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.records.batch import HEADER, LENGTH_END, read_header
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.markers import marker
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.storage.producer_snapshot import encode_producers
 
 PRODUCER = ProducerIdAndEpoch(1000, 3)
@@ -33,7 +34,7 @@ def batches() -> Iterator[tuple[str, bytes]]:
     """Batches of each kind."""
     yield "plain", encode_batch([b"k", None], [b"v", None], [1, 2], headers=[(("h", b"x"),), (("h", None),)])
     yield "transactional", encode_batch(None, [b"v"] * 3, 5, producer=PRODUCER, base_sequence=0, transactional=True)
-    whole = marker(PRODUCER, Outcome.ABORT, 1, 7)
+    whole = marker(PRODUCER, TransactionResult.ABORT, 1, 7)
     yield "marker", whole
     yield "emptied", patched(whole[: HEADER.size], records=0, length=HEADER.size - LENGTH_END)
 

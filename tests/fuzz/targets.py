@@ -29,12 +29,12 @@ from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientErr
 from eosfw_memory.faults import toml_file
 from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import KINDS
-from eosfw_memory.log.batch import read_header, split
-from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.compression import unpack
-from eosfw_memory.log.errors import LogError
+from eosfw_memory.log_errors import LogError
 from eosfw_memory.protocol.codec import RequestError, decode
 from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.records.batch import read_header, split
+from eosfw_memory.records.codec import decode_records
+from eosfw_memory.records.compression import unpack
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.producer_snapshot import decode_state
 

@@ -29,10 +29,10 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.fetched_records import visible_records
 from eosfw_memory.client.messages import AnswerError, format_of
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import HEADER, LENGTH_END
-from eosfw_memory.log.markers import marker
 from eosfw_memory.protocol.bounds_check import MAX_ANSWERED
+from eosfw_memory.records.batch import HEADER, LENGTH_END
+from eosfw_memory.records.markers import marker
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint
 from pytest_eos.contracts.backend_harness import WAIT, record
 from pytest_eos.contracts.deadlines import BOUND, CALLS, ONE
@@ -289,7 +289,7 @@ def test_transactions_of_which_their_coordinator_says_nothing_are_told_as_such(r
 
 def test_a_control_batch_that_compaction_has_emptied_is_stepped_over():
     """CON-05, Kafka's testEmptyControlBatch: it ends no transaction, and it is no damage."""
-    whole = marker(ProducerIdAndEpoch(7, 0), Outcome.ABORT, 0, 1)
+    whole = marker(ProducerIdAndEpoch(7, 0), TransactionResult.ABORT, 0, 1)
     empty = patched(whole[: HEADER.size], records=0, length=HEADER.size - LENGTH_END)
     fetched = {"aborted_transactions": (), "records": empty}
 

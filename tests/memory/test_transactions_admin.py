@@ -24,7 +24,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.records.codec import encode_batch
 from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()

@@ -13,7 +13,7 @@ from eosfw_memory.client.apis import Api, Fields, milliseconds
 from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.codes import Code
 from eosfw_memory.faults import Lose, Repeat
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.records.codec import encode_batch
 from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness
 
 GROUP = "readers"

@@ -14,8 +14,8 @@ from eosfw_memory.coordinators.groups.members import JoinRequest
 from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
 from eosfw_memory.coordinators.log_partition import partition_for
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import DelayedOperation
+from eosfw_memory.records.transaction_result import TransactionResult
 
 PARTITIONS = 3
 SESSION_MS = 10_000
@@ -148,7 +148,7 @@ class Bench:
             )
         )
 
-    def end(self, producer_id: int, outcome: Outcome, partitions: Sequence[int] = range(PARTITIONS)) -> None:
+    def end(self, producer_id: int, outcome: TransactionResult, partitions: Sequence[int] = range(PARTITIONS)) -> None:
         for partition in partitions:
             self.log.events.append(GroupLogMarker(partition, producer_id, outcome))
             self.coordinator.transaction_ended(partition, producer_id, outcome)

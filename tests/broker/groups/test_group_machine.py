@@ -8,7 +8,7 @@ from tests.effort import EFFORTS, run_machine
 
 from broker.groups.bench import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 
 NAMES = ("a", "b", "c")
 PRODUCERS = (71, 72)
@@ -100,11 +100,11 @@ class GroupMachine(RuleBasedStateMachine):
                 self._check(client)
             self.pending[producer] = (len(self.bench.log.events), offset)
 
-    @rule(producer=st.sampled_from(PRODUCERS), outcome=st.sampled_from(Outcome))
+    @rule(producer=st.sampled_from(PRODUCERS), outcome=st.sampled_from(TransactionResult))
     def end(self, producer, outcome):
         self.bench.end(producer, outcome)
         pending = self.pending.pop(producer, (-1, -1))
-        if outcome is Outcome.COMMIT:
+        if outcome is TransactionResult.COMMIT:
             self.committed = max(self.committed, pending)
 
     def _check(self, client):
@@ -196,7 +196,7 @@ def test_a_restarted_coordinator_goes_on_where_it_was():
     assert again.heartbeat(a) is Code.NONE
     assert again.sync(a)["assignment"] == b"all"
     assert (again.offset(), again.offset(stable=False)) == (Code.UNSTABLE_OFFSET_COMMIT, 3)
-    again.end(71, Outcome.COMMIT)
+    again.end(71, TransactionResult.COMMIT)
     assert again.offset() == 5
     again.pass_time(SESSION_MS)
     assert again.state() == "Empty"

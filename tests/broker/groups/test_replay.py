@@ -16,9 +16,9 @@ from eosfw_memory.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.coordinators.groups.members import JoinRequest
 from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.retention import compact
 from eosfw_memory.protocol.handlers import offset_commit, txn_offset_commit
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import GROUP_LOG
@@ -98,7 +98,7 @@ class Replayed(RuleBasedStateMachine):
         assert commit(self.broker, group, where, offset, (name, self.holders[name])) is Code.NONE
         self.open.add(name)
 
-    @rule(name=st.sampled_from(NAMES), outcome=st.sampled_from(Outcome))
+    @rule(name=st.sampled_from(NAMES), outcome=st.sampled_from(TransactionResult))
     def end(self, name, outcome):
         if name in self.open:
             self.open.remove(name)
@@ -153,7 +153,7 @@ def test_a_restart_restores_groups_and_pending_offsets(tmp_path):
 
     assert shown(again) == before
     assert again.groups.heartbeat("g", member, again.now_ms()) is Code.NONE
-    again.coordinator.end(*holder, Outcome.COMMIT, again.now_ms())
+    again.coordinator.end(*holder, TransactionResult.COMMIT, again.now_ms())
     again.settle()
     assert again.groups.offsets.fetch("h", WHERE[:1], stable=True)[WHERE[0]].offset == 7
     storage.close(again.topics.logs())

@@ -8,7 +8,7 @@ from broker.groups.bench import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.groups.members import JoinRequest
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 
 WEEK_MS = 604_800_000
 
@@ -180,7 +180,7 @@ def test_offsets_that_an_open_transaction_may_change_are_kept(bench):
     bench.commit_in(77, 6)
     bench.now_ms += 2 * WEEK_MS
     bench.coordinator.expire_offsets(bench.now_ms)
-    bench.end(77, Outcome.COMMIT)
+    bench.end(77, TransactionResult.COMMIT)
 
     assert bench.offset() == 6
 

@@ -15,7 +15,7 @@ from conformance import looks
 from conformance.calls import NO_MEMBER, Member, commit_plain
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 
 TOPIC, GROUP = "t", "g"
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(2)]
@@ -138,16 +138,16 @@ class GroupMachine(RuleBasedStateMachine):
         else:
             assert code in STALE
 
-    @rule(producer=producers, outcome=st.sampled_from(Outcome))
+    @rule(producer=producers, outcome=st.sampled_from(TransactionResult))
     def end(self, producer, outcome):
         if looks.transaction(self.ask, producer).state != "Ongoing":
             return
-        told = self.ask.end(producer, self.holders[producer], commit=outcome is Outcome.COMMIT)
+        told = self.ask.end(producer, self.holders[producer], commit=outcome is TransactionResult.COMMIT)
         assert told.code is Code.NONE
         self.ask.settled(producer)
         self.holders[producer] = told.producer
         for partition, stated in self.pending[producer].items():
-            if outcome is Outcome.COMMIT:
+            if outcome is TransactionResult.COMMIT:
                 self.committed[partition] = max(self.committed.get(partition, (-1, -1)), stated)
         self.pending[producer] = {}
 
@@ -156,7 +156,7 @@ class GroupMachine(RuleBasedStateMachine):
         """GRP-01: a whole transaction, in the midst of which somebody commits outside of it."""
         claim, name = ("now", min(self.members)) if self.members else ("nobody", NAMES[0])
         self.commit_in_transaction(claim, name, producer, partition, offset, 5, then)
-        self.end(producer, Outcome.COMMIT)
+        self.end(producer, TransactionResult.COMMIT)
 
     @rule(producer=producers)
     def take_over(self, producer):

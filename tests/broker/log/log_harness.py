@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, settings
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import split
-from eosfw_memory.log.codec import decode_records, encode_batch
 from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo
-from eosfw_memory.log.markers import outcome_of
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.validation import LogConfig
+from eosfw_memory.records.batch import split
+from eosfw_memory.records.codec import decode_records, encode_batch
+from eosfw_memory.records.markers import result_of
+from eosfw_memory.records.transaction_result import TransactionResult
 
 NOW = 1_700_000_000_000
 COMMITTED = IsolationLevel.READ_COMMITTED
@@ -57,10 +57,10 @@ class Writer:
         return done
 
     def commit(self, coordinator_epoch: int = 0) -> int:
-        return self.log.append_marker(self.producer, Outcome.COMMIT, coordinator_epoch, NOW)
+        return self.log.append_marker(self.producer, TransactionResult.COMMIT, coordinator_epoch, NOW)
 
     def abort(self, coordinator_epoch: int = 0) -> int:
-        return self.log.append_marker(self.producer, Outcome.ABORT, coordinator_epoch, NOW)
+        return self.log.append_marker(self.producer, TransactionResult.ABORT, coordinator_epoch, NOW)
 
 
 def new_log(config: LogConfig | None = None) -> PartitionLog:
@@ -106,7 +106,7 @@ def visible(fetched: FetchDataInfo, position: int) -> tuple[list[tuple[int, byte
             hidden.add(pending.pop(0).producer_id)
         columns = decode_records(batch)
         if header.control:
-            if outcome_of(columns.keys[0] or b"") is Outcome.ABORT:
+            if result_of(columns.keys[0] or b"") is TransactionResult.ABORT:
                 hidden.discard(header.producer_id)
         elif not (header.transactional and header.producer_id in hidden):
             rows: Sequence[tuple[int, bytes | None]] = list(zip(columns.offsets, columns.values, strict=True))

@@ -6,9 +6,10 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
-from eosfw_memory.log.batch import MAX_SEQUENCE, TimestampType, split
-from eosfw_memory.log.codec import decode_records, encode_batch
-from eosfw_memory.log.errors import (
+from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.producer_state import Origin
+from eosfw_memory.log.validation import LogConfig
+from eosfw_memory.log_errors import (
     CorruptMessageError,
     InvalidProducerEpochError,
     InvalidRecordError,
@@ -19,9 +20,8 @@ from eosfw_memory.log.errors import (
     OutOfOrderSequenceNumberError,
     UnreadableRecordsError,
 )
-from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.producer_state import Origin
-from eosfw_memory.log.validation import LogConfig
+from eosfw_memory.records.batch import MAX_SEQUENCE, TimestampType, split
+from eosfw_memory.records.codec import decode_records, encode_batch
 
 from .log_harness import NOW, PLENTY, UNCOMMITTED, Writer, new_log, patched, plain
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw_memory.log.batch import header_at
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart, end_of, following
 from eosfw_memory.log.partition import EARLIEST, LATEST
 from eosfw_memory.log.retention import compact, retain
 from eosfw_memory.log.validation import LogConfig
+from eosfw_memory.records.batch import header_at
+from eosfw_memory.records.codec import encode_batch
 
 from .log_harness import NOW, Writer, new_log, plain, unhurried
 

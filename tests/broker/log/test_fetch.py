@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.log.batch import split
-from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.errors import OffsetOutOfRangeError
 from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog
+from eosfw_memory.log_errors import OffsetOutOfRangeError
+from eosfw_memory.records.batch import split
+from eosfw_memory.records.codec import encode_batch
 
 from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
 

@@ -7,9 +7,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.effort import EFFORTS, run_machine
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.errors import InvalidProducerEpochError, InvalidTxnStateError, OutOfOrderSequenceNumberError
+from eosfw_memory.log_errors import InvalidProducerEpochError, InvalidTxnStateError, OutOfOrderSequenceNumberError
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from .log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, new_log, plain
 
@@ -107,14 +107,14 @@ class PartitionMachine(RuleBasedStateMachine):
             batch, _ = self.batch(pid, self.next_sequence(pid) + skipped, 1)
             self.refused(batch, OutOfOrderSequenceNumberError)
 
-    @rule(pid=producers, outcome=st.sampled_from(Outcome), fences=st.booleans())
+    @rule(pid=producers, outcome=st.sampled_from(TransactionResult), fences=st.booleans())
     def end(self, pid, outcome, fences):
         if fences:
             self.epochs[pid] += 1
             self.sent[pid].clear()
         offset = self.log.append_marker(ProducerIdAndEpoch(pid, self.epochs[pid]), outcome, 0, NOW)
         assert offset == len(self.model.rows)
-        self.model.end(pid, "committed" if outcome is Outcome.COMMIT else "aborted")
+        self.model.end(pid, "committed" if outcome is TransactionResult.COMMIT else "aborted")
 
     @precondition(lambda self: any(self.epochs.values()))
     @rule(pid=producers)

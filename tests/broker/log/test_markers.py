@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import read_header
-from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.errors import InvalidProducerEpochError, TransactionCoordinatorFencedError
-from eosfw_memory.log.markers import marker, outcome_of
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log_errors import InvalidProducerEpochError, TransactionCoordinatorFencedError
+from eosfw_memory.records.batch import read_header
+from eosfw_memory.records.codec import decode_records
+from eosfw_memory.records.markers import marker, result_of
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from .log_harness import COMMITTED, NOW, PLENTY, Consumer, Writer, new_log, plain
 
@@ -25,7 +25,7 @@ def writer(log: PartitionLog) -> Writer:
     return Writer(log, 7)
 
 
-@pytest.mark.parametrize(("outcome", "kind"), [(Outcome.ABORT, "0000"), (Outcome.COMMIT, "0001")])
+@pytest.mark.parametrize(("outcome", "kind"), [(TransactionResult.ABORT, "0000"), (TransactionResult.COMMIT, "0001")])
 def test_a_marker_has_kafkas_bytes(outcome, kind):
     """BRK-05: written out field by field; the checksum is checked by reading it."""
     until_checksum = "0000000000000000 00000042 ffffffff 02"
@@ -36,7 +36,7 @@ def test_a_marker_has_kafkas_bytes(outcome, kind):
 
     assert made[:17] == bytes.fromhex(until_checksum)
     assert made[21:] == bytes.fromhex(header + record)
-    assert outcome_of(decode_records(made).keys[0]) is outcome
+    assert result_of(decode_records(made).keys[0]) is outcome
     assert read_header(made).control
 
 
@@ -65,7 +65,7 @@ def test_a_marker_for_no_data_leaves_stable_offset_and_aborted_index_alone(log, 
 def test_a_marker_with_a_raised_epoch_shuts_its_zombie_out(log, writer):
     """BRK-05: a coordinator that times a transaction out raises the epoch with the abort marker."""
     writer.send(b"a")
-    log.append_marker(ProducerIdAndEpoch(7, 1), Outcome.ABORT, 0, NOW)
+    log.append_marker(ProducerIdAndEpoch(7, 1), TransactionResult.ABORT, 0, NOW)
 
     with pytest.raises(InvalidProducerEpochError):
         writer.send(b"b")

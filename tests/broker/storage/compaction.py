@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import header_at
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.retention import compact
+from eosfw_memory.records.batch import header_at
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from ..log.log_harness import COMMITTED, NOW, Consumer
 
@@ -29,14 +29,14 @@ class Keyed:
         self.sequence += len(records)
         return self.log.append(batch, NOW).base_offset
 
-    def end(self, outcome: Outcome) -> int:
+    def end(self, outcome: TransactionResult) -> int:
         return self.log.append_marker(self.producer, outcome, 0, NOW)
 
     def commit(self) -> int:
-        return self.end(Outcome.COMMIT)
+        return self.end(TransactionResult.COMMIT)
 
     def abort(self) -> int:
-        return self.end(Outcome.ABORT)
+        return self.end(TransactionResult.ABORT)
 
 
 def rolled(log: PartitionLog) -> None:

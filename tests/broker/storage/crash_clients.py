@@ -16,9 +16,9 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.log.retention import compact
 from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 

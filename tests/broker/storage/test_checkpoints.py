@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.log_errors import CorruptMessageError
 from eosfw_memory.storage.file_log_storage import FileLogStorage
 
 from ..log.log_harness import NOW, UNCOMMITTED, Writer, plain

@@ -10,7 +10,7 @@ from eosfw_memory import transaction_log
 from eosfw_memory.broker import Broker
 from eosfw_memory.coordinators.groups import offsets_topic as group_log
 from eosfw_memory.coordinators.groups.group_records import Committed
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.coordinator_snapshot_file import NAME
 from eosfw_memory.storage.data_directory import DataDirectory
@@ -31,7 +31,11 @@ def filled(broker) -> Broker:
     now_ms = broker.now_ms()
     if broker.topics.by_name("t") is None:
         broker.topics.create("t", 1, {})
-    for name, outcome in (("committed", Outcome.COMMIT), ("aborted", Outcome.ABORT), ("open", None)):
+    for name, outcome in (
+        ("committed", TransactionResult.COMMIT),
+        ("aborted", TransactionResult.ABORT),
+        ("open", None),
+    ):
         producer = broker.coordinator.initialise(name, 60_000, None, now_ms)
         own = broker.offsets_partition(name)
         broker.coordinator.add_partitions(name, producer, [T0, own], now_ms)
@@ -84,7 +88,7 @@ def test_a_transaction_that_was_open_goes_on_after_a_clean_stop(tmp_path, unread
     broker.close()
     broker = started(tmp_path)
     producer = broker.coordinator.describe("open").producer
-    broker.coordinator.end("open", producer, Outcome.COMMIT, broker.now_ms())
+    broker.coordinator.end("open", producer, TransactionResult.COMMIT, broker.now_ms())
     broker.settle()
     assert broker.groups.offsets._store.offsets.of("open")[T0].committed.offset == 7
     broker.close()

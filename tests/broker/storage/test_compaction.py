@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.batch import header_at
-from eosfw_memory.log.codec import encode_batch
-from eosfw_memory.log.errors import InvalidProducerEpochError, InvalidRecordError
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.retention import compact, retain
+from eosfw_memory.log_errors import InvalidProducerEpochError, InvalidRecordError
+from eosfw_memory.records.batch import header_at
+from eosfw_memory.records.codec import encode_batch
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, plain, visible
 from .compaction import DAY, Keyed, cleaned, markers, values

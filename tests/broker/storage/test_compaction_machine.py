@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.effort import EFFORTS, run_machine
 
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.log.retention import compact
+from eosfw_memory.records.transaction_result import TransactionResult
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer
 from .compaction import RULES, Keyed
@@ -46,12 +46,12 @@ class CompactingMachine(RuleBasedStateMachine):
         offset = self.writers[pid].send((key, None))
         self.open.setdefault(pid, []).append((offset, key, None))
 
-    @rule(pid=st.integers(0, 2), outcome=st.sampled_from(Outcome))
+    @rule(pid=st.integers(0, 2), outcome=st.sampled_from(TransactionResult))
     def end(self, pid, outcome):
         if pid in self.open:
             self.writers[pid].end(outcome)
             records = self.open.pop(pid)
-            self.committed = sorted(self.committed + (records if outcome is Outcome.COMMIT else []))
+            self.committed = sorted(self.committed + (records if outcome is TransactionResult.COMMIT else []))
 
     @rule(hours=st.sampled_from([0, 1, 30]))
     def clean(self, hours):

@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.codes import Code
-from eosfw_memory.log.errors import CorruptMessageError, KafkaStorageError
+from eosfw_memory.log_errors import CorruptMessageError, KafkaStorageError
 from eosfw_memory.storage.disk import DataFile, Disk, OperatingSystem
 
 from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain

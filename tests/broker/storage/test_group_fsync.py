@@ -12,10 +12,11 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.log.codec import encode_batch
 from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.disk import OperatingSystem
@@ -157,7 +158,7 @@ def test_no_marker_is_written_before_its_decision_is_on_the_disk(served):
     served.disk.hold()
 
     def end(broker, request, context):
-        broker.coordinator.end("id", producer, Outcome.COMMIT, broker.now_ms())
+        broker.coordinator.end("id", producer, TransactionResult.COMMIT, broker.now_ms())
         return {"done": True}
 
     answer = broker.serve(end, None, Context(1))
@@ -178,7 +179,7 @@ def prepared(served) -> ProducerIdAndEpoch:
     producer = broker.coordinator.initialise("id", 60_000, None, now)
     broker.coordinator.add_partitions("id", producer, [TopicPartition("t", 0)], now)
     served.log.append(encode_batch(None, [b"v"], now, producer=producer, base_sequence=0, transactional=True), now)
-    broker.coordinator.end("id", producer, Outcome.COMMIT, now)
+    broker.coordinator.end("id", producer, TransactionResult.COMMIT, now)
     return producer
 
 
@@ -230,7 +231,7 @@ def test_a_decided_transaction_is_completed_by_the_next_start(tmp_path):
     broker.coordinator.add_partitions("id", producer, [TopicPartition("t", 0)], now)
     batch = encode_batch(None, [b"v"], now, producer=producer, base_sequence=0, transactional=True)
     served.log.append(batch, now)
-    broker.coordinator.end("id", producer, Outcome.COMMIT, now)
+    broker.coordinator.end("id", producer, TransactionResult.COMMIT, now)
     served.stop_waiting()
     broker._storage.release()
     again = Served(tmp_path)

@@ -13,8 +13,8 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.groups.group_records import Committed
 from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
-from eosfw_memory.log.batch import HEADER
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.records.batch import HEADER
+from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.topic_storage import FIRST_PRODUCER_ID
 

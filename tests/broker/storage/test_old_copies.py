@@ -16,10 +16,11 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.decisions import fenced_with_new_producer_id, new_metadata, prepare_complete
-from eosfw_memory.coordinators.transaction_state import PREPARED, Outcome, TransactionState
-from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.markers import outcome_of
+from eosfw_memory.coordinators.transaction_state import PREPARED, TransactionState
 from eosfw_memory.protocol.handlers import init_producer_id, offset_for_leader_epoch
+from eosfw_memory.records.codec import decode_records
+from eosfw_memory.records.markers import result_of
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
@@ -124,14 +125,14 @@ def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machin
     holder = machine.init()
     assert machine.begin(holder) is Code.NONE
     if state == "decided":
-        machine.broker.coordinator.end("mover", holder, Outcome.COMMIT, machine.broker.now_ms())
+        machine.broker.coordinator.end("mover", holder, TransactionResult.COMMIT, machine.broker.now_ms())
     machine.broker._storage.release()
     shutil.copytree(machine.root, machine.copy)
     machine.broker = machine.started()
     machine.restore("copied")
     known = machine.broker.coordinator.describe("mover")
     [marker] = [decode_records(batch) for batch in machine.broker.topics.partition("t", 0).log.batches()]
-    assert outcome_of(marker.keys[0]) is (Outcome.ABORT if state == "ongoing" else Outcome.COMMIT)
+    assert result_of(marker.keys[0]) is (TransactionResult.ABORT if state == "ongoing" else TransactionResult.COMMIT)
     assert known.state in (TransactionState.COMPLETE_ABORT, TransactionState.EMPTY)
     assert known.producer_id != holder.producer_id
     assert machine.begin(holder) is Code.INVALID_PRODUCER_ID_MAPPING
@@ -139,7 +140,7 @@ def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machin
 
 
 @pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("outcome", Outcome)
+@pytest.mark.parametrize("outcome", TransactionResult)
 def test_a_decided_transaction_keeps_its_verdict_when_its_id_is_taken_away(version, outcome):
     """COR-09: its markers still carry the old id; whoever comes then gets another."""
     prepared = PREPARED[outcome]

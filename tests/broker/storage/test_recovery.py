@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.log_errors import CorruptMessageError
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, Writer, plain
 from .kit import SMALL, TOPIC, House, data_file, files, told

@@ -9,8 +9,9 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker
 from eosfw_memory.coordinators.groups.group_records import Committed
 from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
-from eosfw_memory.coordinators.transaction_state import Outcome, TransactionState
-from eosfw_memory.log.codec import encode_batch
+from eosfw_memory.coordinators.transaction_state import TransactionState
+from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.topics import GROUP_LOG
 
@@ -55,7 +56,7 @@ def test_a_record_without_its_transaction_is_in_it_again(broker, already):
     known = broker.coordinator.describe("id")
     assert (known.state, known.partitions) == (TransactionState.ONGOING, {ONE, *already})
     assert write(broker, ONE, producer).duplicate
-    broker.coordinator.end("id", producer, Outcome.COMMIT, now)
+    broker.coordinator.end("id", producer, TransactionResult.COMMIT, now)
     broker.settle()
     assert held_back(broker) == []
     assert not broker.topics.partition(*ONE).log.state.aborted.ended_in(0, 10)
@@ -67,12 +68,12 @@ def test_a_record_behind_a_decided_transaction_is_not_ended_with_it(broker):
     producer = broker.coordinator.initialise("id", 60_000, None, now)
     broker.coordinator.add_partitions("id", producer, [ONE], now, 2)
     write(broker, ONE, producer)
-    after = broker.coordinator.end_with_epoch_bump("id", producer, Outcome.COMMIT, now)
-    broker.topics.partition(*ONE).log.append_marker(after, Outcome.COMMIT, 0, now)
+    after = broker.coordinator.end_with_epoch_bump("id", producer, TransactionResult.COMMIT, now)
+    broker.topics.partition(*ONE).log.append_marker(after, TransactionResult.COMMIT, 0, now)
     write(broker, ONE, after)
     broker.restart()
     assert broker.coordinator.describe("id").state is TransactionState.ONGOING
-    broker.coordinator.end_with_epoch_bump("id", after, Outcome.ABORT, now)
+    broker.coordinator.end_with_epoch_bump("id", after, TransactionResult.ABORT, now)
     broker.settle()
     log = broker.topics.partition(*ONE).log
     assert held_back(broker) == []

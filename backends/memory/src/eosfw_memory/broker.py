@@ -23,17 +23,17 @@ from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.coordinators.transaction_metadata import NO_PRODUCER_ID, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.duties import Duties
 from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.interceptors import BrokerStoppedError
-from eosfw_memory.log.batch import BatchHeader, split
-from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.leader_epochs import LEADER_EPOCHS_PER_START
 from eosfw_memory.log.log_results import LogAppendInfo
-from eosfw_memory.log.markers import Marker
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log_errors import KafkaStorageError
+from eosfw_memory.records.batch import BatchHeader, split
+from eosfw_memory.records.markers import Marker
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, LogDirDescription, TopicStorage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Partition, Topic, Topics
@@ -380,15 +380,15 @@ class Broker:
         return OpenTransaction(known.transactional_id, known.producer, where, first, age)
 
     def write_marker(
-        self, where: TopicPartition, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int
+        self, where: TopicPartition, producer: ProducerIdAndEpoch, result: TransactionResult, coordinator_epoch: int
     ) -> None:
         """End a producer's transaction in one partition, whoever says so; KafkaError if the partition refuses."""
         partition = self.topics.partition(where.topic, where.partition)
         if partition is None:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
-        partition.log.append_marker(producer, outcome, coordinator_epoch, self.now_ms())
+        partition.log.append_marker(producer, result, coordinator_epoch, self.now_ms())
         if where.topic == GROUP_LOG:
-            self.groups.transaction_ended(where.partition, producer.producer_id, outcome)
+            self.groups.transaction_ended(where.partition, producer.producer_id, result)
         partition.changed()
 
     def _write_markers(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:

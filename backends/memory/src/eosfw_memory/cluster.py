@@ -16,7 +16,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw_memory.broker import NODE_ID, Broker
 from eosfw_memory.faults import FaultInjector
-from eosfw_memory.log.errors import LogError
+from eosfw_memory.log_errors import LogError
 from eosfw_memory.network.socket_server import SocketServer
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, TopicStorage

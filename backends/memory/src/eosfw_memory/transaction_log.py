@@ -16,9 +16,9 @@ from eosfw_memory.coordinators.transaction_log_records import (
     encode_value,
 )
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata, refusals
-from eosfw_memory.log.batch import BatchHeader, read_header
-from eosfw_memory.log.codec import decode_records, encode_record
-from eosfw_memory.log.errors import MessageTooLargeError
+from eosfw_memory.log_errors import MessageTooLargeError
+from eosfw_memory.records.batch import BatchHeader, read_header
+from eosfw_memory.records.codec import decode_records, encode_record
 from eosfw_memory.topics import Partition, Topic
 
 

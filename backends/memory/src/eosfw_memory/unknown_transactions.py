@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import KafkaError
 from eosfw_memory.coordinators.transaction_metadata import TV_2, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import COMPLETED, Outcome, TransactionState
+from eosfw_memory.coordinators.transaction_state import COMPLETED, TransactionState
+from eosfw_memory.records.transaction_result import TransactionResult
 
 if TYPE_CHECKING:
     from eosfw_memory.broker import Broker
@@ -64,7 +65,7 @@ def _abort(
     try:
         log = broker.topics.logs()[where]
         epoch = log.producers()[producer.producer_id].coordinator_epoch
-        broker.write_marker(where, producer, Outcome.ABORT, max(epoch, 0))
+        broker.write_marker(where, producer, TransactionResult.ABORT, max(epoch, 0))
     except KafkaError as why:
         _LOG.warning("%s-%d: no coordinator knows the open transaction of %s: %s", *where, whose, why)
     else:

@@ -8,7 +8,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.coordinators.transaction_metadata import TV_2
-from eosfw_memory.log.batch import BatchHeader
+from eosfw_memory.records.batch import BatchHeader
 
 _ABORTABLE_VERSION = 11
 """From this version of Produce on a client understands TransactionAbortable."""

@@ -10,10 +10,10 @@ from typing import Any
 
 from eosfw.ids import TopicPartition
 from eosfw.records import Headers, LogBatch
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import BatchHeader, split
-from eosfw_memory.log.codec import RecordColumns, decode_records
-from eosfw_memory.log.markers import outcome_of
+from eosfw_memory.records.batch import BatchHeader, split
+from eosfw_memory.records.codec import RecordColumns, decode_records
+from eosfw_memory.records.markers import result_of
+from eosfw_memory.records.transaction_result import TransactionResult
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ def visible_records(
         aborted_producers.reach(header.last_offset)
         if header.control:
             keys = decode_records(batch, header).keys  # none in a batch that compaction has emptied
-            if keys and outcome_of(keys[0] or b"") is Outcome.ABORT:
+            if keys and result_of(keys[0] or b"") is TransactionResult.ABORT:
                 aborted_producers.end(header.producer_id)
         elif not aborted_producers.is_aborted(header):
             inside = _inside(decode_records(batch, header), position, end)

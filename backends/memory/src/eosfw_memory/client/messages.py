@@ -15,10 +15,10 @@ from kio.serial import entity_reader
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.client.timestamps import with_numeric_timestamps
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.log.batch import Buffer
 from eosfw_memory.protocol.bounds_check import check_answer
 from eosfw_memory.protocol.schemas import message_class
 from eosfw_memory.protocol.serializer import MessageWriter, message_writer
+from eosfw_memory.records.batch import Buffer
 
 _LENGTH = struct.Struct(">i")
 _HEADER = struct.Struct(">hhih")

@@ -22,7 +22,7 @@ from eosfw_memory.client.fetched_records import VisibleRecords, visible_records
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
-from eosfw_memory.log.errors import LogError
+from eosfw_memory.log_errors import LogError
 
 _ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
 _GRACE = 1.0

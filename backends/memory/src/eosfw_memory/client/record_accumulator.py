@@ -15,8 +15,8 @@ from eosfw.errors import EosfwError, RecordTooLargeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import DeliveryCallback
 from eosfw.records import Headers, ProducerBatch, ProducerRecord, RecordMetadata
-from eosfw_memory.log.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, resequenced
-from eosfw_memory.log.codec import encode_batch, encode_record
+from eosfw_memory.records.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, resequenced
+from eosfw_memory.records.codec import encode_batch, encode_record
 
 _LOG = logging.getLogger(__name__)
 BATCH_RECORDS = 2000

@@ -22,7 +22,8 @@ from eosfw_memory.coordinators.transaction_metadata import (
     TV_2,
     TransactionMetadata,
 )
-from eosfw_memory.coordinators.transaction_state import COMPLETED, PREPARED, Outcome, TransactionState, advance
+from eosfw_memory.coordinators.transaction_state import COMPLETED, PREPARED, TransactionState, advance
+from eosfw_memory.records.transaction_result import TransactionResult
 
 Decision: TypeAlias = TransactionMetadata | Code
 
@@ -34,13 +35,13 @@ _NOWHERE: frozenset[TopicPartition] = frozenset()
 _PREPARING = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
 _AT_REST = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
 
-_END_ANSWERS: dict[tuple[TransactionState, Outcome], Code] = {
-    (_S.COMPLETE_COMMIT, Outcome.COMMIT): Code.NONE,
-    (_S.COMPLETE_ABORT, Outcome.ABORT): Code.NONE,
-    (_S.PREPARE_COMMIT, Outcome.COMMIT): Code.CONCURRENT_TRANSACTIONS,
-    (_S.PREPARE_COMMIT, Outcome.ABORT): Code.CONCURRENT_TRANSACTIONS,
-    (_S.PREPARE_ABORT, Outcome.COMMIT): Code.CONCURRENT_TRANSACTIONS,
-    (_S.PREPARE_ABORT, Outcome.ABORT): Code.CONCURRENT_TRANSACTIONS,
+_END_ANSWERS: dict[tuple[TransactionState, TransactionResult], Code] = {
+    (_S.COMPLETE_COMMIT, TransactionResult.COMMIT): Code.NONE,
+    (_S.COMPLETE_ABORT, TransactionResult.ABORT): Code.NONE,
+    (_S.PREPARE_COMMIT, TransactionResult.COMMIT): Code.CONCURRENT_TRANSACTIONS,
+    (_S.PREPARE_COMMIT, TransactionResult.ABORT): Code.CONCURRENT_TRANSACTIONS,
+    (_S.PREPARE_ABORT, TransactionResult.COMMIT): Code.CONCURRENT_TRANSACTIONS,
+    (_S.PREPARE_ABORT, TransactionResult.ABORT): Code.CONCURRENT_TRANSACTIONS,
 }
 """COR-08: asked for before, or markers are under way; every other end of what is not ongoing is InvalidTxnState."""
 
@@ -54,14 +55,14 @@ class _Claim(Enum):
     """Held the epoch before: asks again for an end that was decided."""
 
 
-_BUMPING_ENDS: dict[tuple[TransactionState, Outcome, _Claim], Code | TransactionState] = {
-    (_S.ONGOING, Outcome.COMMIT, _Claim.HOLDER): _S.PREPARE_COMMIT,
-    (_S.ONGOING, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
-    (_S.EMPTY, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
-    (_S.COMPLETE_COMMIT, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
-    (_S.COMPLETE_ABORT, Outcome.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
-    (_S.COMPLETE_COMMIT, Outcome.COMMIT, _Claim.REPEATED): Code.NONE,
-    (_S.COMPLETE_ABORT, Outcome.ABORT, _Claim.REPEATED): Code.NONE,
+_BUMPING_ENDS: dict[tuple[TransactionState, TransactionResult, _Claim], Code | TransactionState] = {
+    (_S.ONGOING, TransactionResult.COMMIT, _Claim.HOLDER): _S.PREPARE_COMMIT,
+    (_S.ONGOING, TransactionResult.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    (_S.EMPTY, TransactionResult.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    (_S.COMPLETE_COMMIT, TransactionResult.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    (_S.COMPLETE_ABORT, TransactionResult.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    (_S.COMPLETE_COMMIT, TransactionResult.COMMIT, _Claim.REPEATED): Code.NONE,
+    (_S.COMPLETE_ABORT, TransactionResult.ABORT, _Claim.REPEATED): Code.NONE,
 }
 """COR-08 for ends that raise the epoch; whatever else a permitted claim asks for is InvalidTxnState."""
 _CLAIMS: dict[TransactionState, frozenset[_Claim]] = {
@@ -162,7 +163,9 @@ def add_partitions(
     )
 
 
-def end(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int) -> Decision:
+def end(
+    known: TransactionMetadata | None, producer: ProducerIdAndEpoch, result: TransactionResult, now_ms: int
+) -> Decision:
     """Decide a transaction as its holder wishes, who keeps its epoch (COR-08)."""
     if known is None or known.producer_id != producer.producer_id:
         return Code.INVALID_PRODUCER_ID_MAPPING
@@ -170,14 +173,14 @@ def end(known: TransactionMetadata | None, producer: ProducerIdAndEpoch, outcome
     if known.epoch != producer.epoch:
         return Code.PRODUCER_FENCED
     if known.state is _ONGOING:
-        return known.transition_to(PREPARED[outcome], updated_ms=now_ms, client_version=TV_0)
-    return _END_ANSWERS.get((known.state, outcome), Code.INVALID_TXN_STATE)
+        return known.transition_to(PREPARED[result], updated_ms=now_ms, client_version=TV_0)
+    return _END_ANSWERS.get((known.state, result), Code.INVALID_TXN_STATE)
 
 
 def end_with_epoch_bump(
     known: TransactionMetadata | None,
     producer: ProducerIdAndEpoch,
-    outcome: Outcome,
+    result: TransactionResult,
     now_ms: int,
     fresh_producer_id: Callable[[], int],
 ) -> Decision:
@@ -189,7 +192,7 @@ def end_with_epoch_bump(
     claim = _claim(known, producer)
     if claim not in _CLAIMS[known.state]:
         return Code.PRODUCER_FENCED
-    decided = _BUMPING_ENDS.get((known.state, outcome, claim), Code.INVALID_TXN_STATE)
+    decided = _BUMPING_ENDS.get((known.state, result, claim), Code.INVALID_TXN_STATE)
     if isinstance(decided, Code):
         return decided
     if known.epoch == LAST_EPOCH:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from eosfw_memory.log.errors import CorruptMessageError
-from eosfw_memory.log.varints import read_unsigned
+from eosfw_memory.log_errors import CorruptMessageError
+from eosfw_memory.records.varints import read_unsigned
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")

@@ -21,8 +21,9 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators import decisions
 from eosfw_memory.coordinators.decisions import Decision
 from eosfw_memory.coordinators.transaction_metadata import TV_0, TV_2, TransactionMetadata, refusals
-from eosfw_memory.coordinators.transaction_state import COMPLETED, OUTCOME, Outcome, TransactionState, advance
-from eosfw_memory.log.markers import Marker
+from eosfw_memory.coordinators.transaction_state import COMPLETED, RESULT, TransactionState, advance
+from eosfw_memory.records.markers import Marker
+from eosfw_memory.records.transaction_result import TransactionResult
 
 _LOG = logging.getLogger(__name__)
 _AT_REST = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
@@ -149,17 +150,17 @@ class TransactionCoordinator:
         decided = decisions.add_partitions(known, producer, frozenset(partitions), now_ms, client_version)
         self._apply(transactional_id, decided, now_ms)
 
-    def end(self, transactional_id: str, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int) -> None:
+    def end(self, transactional_id: str, producer: ProducerIdAndEpoch, result: TransactionResult, now_ms: int) -> None:
         """Decide the holder's transaction for good; returns once Prepare is logged (COR-09)."""
         known = self._known_or_none(transactional_id)
-        self._apply(transactional_id, decisions.end(known, producer, outcome, now_ms), now_ms)
+        self._apply(transactional_id, decisions.end(known, producer, result, now_ms), now_ms)
 
     def end_with_epoch_bump(
-        self, transactional_id: str, producer: ProducerIdAndEpoch, outcome: Outcome, now_ms: int
+        self, transactional_id: str, producer: ProducerIdAndEpoch, result: TransactionResult, now_ms: int
     ) -> ProducerIdAndEpoch:
         """Decide the holder's transaction for good; give what it goes on with: the next epoch (KIP-890)."""
         known = self._known_or_none(transactional_id)
-        decided = decisions.end_with_epoch_bump(known, producer, outcome, now_ms, self.fresh_producer_id)
+        decided = decisions.end_with_epoch_bump(known, producer, result, now_ms, self.fresh_producer_id)
         after = self._apply(transactional_id, decided, now_ms)
         return decisions.prepare_complete(after, now_ms).producer if after.state in COMPLETED else after.producer
 
@@ -373,7 +374,7 @@ class TransactionCoordinator:
         return refused
 
     def _marker(self, prepared: TransactionMetadata) -> Marker:
-        return Marker(prepared.producer, OUTCOME[prepared.state], self.log.epoch_of(prepared.transactional_id))
+        return Marker(prepared.producer, RESULT[prepared.state], self.log.epoch_of(prepared.transactional_id))
 
 
 def _taken(waiting: deque[str], at_most: int | None = None) -> list[str]:

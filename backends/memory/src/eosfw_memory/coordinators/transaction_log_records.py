@@ -16,10 +16,10 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.message_reader import MessageReader
 from eosfw_memory.coordinators.transaction_metadata import NO_PRODUCER_ID, TV_0, TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.log.batch import assemble
-from eosfw_memory.log.codec import NO_PRODUCER, encode_record, record_starts
-from eosfw_memory.log.headers import NO_HEADERS
-from eosfw_memory.log.varints import VARINT, encoded_unsigned
+from eosfw_memory.records.batch import assemble
+from eosfw_memory.records.codec import NO_PRODUCER, encode_record, record_starts
+from eosfw_memory.records.headers import NO_HEADERS
+from eosfw_memory.records.varints import VARINT, encoded_unsigned
 
 _KEY_VERSION, _VALUE_VERSION = 0, 1
 _HEAD = struct.Struct(">hqhib")

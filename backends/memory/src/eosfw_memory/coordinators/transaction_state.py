@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, IntEnum
+from enum import IntEnum
+
+from eosfw_memory.records.transaction_result import TransactionResult
 
 
 class TransactionState(IntEnum):
@@ -30,15 +32,6 @@ class TransactionState(IntEnum):
     def label(self) -> str:
         """The name that DescribeTransactions shows."""
         return "".join(part.capitalize() for part in self.name.split("_"))
-
-
-class Outcome(Enum):
-    """How a transaction ends."""
-
-    COMMIT = "commit"
-    ABORT = "abort"
-
-    __hash__ = object.__hash__  # each member is there once, and that of enumerations is not of the interpreter's own
 
 
 _S = TransactionState
@@ -74,17 +67,17 @@ PREDECESSORS: Mapping[TransactionState, frozenset[TransactionState]] = {
 }
 """From which states each state may be entered."""
 
-PREPARED: Mapping[Outcome, TransactionState] = {
-    Outcome.COMMIT: _S.PREPARE_COMMIT,
-    Outcome.ABORT: _S.PREPARE_ABORT,
+PREPARED: Mapping[TransactionResult, TransactionState] = {
+    TransactionResult.COMMIT: _S.PREPARE_COMMIT,
+    TransactionResult.ABORT: _S.PREPARE_ABORT,
 }
 COMPLETED: Mapping[TransactionState, TransactionState] = {
     _S.PREPARE_COMMIT: _S.COMPLETE_COMMIT,
     _S.PREPARE_ABORT: _S.COMPLETE_ABORT,
 }
-OUTCOME: Mapping[TransactionState, Outcome] = {
-    _S.PREPARE_COMMIT: Outcome.COMMIT,
-    _S.PREPARE_ABORT: Outcome.ABORT,
+RESULT: Mapping[TransactionState, TransactionResult] = {
+    _S.PREPARE_COMMIT: TransactionResult.COMMIT,
+    _S.PREPARE_ABORT: TransactionResult.ABORT,
 }
 
 

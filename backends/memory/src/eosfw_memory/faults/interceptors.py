@@ -13,11 +13,11 @@ from eosfw_memory.coordinators.groups import offsets_topic
 from eosfw_memory.coordinators.groups.group_metadata_manager import GroupLog
 from eosfw_memory.coordinators.transaction_coordinator import TransactionLog, WriteMarkers
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.faults import points
-from eosfw_memory.log.batch import BatchHeader
 from eosfw_memory.log.log_results import LogAppendInfo
-from eosfw_memory.log.markers import Marker
+from eosfw_memory.records.batch import BatchHeader
+from eosfw_memory.records.markers import Marker
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.topics import GROUP_LOG, Partition
 from eosfw_memory.transaction_log import not_written
 
@@ -45,7 +45,7 @@ class Seams:
     transaction_log: TransactionLog
     write_markers: WriteMarkers
     group_log: GroupLog
-    transaction_ended: Callable[[int, int, Outcome], None]
+    transaction_ended: Callable[[int, int, TransactionResult], None]
 
     @classmethod
     def of(cls, broker: Broker) -> Self:
@@ -159,9 +159,9 @@ def _around_markers(write: WriteMarkers, reach: Reach) -> WriteMarkers:
 
 
 def _around_ended_transactions(
-    end: Callable[[int, int, Outcome], None], reach: Reach
-) -> Callable[[int, int, Outcome], None]:
-    def transaction_ended(partition: int, producer_id: int, outcome: Outcome) -> None:
+    end: Callable[[int, int, TransactionResult], None], reach: Reach
+) -> Callable[[int, int, TransactionResult], None]:
+    def transaction_ended(partition: int, producer_id: int, outcome: TransactionResult) -> None:
         reach(points.before("materialize"), producer_id=producer_id, topic=GROUP_LOG)
         end(partition, producer_id, outcome)
         reach(points.after("materialize"), producer_id=producer_id, topic=GROUP_LOG)

@@ -12,11 +12,11 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, header_at
-from eosfw_memory.log.batch_rewrite import rewritten
-from eosfw_memory.log.codec import RecordColumns, decode_records
 from eosfw_memory.log.producer_state import ProducerState
 from eosfw_memory.log.transaction_index import AbortedTxn
+from eosfw_memory.records.batch import NO_PRODUCER_ID, BatchHeader, header_at
+from eosfw_memory.records.batch_rewrite import rewritten
+from eosfw_memory.records.codec import RecordColumns, decode_records
 
 
 class AbortedBatches:

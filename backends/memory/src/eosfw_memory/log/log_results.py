@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.batch import Buffer
 from eosfw_memory.log.transaction_index import AbortedTransaction
+from eosfw_memory.records.batch import Buffer
 
 
 class LogAppendInfo(NamedTuple):

@@ -8,8 +8,15 @@ from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import (
+from eosfw_memory.log.leader_epochs import EpochEnd, EpochStart, end_of, following, within
+from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo, TimestampAndOffset, UndecidedTransaction
+from eosfw_memory.log.log_storage import InMemoryLogStorage, LogState, LogStorage
+from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
+from eosfw_memory.log.producer_state_replay import replay, take_marker
+from eosfw_memory.log.segment import Segment
+from eosfw_memory.log.validation import LogConfig, check, check_records, check_size
+from eosfw_memory.log_errors import KafkaStorageError, LogError, OffsetOutOfRangeError
+from eosfw_memory.records.batch import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     BatchHeader,
@@ -19,16 +26,9 @@ from eosfw_memory.log.batch import (
     read_header,
     restamped,
 )
-from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.errors import KafkaStorageError, LogError, OffsetOutOfRangeError
-from eosfw_memory.log.leader_epochs import EpochEnd, EpochStart, end_of, following, within
-from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo, TimestampAndOffset, UndecidedTransaction
-from eosfw_memory.log.log_storage import InMemoryLogStorage, LogState, LogStorage
-from eosfw_memory.log.markers import Marker, marker
-from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
-from eosfw_memory.log.producer_state_replay import replay, take_marker
-from eosfw_memory.log.segment import Segment
-from eosfw_memory.log.validation import LogConfig, check, check_records, check_size
+from eosfw_memory.records.codec import decode_records
+from eosfw_memory.records.markers import Marker, marker
+from eosfw_memory.records.transaction_result import TransactionResult
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -126,15 +126,17 @@ class PartitionLog:
         check_size(len(batch), self.config)
         return self._put(batch, records, now_ms, now_ms)
 
-    def append_marker(self, producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> int:
+    def append_marker(
+        self, producer: ProducerIdAndEpoch, result: TransactionResult, coordinator_epoch: int, now_ms: int
+    ) -> int:
         """End the producer's transaction here; give the marker's offset.
 
         A marker for a producer without an open transaction takes an offset too, but decides nothing (BRK-05).
         """
         self._refuse_if_failed()
         self._producers.check_marker(producer, coordinator_epoch)
-        offset = self._put(marker(producer, outcome, coordinator_epoch, now_ms), 1, now_ms, now_ms)
-        take_marker(self.state, producer, outcome, coordinator_epoch, now_ms, offset)
+        offset = self._put(marker(producer, result, coordinator_epoch, now_ms), 1, now_ms, now_ms)
+        take_marker(self.state, producer, result, coordinator_epoch, now_ms, offset)
         return offset
 
     def append_markers(self, markers: Sequence[Marker], now_ms: int) -> Mapping[int, LogError]:

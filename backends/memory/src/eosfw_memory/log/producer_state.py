@@ -8,16 +8,16 @@ from enum import Enum
 from typing import Final, NamedTuple, NoReturn
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
-from eosfw_memory.log.errors import (
+from eosfw_memory.log.verification_state import VerificationStateEntry
+from eosfw_memory.log_errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
     LogError,
     OutOfOrderSequenceNumberError,
     TransactionCoordinatorFencedError,
 )
-from eosfw_memory.log.markers import Marker
-from eosfw_memory.log.verification_state import VerificationStateEntry
+from eosfw_memory.records.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
+from eosfw_memory.records.markers import Marker
 
 REMEMBERED_BATCHES: Final = 5
 """As many requests as an idempotent producer may have in flight."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, Buffer
-from eosfw_memory.log.codec import decode_records
 from eosfw_memory.log.log_storage import LogState
-from eosfw_memory.log.markers import coordinator_epoch_of, outcome_of
 from eosfw_memory.log.producer_state import NOT_OPEN
+from eosfw_memory.records.batch import NO_PRODUCER_ID, BatchHeader, Buffer
+from eosfw_memory.records.codec import decode_records
+from eosfw_memory.records.markers import coordinator_epoch_of, result_of
+from eosfw_memory.records.transaction_result import TransactionResult
 
-_ABORT = Outcome.ABORT
+_ABORT = TransactionResult.ABORT
 
 
 def replay(state: LogState, header: BatchHeader, control: Buffer | None) -> None:
@@ -25,18 +25,18 @@ def replay(state: LogState, header: BatchHeader, control: Buffer | None) -> None
 
 def _marker(state: LogState, header: BatchHeader, control: Buffer) -> None:
     columns = decode_records(control, header)
-    outcome = outcome_of(columns.keys[0] or b"") if columns.keys else None
-    if outcome is None:
+    result = result_of(columns.keys[0] or b"") if columns.keys else None
+    if result is None:
         return  # its record is gone, or it is of a kind that ends nothing
     epoch = coordinator_epoch_of(columns.values[0] or b"")
     producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
-    take_marker(state, producer, outcome, epoch, header.max_timestamp, header.base_offset)
+    take_marker(state, producer, result, epoch, header.max_timestamp, header.base_offset)
 
 
 def take_marker(
     state: LogState,
     producer: ProducerIdAndEpoch,
-    outcome: Outcome,
+    result: TransactionResult,
     coordinator_epoch: int,
     timestamp: int,
     offset: int,
@@ -46,7 +46,7 @@ def take_marker(
     if first_offset == NOT_OPEN:
         return
     state.open.end(first_offset)
-    if outcome is _ABORT:
+    if result is _ABORT:
         undecided = state.open.first_undecided
         stable = offset + 1 if undecided is None else undecided
         state.aborted.add(producer.producer_id, first_offset, offset, stable)

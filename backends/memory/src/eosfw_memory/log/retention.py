@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
-from eosfw_memory.log.batch import header_at
 from eosfw_memory.log.log_cleaner import AbortedBatches, Cleaner, CleaningContext, latest_offsets, place_of
 from eosfw_memory.log.partition import PartitionLog
 from eosfw_memory.log.segment import Segment
+from eosfw_memory.records.batch import header_at
 
 _EVERYTHING = 1 << 62
 

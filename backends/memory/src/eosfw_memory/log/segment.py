@@ -8,8 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, repeat
 
-from eosfw_memory.log.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
 from eosfw_memory.log.leader_epochs import NO_LEADER, EpochStart, following
+from eosfw_memory.records.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
 
 
 class Segment(ABC):

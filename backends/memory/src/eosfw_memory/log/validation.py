@@ -5,17 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from eosfw_memory.log.batch import (
-    HEADER,
-    NO_EPOCH,
-    NO_PRODUCER_ID,
-    NO_TIMESTAMP,
-    BatchHeader,
-    TimestampType,
-)
-from eosfw_memory.log.codec import decode_records
-from eosfw_memory.log.compression import is_for_all, unpack
-from eosfw_memory.log.errors import (
+from eosfw_memory.log.producer_state import Origin
+from eosfw_memory.log_errors import (
     CorruptMessageError,
     InvalidProducerEpochError,
     InvalidRecordError,
@@ -25,8 +16,17 @@ from eosfw_memory.log.errors import (
     UnreadableRecordsError,
     UnsupportedCompressionTypeError,
 )
-from eosfw_memory.log.producer_state import Origin
-from eosfw_memory.log.record_validation import Walk
+from eosfw_memory.records.batch import (
+    HEADER,
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    BatchHeader,
+    TimestampType,
+)
+from eosfw_memory.records.codec import decode_records
+from eosfw_memory.records.compression import is_for_all, unpack
+from eosfw_memory.records.record_validation import Walk
 
 _LAST_COMPRESSION: Final = 4
 _ANY_AGE: Final = 2**63 - 1

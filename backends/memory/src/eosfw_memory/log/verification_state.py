@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from eosfw_memory.log.batch import BatchHeader
+from eosfw_memory.records.batch import BatchHeader
 
 
 class VerificationStateEntry:

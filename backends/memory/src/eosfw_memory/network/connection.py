@@ -14,11 +14,11 @@ from typing import cast
 
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
-from eosfw_memory.log.batch import Buffer
 from eosfw_memory.network.frames import FrameDecoder, FrameError
 from eosfw_memory.network.vectored_write import send
 from eosfw_memory.protocol.codec import Codec, RequestError, UnsupportedRequestError, decode
 from eosfw_memory.protocol.unsupported_requests import UnsupportedRequests
+from eosfw_memory.records.batch import Buffer
 
 _LOG = logging.getLogger(__name__)
 _MAX_WAITING = 64

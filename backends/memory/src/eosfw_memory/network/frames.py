@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from eosfw_memory.log.batch import Buffer
+from eosfw_memory.records.batch import Buffer
 
 _LENGTH = struct.Struct(">i")
 LENGTH_BYTES: Final = _LENGTH.size

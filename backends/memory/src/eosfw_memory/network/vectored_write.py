@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from eosfw_memory.log.batch import Buffer
+from eosfw_memory.records.batch import Buffer
 
 _LARGE: Final = 1 << 16
 """Bytes from which on a copy costs more than the look for a way around it."""

@@ -13,8 +13,6 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
-from eosfw_memory.log.batch import Buffer
-from eosfw_memory.log.varints import read_unsigned
 from eosfw_memory.protocol.schemas import (
     FORMATS,
     Field,
@@ -26,6 +24,8 @@ from eosfw_memory.protocol.schemas import (
     plain_fields,
     tagged_fields,
 )
+from eosfw_memory.records.batch import Buffer
+from eosfw_memory.records.varints import read_unsigned
 
 MAX_ELEMENTS: Final = 500_000
 """In all arrays of one request together: more than any client asks for, few enough to be held in memory."""

@@ -13,10 +13,10 @@ from kio.serial import entity_reader
 
 from eosfw_memory.broker import Handler
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.log.batch import Buffer
 from eosfw_memory.protocol.bounds_check import check_body, check_header
 from eosfw_memory.protocol.routes import API_VERSIONS, ROUTES
 from eosfw_memory.protocol.serializer import MessageWriter, message_writer
+from eosfw_memory.records.batch import Buffer
 
 _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")

@@ -15,8 +15,6 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Final, Protocol, TypeAlias
 
-from eosfw_memory.log.batch import Buffer
-from eosfw_memory.log.varints import encoded_unsigned
 from eosfw_memory.protocol.schemas import (
     FORMATS,
     Field,
@@ -28,6 +26,8 @@ from eosfw_memory.protocol.schemas import (
     plain_fields,
     tagged_fields,
 )
+from eosfw_memory.records.batch import Buffer
+from eosfw_memory.records.varints import encoded_unsigned
 
 _MISSING: Final = object()
 _NO_TAGS = b"\0"

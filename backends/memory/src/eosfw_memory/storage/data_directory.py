@@ -15,9 +15,9 @@ from typing import Final, Self
 from eosfw.concurrency import Runtime
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw_memory.log.errors import KafkaStorageError
 from eosfw_memory.log.log_storage import LogStorage
 from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log_errors import KafkaStorageError
 from eosfw_memory.storage.broker_epoch import BrokerEpoch
 from eosfw_memory.storage.checksummed_file import LogFingerprint
 from eosfw_memory.storage.consistency import lost_producer_ids, stray_directories, topics_newer_than_epoch, unreadable

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.log_errors import KafkaStorageError
 
 _LOG = logging.getLogger(__name__)
 TEMPORARY = ".tmp"

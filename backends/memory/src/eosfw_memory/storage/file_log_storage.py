@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from uuid import UUID
 
-from eosfw_memory.log.batch import header_at
 from eosfw_memory.log.log_storage import LoadedLog, LogState
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.log.transaction_index import TransactionIndex
+from eosfw_memory.records.batch import header_at
 from eosfw_memory.storage.checksummed_file import LogFingerprint, decode_checksummed, encode_checksummed, encode_framed
 from eosfw_memory.storage.disk import TEMPORARY, DataFile, Disk
 from eosfw_memory.storage.file_segment import INDEX, LOG, SNAPSHOT, FileSegment, file_name

@@ -9,9 +9,9 @@ from typing import Final
 
 from crc32c import crc32c
 
-from eosfw_memory.log.batch import LENGTH_END, MAGIC, PLACE
-from eosfw_memory.log.errors import CorruptMessageError
 from eosfw_memory.log.segment import Segment
+from eosfw_memory.log_errors import CorruptMessageError
+from eosfw_memory.records.batch import LENGTH_END, MAGIC, PLACE
 from eosfw_memory.storage.disk import DataFile, Disk
 
 LOG: Final = ".log"

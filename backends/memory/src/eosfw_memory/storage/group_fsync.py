@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from eosfw.concurrency import Event, Runtime, Spawned
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
-from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.log_errors import KafkaStorageError
 from eosfw_memory.storage.disk import Disk
 
 _STOP_SECONDS: Final = 10.0

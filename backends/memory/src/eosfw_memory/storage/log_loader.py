@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eosfw_memory.log.batch import BatchHeader
-from eosfw_memory.log.errors import LogError
 from eosfw_memory.log.leader_epochs import NO_LEADER
 from eosfw_memory.log.log_storage import LoadedLog, LogState
 from eosfw_memory.log.producer_state_replay import replay
 from eosfw_memory.log.transaction_index import AbortedTxn
+from eosfw_memory.log_errors import LogError
+from eosfw_memory.records.batch import BatchHeader
 from eosfw_memory.storage.checksummed_file import LogFingerprint, decode_checksummed, decode_framed
 from eosfw_memory.storage.disk import DataFile, Disk
 from eosfw_memory.storage.file_log_storage import FileLogStorage

@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 from crc32c import crc32c
 
-from eosfw_memory.log.batch import CONTROL, HEADER, LENGTH_END, MAGIC, PLACE, BatchHeader, header_at
-from eosfw_memory.log.errors import LogError
+from eosfw_memory.log_errors import LogError
+from eosfw_memory.records.batch import CONTROL, HEADER, LENGTH_END, MAGIC, PLACE, BatchHeader, header_at
 from eosfw_memory.storage.file_segment import COVERED_FROM
 
 Visit: TypeAlias = Callable[[BatchHeader, int, bytes | None], None]

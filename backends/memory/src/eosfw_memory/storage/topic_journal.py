@@ -17,7 +17,7 @@ from crc32c import crc32c
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.codes import KafkaError
-from eosfw_memory.log.errors import KafkaStorageError
+from eosfw_memory.log_errors import KafkaStorageError
 from eosfw_memory.storage.disk import DataFile, Disk
 from eosfw_memory.storage.papers import TopicList, plain_topic, read_topics, topic_of, write_topics
 from eosfw_memory.storage.topic_storage import StoredTopic

@@ -23,8 +23,8 @@ from eosfw_memory.coordinators.groups.offset_requests import OffsetRequests
 from eosfw_memory.coordinators.groups.offsets_topic import GroupLogRecord
 from eosfw_memory.coordinators.groups.rebalance import Rebalance
 from eosfw_memory.coordinators.groups.responses import join_error, sync_error
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.records.transaction_result import TransactionResult
 
 _LOG = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class GroupCoordinator:
         self.offsets = OffsetRequests(self._store)
         self.partition_of = log.partition_of
         """Which partition of `__consumer_offsets` keeps a group."""
-        self.transaction_ended: Callable[[int, int, Outcome], None] = self._store.transaction_ended
+        self.transaction_ended: Callable[[int, int, TransactionResult], None] = self._store.transaction_ended
         """To be called, with its producer's id, for each marker in a partition of `__consumer_offsets`."""
 
     @property

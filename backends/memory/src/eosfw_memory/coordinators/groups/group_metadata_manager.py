@@ -24,7 +24,7 @@ from eosfw_memory.coordinators.groups.group_records import (
 from eosfw_memory.coordinators.groups.group_state import DELETE, GroupState
 from eosfw_memory.coordinators.groups.offsets import LoggedOffset, Offsets
 from eosfw_memory.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 
 
 class GroupLog(Protocol):
@@ -131,9 +131,9 @@ class GroupMetadataManager:
             for key in keys:
                 self.offsets.forget(key)
 
-    def transaction_ended(self, partition: int, producer_id: int, outcome: Outcome) -> None:
+    def transaction_ended(self, partition: int, producer_id: int, result: TransactionResult) -> None:
         """A marker was written to a partition of the log."""
-        self.offsets.end((partition, producer_id), outcome)
+        self.offsets.end((partition, producer_id), result)
 
     # --- replay
 
@@ -142,7 +142,7 @@ class GroupMetadataManager:
         self._groups, self._logged, self.offsets = {}, {}, Offsets()
         for each in self.log.replay():
             if isinstance(each, GroupLogMarker):
-                self.offsets.end((each.partition, each.producer_id), each.outcome)
+                self.offsets.end((each.partition, each.producer_id), each.result)
             else:
                 self._replayed(each, now_ms)
         for group in self._groups.values():

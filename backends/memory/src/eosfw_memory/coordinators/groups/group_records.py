@@ -15,7 +15,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.groups.group import Group
 from eosfw_memory.coordinators.groups.members import Member
 from eosfw_memory.coordinators.message_reader import MessageReader
-from eosfw_memory.log.varints import encoded_unsigned
+from eosfw_memory.records.varints import encoded_unsigned
 
 _OFFSET_KEYS, _GROUP_KEY = (0, 1), 2
 _OFFSET_VERSION, _GROUP_VERSION = 4, 3

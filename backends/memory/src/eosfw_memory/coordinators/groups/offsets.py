@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.groups.group_records import Committed, OffsetKey
-from eosfw_memory.coordinators.transaction_state import Outcome
+from eosfw_memory.records.transaction_result import TransactionResult
 
 Writer: TypeAlias = tuple[int, int]
 """A partition of the log with a producer id: a transaction has one end in each partition."""
@@ -43,12 +43,12 @@ class Offsets:
         self._pending.setdefault(writer, {})[key] = logged
         self._writers.setdefault(key.group_id, {}).setdefault(key.where, set()).add(writer)
 
-    def end(self, writer: Writer, outcome: Outcome) -> None:
+    def end(self, writer: Writer, result: TransactionResult) -> None:
         """A producer's transaction ended: its offsets count from now on, or never existed."""
         for key, logged in self._pending.pop(writer, {}).items():
             self._decided(writer, key)
             before = self.of(key.group_id).get(key.where)
-            if outcome is Outcome.COMMIT and (before is None or before.position < logged.position):
+            if result is TransactionResult.COMMIT and (before is None or before.position < logged.position):
                 self.put(key, logged)
 
     def forget(self, key: OffsetKey) -> None:

@@ -9,11 +9,11 @@ from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.log_partition import partition_for
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import NO_PRODUCER_ID, BatchHeader, read_header
-from eosfw_memory.log.codec import decode_records, encode_batch
-from eosfw_memory.log.markers import outcome_of
 from eosfw_memory.log.producer_state import Origin
+from eosfw_memory.records.batch import NO_PRODUCER_ID, BatchHeader, read_header
+from eosfw_memory.records.codec import decode_records, encode_batch
+from eosfw_memory.records.markers import result_of
+from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.topics import Topic
 
 Record: TypeAlias = tuple[bytes, bytes | None]
@@ -35,7 +35,7 @@ class GroupLogMarker(NamedTuple):
 
     partition: int
     producer_id: int
-    outcome: Outcome
+    result: TransactionResult
 
 
 _PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
@@ -107,5 +107,5 @@ def _read(partition: int, batch: bytes, header: BatchHeader) -> Iterator[GroupLo
             continue
         if not header.control:
             yield GroupLogRecord(partition, offset, producer_id, key, value)
-        elif producer_id not in (None, NO_PRODUCER_ID) and (outcome := outcome_of(key)) is not None:
-            yield GroupLogMarker(partition, header.producer_id, outcome)
+        elif producer_id not in (None, NO_PRODUCER_ID) and (result := result_of(key)) is not None:
+            yield GroupLogMarker(partition, header.producer_id, result)

@@ -15,9 +15,9 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.protocol.fencing_errors import fenced_error_code
+from eosfw_memory.records.transaction_result import TransactionResult
 
 _BUMPING_VERSION = 5
 _FENCED_VERSION = 2
@@ -27,7 +27,7 @@ _DONE: Answer = {"error_code": Code.NONE}
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with the coordinator's code."""
     producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
-    outcome = Outcome.COMMIT if request.committed else Outcome.ABORT
+    outcome = TransactionResult.COMMIT if request.committed else TransactionResult.ABORT
     name, now_ms = request.transactional_id, broker.now_ms()
     try:
         if context.version < _BUMPING_VERSION:

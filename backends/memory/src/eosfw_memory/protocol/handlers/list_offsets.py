@@ -23,10 +23,10 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.log.errors import LogError
 from eosfw_memory.log.leader_epochs import NO_LEADER
 from eosfw_memory.log.log_results import TimestampAndOffset
 from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog
+from eosfw_memory.log_errors import LogError
 from eosfw_memory.protocol.leader_epoch_check import leader_epoch_error
 
 NOT_FOUND = -1

@@ -17,9 +17,9 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_metadata import NO_EPOCH
-from eosfw_memory.coordinators.transaction_state import Outcome
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.log.batch import NO_PRODUCER_ID
+from eosfw_memory.records.batch import NO_PRODUCER_ID
+from eosfw_memory.records.transaction_result import TransactionResult
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
@@ -47,7 +47,7 @@ def _partition(broker: Broker, marker: Any, topic: str, index: int) -> Code:
     if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_EPOCH:
         return Code.UNKNOWN_SERVER_ERROR
     producer = ProducerIdAndEpoch(marker.producer_id, marker.producer_epoch)
-    outcome = Outcome.COMMIT if marker.transaction_result else Outcome.ABORT
+    outcome = TransactionResult.COMMIT if marker.transaction_result else TransactionResult.ABORT
     try:
         broker.write_marker(TopicPartition(topic, index), producer, outcome, marker.coordinator_epoch)
     except KafkaError as refused:

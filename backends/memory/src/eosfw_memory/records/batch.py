@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from crc32c import crc32c
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.errors import CorruptMessageError, InvalidRecordError
+from eosfw_memory.log_errors import CorruptMessageError, InvalidRecordError
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.coordinators.transaction_state import Outcome
-from eosfw_memory.log.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Buffer, assemble_lone
-from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.log_errors import CorruptMessageError
+from eosfw_memory.records.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Buffer, assemble_lone
+from eosfw_memory.records.transaction_result import TransactionResult
 
-_TYPE: Final = {Outcome.ABORT: 0, Outcome.COMMIT: 1}
-_OUTCOME: Final = {number: outcome for outcome, number in _TYPE.items()}
+_TYPE: Final = {TransactionResult.ABORT: 0, TransactionResult.COMMIT: 1}
+_RESULT_OF: Final = {number: result for result, number in _TYPE.items()}
 _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
 _VERSION: Final = 0
@@ -27,25 +27,25 @@ class Marker(NamedTuple):
     """What a marker says: whose transaction ends, how, by the word of which coordinator epoch."""
 
     producer: ProducerIdAndEpoch
-    outcome: Outcome
+    result: TransactionResult
     coordinator_epoch: int
 
 
-def marker(producer: ProducerIdAndEpoch, outcome: Outcome, coordinator_epoch: int, now_ms: int) -> bytes:
+def marker(producer: ProducerIdAndEpoch, result: TransactionResult, coordinator_epoch: int, now_ms: int) -> bytes:
     """The bytes of a marker, the same as Kafka's."""
-    record = _record(outcome, coordinator_epoch)
+    record = _record(result, coordinator_epoch)
     return assemble_lone(record, now_ms, producer, NO_SEQUENCE, _ATTRIBUTES)
 
 
 @lru_cache
-def _record(outcome: Outcome, coordinator_epoch: int) -> bytes:
-    key, value = _KEY.pack(_VERSION, _TYPE[outcome]), _VALUE.pack(_VERSION, coordinator_epoch)
+def _record(result: TransactionResult, coordinator_epoch: int) -> bytes:
+    key, value = _KEY.pack(_VERSION, _TYPE[result]), _VALUE.pack(_VERSION, coordinator_epoch)
     return b"".join((_BEFORE_KEY, key, _BEFORE_VALUE, value, _BEHIND))
 
 
-def outcome_of(key: Buffer) -> Outcome | None:
+def result_of(key: Buffer) -> TransactionResult | None:
     """What a control record's key says; None for a kind that ends no transaction."""
-    return _OUTCOME.get(_KEY.unpack_from(key)[1]) if len(key) >= _KEY.size else None
+    return _RESULT_OF.get(_KEY.unpack_from(key)[1]) if len(key) >= _KEY.size else None
 
 
 def coordinator_epoch_of(value: Buffer) -> int:

@@ -15,7 +15,8 @@ from typing import Final
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import Headers
-from eosfw_memory.log.batch import (
+from eosfw_memory.log_errors import CorruptMessageError
+from eosfw_memory.records.batch import (
     HEADER,
     NO_EPOCH,
     NO_PRODUCER_ID,
@@ -28,11 +29,10 @@ from eosfw_memory.log.batch import (
     assemble_lone,
     read_header,
 )
-from eosfw_memory.log.compression import MAX_UNPACKED, unpack
-from eosfw_memory.log.errors import CorruptMessageError
-from eosfw_memory.log.headers import NO_HEADERS, NULL, encoded_alone, encoded_headers
-from eosfw_memory.log.uniform_records import read_uniform_records
-from eosfw_memory.log.varints import VARINT, read, read_unsigned
+from eosfw_memory.records.compression import MAX_UNPACKED, unpack
+from eosfw_memory.records.headers import NO_HEADERS, NULL, encoded_alone, encoded_headers
+from eosfw_memory.records.uniform_records import read_uniform_records
+from eosfw_memory.records.varints import VARINT, read, read_unsigned
 
 NO_PRODUCER: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
 _ATTRIBUTES: Final = b"\0"

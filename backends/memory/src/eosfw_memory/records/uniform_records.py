@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from eosfw.records import Headers
-from eosfw_memory.log.headers import NO_HEADERS, NULL, encoded_front
-from eosfw_memory.log.varints import VARINT
+from eosfw_memory.records.headers import NO_HEADERS, NULL, encoded_front
+from eosfw_memory.records.varints import VARINT
 
 _NO_ATTRIBUTES_NO_DELTA = b"\0\0"
 _SMALLEST = 7

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eosfw_memory.log.batch import BatchHeader, TimestampType, rebuilt
-from eosfw_memory.log.codec import RecordColumns
-from eosfw_memory.log.headers import NO_HEADERS, NULL, encoded_alone
-from eosfw_memory.log.varints import VARINT
+from eosfw_memory.records.batch import BatchHeader, TimestampType, rebuilt
+from eosfw_memory.records.codec import RecordColumns
+from eosfw_memory.records.headers import NO_HEADERS, NULL, encoded_alone
+from eosfw_memory.records.varints import VARINT
 
 
 def rewritten(header: BatchHeader, columns: RecordColumns, kept: Sequence[int], horizon_ms: int | None) -> bytes:

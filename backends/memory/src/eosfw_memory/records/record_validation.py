@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from eosfw_memory.log.errors import CorruptMessageError, InvalidRecordError, UnreadableRecordsError
-from eosfw_memory.log.varints import read, read_unsigned
+from eosfw_memory.log_errors import CorruptMessageError, InvalidRecordError, UnreadableRecordsError
+from eosfw_memory.records.varints import read, read_unsigned
 
 _WORTH_COMPARING: Final = 8
 _WINDOW: Final = 16

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from eosfw_memory.log.errors import CorruptMessageError, MessageTooLargeError, UnsupportedCompressionTypeError
-from eosfw_memory.log.varints import read_unsigned
+from eosfw_memory.log_errors import CorruptMessageError, MessageTooLargeError, UnsupportedCompressionTypeError
+from eosfw_memory.records.varints import read_unsigned
 
 MAX_UNPACKED: Final = 64 << 20
 LZ4: Final = 3

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from eosfw.records import Headers
-from eosfw_memory.log.varints import VARINT, encoded
+from eosfw_memory.records.varints import VARINT, encoded
 
 NULL: Final = encoded(-1)
 NO_HEADERS: Final = encoded(0)

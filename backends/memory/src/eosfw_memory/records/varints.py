@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from eosfw_memory.log.errors import CorruptMessageError
+from eosfw_memory.log_errors import CorruptMessageError
 
 _WORD: Final = 2**64 - 1
 _LONGEST: Final = 10
