@@ -59,7 +59,7 @@ class Desk:
     def _write(self, where, markers):
         if where in self.unwritable:
             return dict.fromkeys(range(len(markers)), KafkaError(Code.NOT_LEADER_OR_FOLLOWER))
-        self.markers += [(where, each.producer, each.outcome) for each in markers]
+        self.markers += [(where, each.producer, each.result) for each in markers]
         return {}
 
     def init(self, name="t", expected=None, timeout_ms=60_000) -> ProducerIdAndEpoch | Code:
