@@ -79,7 +79,7 @@ class CountingConnector(SourceConnector):
         streams = [f"s{number}" for number in range(config["streams"])]
         shares = [streams[number::max_tasks] for number in range(max_tasks)]
         common = {name: str(config[name]) for name in ("until", "batch", "topic", "shape")}
-        return [{"streams": ",".join(run_or_join), **common} for run_or_join in shares if run_or_join]
+        return [{"streams": ",".join(share), **common} for share in shares if share]
 
     def exactly_once_support(self, config: Config) -> ExactlyOnceSupport | None:
         return ExactlyOnceSupport.SUPPORTED

@@ -72,8 +72,8 @@ def test_no_count_is_written_when_the_generation_moves_during_the_fencing():
         if call.startswith("fence") and not moved.is_set():
             moved.set()
             # Another leader's commit, seen only by reading the log again.
-            run_or_join = {"properties": {"streams": "s0", "topic": "t"}}
-            for key, value in (("task-c-0", run_or_join), ("commit-c", {"tasks": 1})):
+            share = {"properties": {"streams": "s0", "topic": "t"}}
+            for key, value in (("task-c-0", share), ("commit-c", {"tasks": 1})):
                 cluster.append("g-configs", 0, Entry(key.encode(), json.dumps(value).encode(), (), None))
 
     cluster = FakeCluster()

@@ -39,7 +39,7 @@ def test_the_config_topic_is_read_committed_only_with_exactly_once_enabled(suppo
 def test_nobody_is_fenced_for_a_connector_that_does_not_exist():
     """FEN-02: Connect's 404; the config topic is read to its end first."""
     with Stage() as stage, pytest.raises(FencingRefusedError, match="nobody"):
-        stage.worker._leader.request_fencing("nobody", 0)
+        stage.worker._leader.fence_zombies("nobody", 0)
 
     assert not [call for call in stage.cluster.calls if call.startswith("fence")]
 
@@ -47,11 +47,11 @@ def test_nobody_is_fenced_for_a_connector_that_does_not_exist():
 def test_a_fencing_is_decided_by_the_config_topic_as_it_is_now():
     """FEN-02: it is read to its end first, so what another leader committed meanwhile counts."""
     with Stage() as stage:
-        run_or_join = {"properties": {"streams": "s0", "topic": "t"}}
-        written = (("connector-other", run_or_join), ("task-other-0", run_or_join), ("commit-other", {"tasks": 1}))
+        share = {"properties": {"streams": "s0", "topic": "t"}}
+        written = (("connector-other", share), ("task-other-0", share), ("commit-other", {"tasks": 1}))
         for key, value in written:
             stage.cluster.append("g-configs", 0, Entry(key.encode(), json.dumps(value).encode(), (), None))
-        stage.worker._leader.request_fencing("other", 0)
+        stage.worker._leader.fence_zombies("other", 0)
 
     assert b'{"task-count":1}' in stage.cluster.committed("g-configs")
 

@@ -17,8 +17,8 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.fresh_context import FreshTaskContext
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.registry import Plugins
-from eosfw.runtime.planning import ClusterFacts, Planned, Planner
 from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result, records_of, tells_apart, whole
+from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner, ValidatedConnector
 from eosfw.state.boundary import BoundaryError, End, PollBoundary, RequestedBoundary, split
 
 T = TypeVar("T")
@@ -37,12 +37,12 @@ def source_records(
     properties; TaskFailedError says which task failed, or gave nothing because its polls kept failing.
     """
     facts = ClusterFacts(Capabilities(), lambda _properties, _client: ())
-    planned = Planner(WORKER.parse(_WORKER), plugins, facts).check(name, properties)
+    validated = TaskPlanner(WORKER.parse(_WORKER), plugins, facts).check(name, properties)
     with ExitStack() as opened:
-        tasks = [_Reading(planned, ConnectorTaskId(name, number), told) for number in range(len(planned.tasks))]
+        tasks = [_Reading(validated, ConnectorTaskId(name, number), told) for number in range(len(validated.tasks))]
         for task in tasks:
             opened.callback(task.stop)
-            task.start(planned.parsed[task.id.task])
+            task.start(validated.task_configs[task.id.task])
         yield from _polled(tasks, runtime, idle)
 
 
@@ -67,7 +67,7 @@ def _polled(tasks: list[_Reading], runtime: Runtime, idle: float) -> Iterator[So
 class _Reading:
     """A fresh task under way."""
 
-    def __init__(self, planned: Planned, task_id: ConnectorTaskId, told: Told) -> None:
+    def __init__(self, validated: ValidatedConnector, task_id: ConnectorTaskId, told: Told) -> None:
         self.id = task_id
         self.busy = True
         """Whether the last poll gave records."""
@@ -77,10 +77,10 @@ class _Reading:
         """Why the last poll gave nothing, if it failed."""
         self._due = 0.0
         self._told = told
-        requested = RequestedBoundary() if planned.config[BOUNDARY] == "connector" else None
+        requested = RequestedBoundary() if validated.config[BOUNDARY] == "connector" else None
         self._transaction, self._boundary = requested, requested or PollBoundary()
         self._open: list[SourceRecord] = []
-        self._task: SourceTask = planned.connector.task()
+        self._task: SourceTask = validated.connector.task()
 
     def start(self, config: Config) -> None:
         self._called(lambda: self._task.start(config, FreshTaskContext(self.id, self._transaction, self._told)))

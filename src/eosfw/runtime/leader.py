@@ -9,7 +9,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, PrivilegedWriteError, SupersededError
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
-from eosfw.runtime.plan import Announce
+from eosfw.runtime.task_plan import Announce
 from eosfw.runtime.zombie_fencing import FencingRefusedError, ZombieFencing
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.config_records import (
@@ -87,7 +87,7 @@ class Leader:
         self._own.pop(name, None)
         self._write(removal_records(name))
 
-    def request_fencing(self, connector: str, generation: int) -> None:
+    def fence_zombies(self, connector: str, generation: int) -> None:
         """Return once no earlier producer of the connector can commit and the task count record says so.
 
         Requests for one connector share one round (FEN-03); newer task configurations cancel it (FEN-04).

@@ -7,8 +7,8 @@ from contextlib import closing
 
 from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
 from eosfw.runtime.id_collision_check import collision_text, find_colliding_users, initialized_by_other
-from eosfw.runtime.plan import TaskPlan, WorkerServices
 from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_plan import TaskPlan, WorkerServices
 from eosfw.runtime.task_startup import superseded
 from eosfw.state.id_collisions import colliding_users
 from eosfw.state.producer_loss import ProducerLossDecision, decide_after_producer_loss
@@ -53,7 +53,7 @@ class ProducerLossRecovery:
                 f"task {plan.id} lost its producer {self._losses} times within generation {plan.generation}: {error}. "
                 f"{self._advice()}"
             ) from error
-        self._tell(error, indefinite=indefinite)
+        self._notify(error, indefinite=indefinite)
         self._recorder.open_records = 0
 
     def _look_for_other_users(self, error: EosfwError) -> None:
@@ -87,7 +87,7 @@ class ProducerLossRecovery:
     def _group_id(self) -> str:
         return str(self._plan.transactional_id).removesuffix(f"-{self._plan.id}")
 
-    def _tell(self, error: EosfwError, *, indefinite: bool) -> None:
+    def _notify(self, error: EosfwError, *, indefinite: bool) -> None:
         kind = "indefinite outcome" if indefinite else "fenced while owner"
         what = (
             "does not know whether its transaction committed" if indefinite else "lost its producer, yet owns its share"

@@ -12,10 +12,10 @@ from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import Primitive, SourceBatch, SourceOffset, SourcePartition, SourceRecord
-from eosfw.runtime.plan import TaskPlan
 from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result
 from eosfw.runtime.source_task_transaction import SourceTaskTransaction
 from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_plan import TaskPlan
 from eosfw.state.backoff import LogBackoff
 from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
 from eosfw.state.stalled_offsets import POLLS, StalledOffsets

@@ -14,9 +14,9 @@ from eosfw.identity import IdentityHeaders
 from eosfw.protocols import OffsetStore, TransactionalProducer
 from eosfw.records import Headers, ProducerRecord, RecordMetadata, SourceBatch, SourceRecord
 from eosfw.runtime.commit_protocol import RETRY_PAUSE, CommitProtocol
-from eosfw.runtime.plan import TaskPlan
 from eosfw.runtime.poll_result import Records, columns, columns_of, offsets_of, records_of, runs, tells_apart
 from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_plan import TaskPlan
 from eosfw.runtime.topic_creation import RecordTopics
 from eosfw.state.offsets import PendingOffsets
 from eosfw.state.steps import TaskStep

@@ -10,8 +10,8 @@ from dataclasses import replace
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.errors import described
-from eosfw.runtime.plan import Announce, TaskPlan
 from eosfw.runtime.status import Notice, PollFailures, TaskState, TaskStatus
+from eosfw.runtime.task_plan import Announce, TaskPlan
 from eosfw.state.steps import StepEvent, TaskStep
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from eosfw.concurrency import Runtime, Spawned
-from eosfw.runtime.plan import TaskPlan, WorkerServices
 from eosfw.runtime.status import ConnectorStatus, TaskStatus
+from eosfw.runtime.task_plan import TaskPlan, WorkerServices
 from eosfw.runtime.worker_task import WorkerTask
 
 ABORT_TIMEOUT = 1.0

@@ -11,8 +11,8 @@ from eosfw.protocols import Admin, IsolationLevel, TransactionalProducer
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.offsets import read_offsets
-from eosfw.runtime.plan import TaskPlan, WorkerServices
 from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_plan import TaskPlan, WorkerServices
 from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.topic_creation import ensure_offsets_topic
 from eosfw.state.config_log import ConnectorEntry
@@ -51,7 +51,7 @@ class TaskStartup:
     def _fence_zombies(self) -> None:
         self._recorder.step(TaskStep.REQUEST_FENCING)
         try:
-            self._services.request_fencing(self._plan.id.connector, self._plan.generation)
+            self._services.fence_zombies(self._plan.id.connector, self._plan.generation)
         except Exception as error:
             self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
             raise TaskFailedError(

@@ -22,11 +22,11 @@ from eosfw.runtime.id_collision_check import collision_text, find_colliding_user
 from eosfw.runtime.internal_topics import ensure_internal_topics
 from eosfw.runtime.leader import Leader, LeaderServices
 from eosfw.runtime.membership import SoleMember
-from eosfw.runtime.plan import Announce, WorkerServices
-from eosfw.runtime.planning import ClusterFacts, Planned, Planner, warn
 from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.task_executor import TaskExecutor
+from eosfw.runtime.task_plan import Announce, WorkerServices
+from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner, ValidatedConnector, warn
 from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT
 
 
@@ -46,7 +46,7 @@ class Worker:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._member = SoleMember(self.name, runtime)
         self._executor = TaskExecutor(runtime)
-        self._planned: dict[str, Planned] = {}
+        self._planned: dict[str, ValidatedConnector] = {}
         self._facts = ClusterFacts(backend.capabilities, backend.problems)
         topic = self._topic = self._config_topic()
         services = LeaderServices(
@@ -57,7 +57,7 @@ class Worker:
             backend,
             topic,
             self._member,
-            self._leader.request_fencing,
+            self._leader.fence_zombies,
             announce,
             runtime,
         )
@@ -83,7 +83,7 @@ class Worker:
         abandoned and reported as zombies. ConfigError lists all that is wrong with the properties, and changes
         nothing. SupersededError when a newer run of the group took over.
         """
-        planner = Planner(self._config, self._plugins, self._facts)
+        planner = TaskPlanner(self._config, self._plugins, self._facts)
         planned = planner.check(name, properties)
         if clients.exactly_once(self._config):
             self._refuse_shared(f"connector {name}", planned.transactional_ids(self._config["group.id"]))

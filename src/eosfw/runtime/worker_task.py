@@ -16,12 +16,12 @@ from eosfw.errors import (
     described,
 )
 from eosfw.runtime.commit_protocol import AtLeastOnceCommit, TransactionalCommit
-from eosfw.runtime.plan import TaskPlan, WorkerServices
 from eosfw.runtime.producer_loss_recovery import ProducerLossRecovery
 from eosfw.runtime.source_task_loop import ExactlyOnceSourceTaskLoop
 from eosfw.runtime.source_task_transaction import SourceTaskTransaction, TaskOutput
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_plan import TaskPlan, WorkerServices
 from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.task_startup import StartupResult, StopRequestedError, TaskStartup
 from eosfw.runtime.topic_creation import RecordTopics
@@ -107,7 +107,7 @@ class WorkerTask:
         self._recorder.step(TaskStep.START_TASK)
         if self._stop.is_set():
             return
-        source = self.plan.make()
+        source = self.plan.task_factory()
         try:
             self._go(source, started)
         finally:

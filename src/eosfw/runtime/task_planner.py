@@ -16,22 +16,22 @@ from eosfw.errors import ConfigError, EosfwError, Problem
 from eosfw.identity import kind_in_force
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
-from eosfw.runtime.plan import ClientProperties, OffsetsTopic, TaskPlan
 from eosfw.runtime.preflight import connector_config, connector_problems
+from eosfw.runtime.task_plan import ClientProperties, OffsetsTopic, TaskPlan
 from eosfw.state.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class ValidatedConnector:
     """A connector that passed every check, with the shares its work splits into."""
 
     connector: SourceConnector
     config: Config
     properties: Mapping[str, str]
     tasks: Sequence[Mapping[str, str]]
-    parsed: Sequence[Config]
+    task_configs: Sequence[Config]
 
     def transactional_ids(self, group_id: str) -> list[str]:
         """Under which its tasks write, where they write exactly once."""
@@ -50,13 +50,13 @@ class ClusterFacts:
     """Seconds; None where the broker does not say."""
 
 
-class Planner:
+class TaskPlanner:
     """Plans the tasks of one worker's connectors."""
 
     def __init__(self, worker: Config, plugins: Plugins, facts: ClusterFacts) -> None:
         self._worker, self._plugins, self._facts = worker, plugins, facts
 
-    def check(self, name: str, properties: Mapping[str, str]) -> Planned:
+    def check(self, name: str, properties: Mapping[str, str]) -> ValidatedConnector:
         """Check a connector and split its work; ConfigError lists every problem."""
         problems = connector_problems(self._plugins, self._worker, name, properties, self._facts.problems)
         if problems:
@@ -72,15 +72,15 @@ class Planner:
                     f"connector {name}", f"the connector split its work into {len(tasks)} tasks; tasks.max is {most}"
                 )
             )
-        parsed = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
-        return Planned(connector, config, full, tasks, parsed)
+        task_configs = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
+        return ValidatedConnector(connector, config, full, tasks, task_configs)
 
-    def plans(self, planned: Planned, generation: int) -> list[TaskPlan]:
+    def plans(self, validated: ValidatedConnector, generation: int) -> list[TaskPlan]:
         """One plan per task of a generation."""
-        return [self._plan(planned, generation, number) for number in range(len(planned.tasks))]
+        return [self._plan(validated, generation, number) for number in range(len(validated.tasks))]
 
-    def _plan(self, planned: Planned, generation: int, number: int) -> TaskPlan:
-        worker, config = self._worker, planned.config
+    def _plan(self, validated: ValidatedConnector, generation: int, number: int) -> TaskPlan:
+        worker, config = self._worker, validated.config
         task = ConnectorTaskId(config["name"], number)
         transactional_id = task_transactional_id(worker["group.id"], task)
         producer = clients.task_producer(worker, config, transactional_id, self._facts.max_transaction_timeout)
@@ -91,8 +91,8 @@ class Planner:
         return TaskPlan(
             task,
             generation,
-            planned.connector.task,
-            planned.parsed[number],
+            validated.connector.task,
+            validated.task_configs[number],
             self._boundary(config),
             offsets_topic(worker),
             parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),

@@ -16,7 +16,7 @@ from eosfw.state.boundary import Boundary
 from eosfw.state.steps import StepEvent
 
 Announce = Callable[[StepEvent], None]
-RequestFencing = Callable[[str, int], None]
+FenceZombies = Callable[[str, int], None]
 """Ask the leader to shut out earlier producers of a connector before this generation starts; raises if it cannot."""
 
 
@@ -44,7 +44,7 @@ class TaskPlan:
 
     id: ConnectorTaskId
     generation: int
-    make: Callable[[], SourceTask]
+    task_factory: Callable[[], SourceTask]
     config: Config
     boundary: Callable[[], Boundary]
     offsets_topic: OffsetsTopic
@@ -74,6 +74,6 @@ class WorkerServices:
     backend: Backend
     config_topic: ConfigTopic
     membership: Membership
-    request_fencing: RequestFencing
+    fence_zombies: FenceZombies
     announce: Announce
     runtime: Runtime
