@@ -16,7 +16,7 @@ import tracemalloc
 from pathlib import Path
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult
 

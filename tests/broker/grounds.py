@@ -52,7 +52,7 @@ class Direct:
 
     def pass_time(self, seconds: float) -> None:
         self.broker.jump(seconds)
-        self.broker.sweep()
+        self.broker.run_due_tasks()
 
     def restart(self) -> None:
         self.broker.restart()
@@ -88,7 +88,7 @@ class Socket:
     def pass_time(self, seconds: float) -> None:
         self._runtime.ahead += seconds
         self._cluster.broker.jump(seconds)
-        self._cluster.broker.sweep()
+        self._cluster.broker.run_due_tasks()
 
     def restart(self) -> None:
         self._stop()

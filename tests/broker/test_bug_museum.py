@@ -88,10 +88,10 @@ def test_kafka_9666_retries_of_failing_appends_use_up_no_epochs(version):
     desk.log.broken = True
     for _ in range(100):
         desk.init()
-        desk.coordinator.sweep(desk.now_ms)
+        desk.coordinator.abort_timed_out(desk.now_ms)
 
     desk.log.broken = False
-    assert desk.coordinator.sweep(desk.now_ms) == ["t"]
+    assert desk.coordinator.abort_timed_out(desk.now_ms) == ["t"]
     desk.finish()
     assert desk.markers == [(FLIGHTS_0, ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1), ABORT)]
 
@@ -123,7 +123,7 @@ def test_kafka_13099_any_number_of_ids_expires_at_once():
         broker.coordinator.initialise(name, 60_000, None, broker.now_ms())
 
     broker.jump(3601)
-    broker.sweep()
+    broker.run_due_tasks()
 
     assert broker.coordinator.transactions() == []
     broker.restart()
@@ -226,7 +226,7 @@ def test_kafka_19367_fencing_at_the_last_epoch_never_makes_it_negative(version):
     desk, last = at_the_last_epoch(version)
     desk.add(last)
     desk.now_ms += 60_001
-    desk.coordinator.sweep(desk.now_ms)
+    desk.coordinator.abort_timed_out(desk.now_ms)
     desk.finish()
 
     assert desk.markers == [(FLIGHTS_0, ProducerIdAndEpoch(500, 32767), ABORT)]
@@ -252,7 +252,7 @@ def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broke
     broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
     assert written(broker, producer) is Code.NONE
     broker.jump(11)
-    broker.sweep()
+    broker.run_due_tasks()
 
     version = broker.settings.transactions.version
     commit = broker.coordinator.end if version == 1 else broker.coordinator.end_with_epoch_bump

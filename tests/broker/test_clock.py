@@ -74,10 +74,10 @@ def test_a_transaction_open_at_shutdown_expires_although_the_clock_moved_back(tm
     broker.close()
 
     again = started(tmp_path, -back)
-    again.sweep()
+    again.run_due_tasks()
     assert state(again) is TransactionState.ONGOING
     again.jump(TIMEOUT_MS / 1000 + 1)
-    again.sweep()
+    again.run_due_tasks()
 
     assert state(again) is TransactionState.COMPLETE_ABORT
     assert log(again).last_stable_offset == log(again).high_watermark
@@ -91,10 +91,10 @@ def test_a_transaction_times_out_though_the_clock_goes_back_meanwhile(back):
     begin(broker)
 
     broker.jump(-back)
-    broker.sweep()
+    broker.run_due_tasks()
     assert state(broker) is TransactionState.ONGOING
     broker.jump(TIMEOUT_MS / 1000 + 1)
-    broker.sweep()
+    broker.run_due_tasks()
 
     assert state(broker) is TransactionState.COMPLETE_ABORT
 
@@ -123,7 +123,7 @@ def test_a_segment_ends_in_time_though_the_clock_goes_back():
     broker.jump(61)
     log(broker).append(encode_batch(None, [b"b"], 1), broker.now_ms())
 
-    assert len(log(broker).sealed_segments()) == 1
+    assert len(log(broker).rolled_segments()) == 1
 
 
 def joined(broker, member_id=""):
@@ -153,10 +153,10 @@ def test_a_silent_member_expires_although_the_clock_moves_back():
     assert members(broker) == {member_id}
 
     broker.jump(-YEARS)
-    broker.sweep()
+    broker.run_due_tasks()
     assert members(broker) == {member_id}
     broker.jump(SESSION_MS / 1000 + 1)
-    broker.sweep()
+    broker.run_due_tasks()
 
     assert members(broker) == set()
 

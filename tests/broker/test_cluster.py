@@ -58,8 +58,8 @@ def test_the_port_is_open_on_return_and_free_after_close():
 def test_without_listeners_it_is_called_by_this_process_alone():
     """No port; what a socket would be told names the reason; transactions beyond their timeout are still aborted."""
     threads = set(threading.enumerate())
-    sweep = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-    cluster = EmbeddedCluster.start({"listeners": "", sweep: "10"}, ThreadRuntime())
+    run_due_tasks = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+    cluster = EmbeddedCluster.start({"listeners": "", run_due_tasks: "10"}, ThreadRuntime())
     backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, ThreadRuntime())
     backend.admin().create_topics([NewTopic("t", 1)])
     holder = backend.producer("id", transaction_timeout=0.001)

@@ -6,7 +6,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker
 from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.housekeeping import Housekeeping
+from eosfw_memory.log_manager import LogManager
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
@@ -55,7 +55,7 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
         run(broker, f"busy-{number % 3}", TransactionResult.COMMIT if number % 2 else TransactionResult.ABORT)
     before, size = known(broker), log(broker).size
 
-    care, now_ms = Housekeeping(broker.topics, broker.settings), broker.now_ms()
+    care, now_ms = LogManager(broker.topics, broker.settings), broker.now_ms()
     for days in (0, 2, 30):
         care.compact(now_ms + days * A_DAY_MS)
         care.retain(now_ms + days * A_DAY_MS)
@@ -80,7 +80,7 @@ def test_an_id_that_was_forgotten_stays_so_after_a_compaction(tmp_path):
     for number in range(40):
         run(broker, f"busy-{number % 3}", TransactionResult.COMMIT)
 
-    care, now_ms = Housekeeping(broker.topics, broker.settings), broker.now_ms()
+    care, now_ms = LogManager(broker.topics, broker.settings), broker.now_ms()
     for days in (0, 2, 4):
         care.compact(now_ms + days * A_DAY_MS)
         broker.restart()

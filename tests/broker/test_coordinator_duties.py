@@ -6,9 +6,9 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.background_tasks import BackgroundTasks
 from eosfw_memory.broker import Broker
 from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.duties import Duties
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
@@ -17,8 +17,8 @@ WEEK = 604_800
 
 
 @pytest.fixture
-def duties():
-    return Duties()
+def background_tasks():
+    return BackgroundTasks()
 
 
 @pytest.fixture
@@ -28,45 +28,45 @@ def broker():
     return made
 
 
-def test_each_duty_is_done_once_for_each_of_its_intervals(duties):
+def test_each_duty_is_done_once_for_each_of_its_intervals(background_tasks):
     done = []
-    duties.add("often", 10, lambda now_ms: done.append(("often", now_ms)), 0)
-    duties.add("seldom", 25, lambda now_ms: done.append(("seldom", now_ms)), 0)
+    background_tasks.add("often", 10, lambda now_ms: done.append(("often", now_ms)), 0)
+    background_tasks.add("seldom", 25, lambda now_ms: done.append(("seldom", now_ms)), 0)
 
     for now_ms in (9, 10, 19, 20, 25, 30):
-        duties.run(now_ms)
+        background_tasks.run(now_ms)
 
     assert done == [("often", 10), ("often", 20), ("seldom", 25), ("often", 30)]
 
 
-def test_a_duty_that_was_missed_for_long_is_done_once(duties):
+def test_a_duty_that_was_missed_for_long_is_done_once(background_tasks):
     done = []
-    duties.add("often", 10, done.append, 0)
+    background_tasks.add("often", 10, done.append, 0)
 
-    duties.run(1000)
-    duties.run(1001)
+    background_tasks.run(1000)
+    background_tasks.run(1001)
 
     assert done == [1000]
 
 
-def test_one_that_fails_keeps_no_other_from_being_done_and_comes_again(duties, caplog):
+def test_one_that_fails_keeps_no_other_from_being_done_and_comes_again(background_tasks, caplog):
     done = []
-    duties.add("failing", 10, lambda _: 1 // 0, 0)
-    duties.add("other", 10, done.append, 0)
+    background_tasks.add("failing", 10, lambda _: 1 // 0, 0)
+    background_tasks.add("other", 10, done.append, 0)
 
-    duties.run(10)
-    duties.run(20)
+    background_tasks.run(10)
+    background_tasks.run(20)
 
     assert done == [10, 20]
     assert [record.message for record in caplog.records] == ["failing failed; the next attempt comes in 10 ms"] * 2
 
 
-def test_who_waits_is_told_how_long(duties):
-    assert duties.wait_ms(0) > 0
-    duties.add("seldom", 25, lambda _: None, 0)
-    duties.add("often", 10, lambda _: None, 0)
+def test_who_waits_is_told_how_long(background_tasks):
+    assert background_tasks.wait_ms(0) > 0
+    background_tasks.add("seldom", 25, lambda _: None, 0)
+    background_tasks.add("often", 10, lambda _: None, 0)
 
-    assert [duties.wait_ms(now_ms) for now_ms in (0, 7, 10, 99)] == [10, 3, 0, 0]
+    assert [background_tasks.wait_ms(now_ms) for now_ms in (0, 7, 10, 99)] == [10, 3, 0, 0]
 
 
 def test_late_transactions_are_looked_for_every_ten_seconds(broker):
@@ -75,10 +75,10 @@ def test_late_transactions_are_looked_for_every_ten_seconds(broker):
     broker.coordinator.add_partitions("x", producer, broker.topics.logs(), broker.now_ms())
 
     broker.jump(5)
-    broker.sweep()
+    broker.run_due_tasks()
     assert broker.coordinator.describe("x").state is TransactionState.ONGOING
     broker.jump(5)
-    broker.sweep()
+    broker.run_due_tasks()
 
     assert broker.coordinator.describe("x").state is TransactionState.COMPLETE_ABORT
 
@@ -87,10 +87,10 @@ def test_a_transactional_id_expires_after_a_week_and_stays_expired(broker):
     """COR-16: the defaults of transactional.id.expiration.ms and of the interval in which that is looked for."""
     broker.coordinator.initialise("x", 1000, None, broker.now_ms())
     broker.jump(WEEK - 60)
-    broker.sweep()
+    broker.run_due_tasks()
     assert broker.coordinator.describe("x") is not None
     broker.jump(3600)
-    broker.sweep()
+    broker.run_due_tasks()
 
     assert broker.coordinator.describe("x") is None
     broker.restart()
@@ -102,7 +102,7 @@ def test_an_open_transaction_never_expires_but_by_its_timeout(broker):
     producer = broker.coordinator.initialise("x", 900_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", producer, broker.topics.logs(), broker.now_ms())
     broker.jump(800)
-    broker.sweep()
+    broker.run_due_tasks()
 
     assert broker.coordinator.describe("x").producer == producer
     assert (
@@ -119,9 +119,9 @@ def test_a_transaction_older_than_any_timeout_allows_is_reported_as_hanging(brok
     hangs = "the transaction of producer 7 hangs"
 
     broker.jump(15 * 60 + 290)
-    broker.sweep()
+    broker.run_due_tasks()
     assert hangs not in caplog.text
     broker.jump(10 * 60)  # that is how often it is looked for
-    broker.sweep()
+    broker.run_due_tasks()
 
     assert hangs in caplog.text

@@ -166,7 +166,7 @@ def test_a_timed_out_producer_fails_its_commit_and_continues_after_an_abort(desk
     producer = desk.init(timeout_ms=1000)
     desk.add(producer)
     desk.now_ms += 1001
-    assert desk.coordinator.sweep(desk.now_ms) == ["t"]
+    assert desk.coordinator.abort_timed_out(desk.now_ms) == ["t"]
     assert desk.end_with_epoch_bump(producer, COMMIT) is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 

@@ -88,9 +88,9 @@ class CoordinatorMachine(RuleBasedStateMachine):
             assert TransactionState.DEAD in {after for state, after in TRIGGERS if state is before[name]}
 
     @rule(passed=st.integers(1, 2000))
-    def sweep(self, passed):
+    def run_due_tasks(self, passed):
         self.desk.now_ms += passed
-        self.desk.coordinator.sweep(self.desk.now_ms)
+        self.desk.coordinator.abort_timed_out(self.desk.now_ms)
 
     @rule()
     def break_or_mend_the_log(self):

@@ -26,7 +26,7 @@ class TestTimeout:
         desk.add(producer)
         desk.now_ms += 1001
 
-        assert desk.coordinator.sweep(desk.now_ms) == ["t"]
+        assert desk.coordinator.abort_timed_out(desk.now_ms) == ["t"]
         desk.finish()
 
         assert desk.markers == [(FLIGHTS_0, ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1), ABORT)]
@@ -39,7 +39,7 @@ class TestTimeout:
         desk.add(producer)
         desk.now_ms += 1000
 
-        assert desk.coordinator.sweep(desk.now_ms) == []
+        assert desk.coordinator.abort_timed_out(desk.now_ms) == []
         assert desk.end(producer) is Code.NONE
 
     def test_only_ongoing_transactions_time_out(self, desk):
@@ -49,7 +49,7 @@ class TestTimeout:
         desk.end(producer)
         desk.now_ms += 10_000
 
-        assert desk.coordinator.sweep(desk.now_ms) == []
+        assert desk.coordinator.abort_timed_out(desk.now_ms) == []
         assert desk.known().state is TransactionState.PREPARE_COMMIT
 
     def test_a_sweep_that_could_not_be_logged_costs_no_epoch(self, desk):
@@ -59,10 +59,10 @@ class TestTimeout:
         desk.now_ms += 1001
         desk.log.broken = True
         for _ in range(3):
-            assert desk.coordinator.sweep(desk.now_ms) == []
+            assert desk.coordinator.abort_timed_out(desk.now_ms) == []
 
         desk.log.broken = False
-        assert desk.coordinator.sweep(desk.now_ms) == ["t"]
+        assert desk.coordinator.abort_timed_out(desk.now_ms) == ["t"]
         assert desk.known().epoch == producer.epoch + 1
 
 

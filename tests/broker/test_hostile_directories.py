@@ -58,7 +58,7 @@ def test_an_index_with_wrong_sizes_causes_no_wrong_read_or_allocation(tmp_path, 
     house.stop()
     path = min((tmp_path / f"{TOPIC}-0").glob("*.index"))
     fingerprint, body, _ = decode_framed(KIND, memoryview(path.read_bytes()), 0)
-    segment = house.log.sealed_segments()[0]
+    segment = house.log.rolled_segments()[0]
     before = encode_index(segment, house.log.state.aborted)
     segment.ends[: len(ends)] = type(segment.ends)("q", ends)
     changed = encode_index(segment, house.log.state.aborted)

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from eosfw_memory.log.log_validator import LogConfig
 from eosfw_memory.log.retention import retain
-from eosfw_memory.log.validation import LogConfig
 
 from .conftest import WAIT, Clients
 from .log.log_harness import COMMITTED, NOW, Consumer, Writer, new_log
@@ -64,8 +64,8 @@ def test_retention_removes_the_front_of_a_transaction_for_readers(ending):
     for value in (b"first", b"second", b"third"):
         writer.send(value)
     writer.commit() if ending == "commit" else writer.abort()
-    while log.sealed_segments() and log.log_start_offset < 2:
-        log.drop_first()
+    while log.rolled_segments() and log.log_start_offset < 2:
+        log.delete_oldest_segment()
     assert log.log_start_offset == 2
 
     reader = Consumer(log, COMMITTED)

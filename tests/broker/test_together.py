@@ -19,7 +19,7 @@ from eosfw_memory.coordinators.transaction_log_records import decode_key, encode
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.faults import FaultInjector, points
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log_errors import InvalidProducerEpochError, LogError
 from eosfw_memory.records.codec import decode_records, encode_batch, encode_record
 from eosfw_memory.records.markers import Marker
@@ -218,7 +218,7 @@ def test_a_broker_stopped_while_aborting_expired_transactions_resumes(point):
         names = lived(broker, [Life("open", frozenset(PLACES), frozenset(PLACES))] * 3)
         fault = FaultInjector(broker, Still()).add("restart", at=point, nth=nth)
         broker.jump(TIMEOUT_MS / 1000 + 1)
-        broker.sweep()
+        broker.run_due_tasks()
 
         assert {each.state for each in broker.coordinator.transactions()} == {S.COMPLETE_ABORT}
         assert not broker.coordinator.unfinished
@@ -239,10 +239,10 @@ def test_expired_transactions_stay_open_only_if_logging_them_failed():
     desk.now_ms += TIMEOUT_MS + 1
     desk.log.unwritable.add("b")
 
-    assert desk.coordinator.sweep(desk.now_ms) == ["a", "c"]
+    assert desk.coordinator.abort_timed_out(desk.now_ms) == ["a", "c"]
     assert desk.known("b").producer == holders["b"]
     desk.log.unwritable.clear()
-    assert desk.coordinator.sweep(desk.now_ms) == ["b"]
+    assert desk.coordinator.abort_timed_out(desk.now_ms) == ["b"]
     assert desk.known("b").epoch == holders["b"].epoch + 1
 
 
@@ -341,7 +341,7 @@ def test_markers_written_together_leave_the_partition_as_one_by_one(tmp_path, se
     assert list(one_by_one) == [2, 5]
     assert {at: str(why) for at, why in refused.items()} == one_by_one
     assert told(logs[1]) == told(logs[0])
-    assert [len(each) for each in logs[1].sealed_segments()] == [len(each) for each in logs[0].sealed_segments()]
+    assert [len(each) for each in logs[1].rolled_segments()] == [len(each) for each in logs[0].rolled_segments()]
     before = told(logs[1])
     group.crash()
     assert told(House(tmp_path / "group").log) == before or not keeps

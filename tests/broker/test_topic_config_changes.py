@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.records.codec import encode_batch
 
 from .groups.raw import WAIT, Raw
@@ -248,16 +248,16 @@ def test_a_formerly_compacted_topic_is_recovered_under_any_policy(tmp_path):
 
 def test_a_shorter_time_counts_for_the_segment_that_is_being_written():
     from eosfw.ids import TopicPartition
-    from eosfw_memory.log.validation import LogConfig
+    from eosfw_memory.log.log_validator import LogConfig
 
     log = PartitionLog(TopicPartition("t", 0), LogConfig(segment_ms=1000))
     log.append(encode_batch(None, [b"a"], 1), 10_000)
     log.update_config(LogConfig(segment_ms=100))
 
     log.append(encode_batch(None, [b"b"], 1), 10_099)
-    assert len(log.sealed_segments()) == 0
+    assert len(log.rolled_segments()) == 0
     log.append(encode_batch(None, [b"c"], 1), 10_100)
-    assert len(log.sealed_segments()) == 1
+    assert len(log.rolled_segments()) == 1
 
 
 def test_the_broker_s_own_topics_keep_their_partitions():

@@ -91,10 +91,10 @@ def test_old_segments_go_by_the_brokers_retention():
     for _ in range(3):
         append(topic, 600_000, broker.now_ms())
     log = topic.partitions[0].log
-    assert len(log.sealed_segments()) == 2
+    assert len(log.rolled_segments()) == 2
     broker.jump(59)
-    broker.sweep()
+    broker.run_due_tasks()
     assert log.log_start_offset == 0
     broker.jump(2)
-    broker.sweep()
+    broker.run_due_tasks()
     assert log.log_start_offset == 2

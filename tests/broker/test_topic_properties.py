@@ -10,7 +10,7 @@ from confluent_kafka.admin import NewTopic
 from eosfw.ids import TopicPartition
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.retention import compact
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.topic_config import log_config
@@ -208,11 +208,11 @@ def test_a_record_is_compacted_once_it_has_waited_long_enough():
 def test_a_compacted_log_ends_a_segment_early_enough_for_the_longest_wait():
     """KIP-354: the segment that is written to is never compacted."""
     log = written({"max.compaction.lag.ms": "1000"}, 0, 999)
-    assert len(log.sealed_segments()) == 0
+    assert len(log.rolled_segments()) == 0
 
     log.append(encode_batch([b"k"], [b"v"], 1000), 1000)
 
-    assert len(log.sealed_segments()) == 1
+    assert len(log.rolled_segments()) == 1
 
 
 def test_a_record_is_not_compacted_before_its_shortest_wait():
@@ -242,8 +242,8 @@ def test_a_log_is_compacted_only_when_enough_of_it_is_dirty():
 def test_a_segment_ends_when_its_time_is_over():
     """BRK-09: `segment.ms`, counted from its first record."""
     log = written({"segment.ms": str(SMALL_MS)}, 1000, 1000 + SMALL_MS - 1)
-    assert len(log.sealed_segments()) == 0
+    assert len(log.rolled_segments()) == 0
 
     log.append(encode_batch([b"k"], [b"v"], 1), 1000 + SMALL_MS)
 
-    assert [segment.end_offset for segment in log.sealed_segments()] == [2]
+    assert [segment.end_offset for segment in log.rolled_segments()] == [2]

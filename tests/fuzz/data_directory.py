@@ -55,7 +55,7 @@ def _made(end: Callable[[House], None]) -> Directory:
                 first.abort() if number % 4 == 1 else first.commit()
         second.send(b"open")
         house.log.delete_before(1)
-        house.log.cleaned(2)
+        house.log.mark_cleaned(2)
         next(house.storage.producer_ids)
         house.topics.alter(house.topics.by_name(TOPIC), {**SMALL, "retention.ms": "-1"})
         end(house)

@@ -75,7 +75,7 @@ def snapshots() -> Iterator[tuple[str, bytes]]:
     states = ProducerStateManager()
     for sequence in range(3):
         batch = encode_batch(None, [b"v"], 5, producer=PRODUCER, base_sequence=sequence, transactional=True)
-        states.saw(read_header(batch), sequence)
+        states.update(read_header(batch), sequence)
     yield "one", encode_producers(states)
     yield "none", encode_producers(ProducerStateManager())
 

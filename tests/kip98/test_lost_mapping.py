@@ -34,7 +34,7 @@ def test_a_producer_whose_id_expired_fails_and_a_new_one_begins(
     topic = lab.topic()
     rested = lab.producer("rested")
     cluster.broker.jump(JUST_OVER_A_WEEK)
-    cluster.broker.sweep()
+    cluster.broker.run_due_tasks()
     rested.begin_transaction()
 
     for _ in range(2):  # an abort would not cure it

@@ -102,11 +102,11 @@ def test_a_restart_while_an_expired_transaction_is_aborted_completes_the_abort(l
     restarted = faults.add(Restart(point))
 
     cluster.broker.jump(HOUR)
-    cluster.broker.sweep()
+    cluster.broker.run_due_tasks()
     assert restarted.fired
     assert cluster.broker.restarts == restarts + 1
     cluster.broker.jump(HOUR)
-    cluster.broker.sweep()
+    cluster.broker.run_due_tasks()
 
     assert settled(lab, cluster, topic)[0] == []
     with pytest.raises(ProducerFencedError):

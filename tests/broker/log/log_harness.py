@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo
-from eosfw_memory.log.partition import PartitionLog
-from eosfw_memory.log.validation import LogConfig
+from eosfw_memory.log.log_validator import LogConfig
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.records.batch import split
 from eosfw_memory.records.codec import decode_records, encode_batch
 from eosfw_memory.records.markers import result_of

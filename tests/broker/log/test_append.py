@@ -6,9 +6,9 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.log_validator import LogConfig
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.producer_state import Origin
-from eosfw_memory.log.validation import LogConfig
 from eosfw_memory.log_errors import (
     CorruptMessageError,
     InvalidProducerEpochError,
@@ -297,4 +297,4 @@ class TestTime:
     def test_records_of_our_own_codec_are_judged_like_any_others(self, config, timestamps, error):
         """They are looked at less, since their header tells the truth; it does not tell all."""
         with pytest.raises(error):
-            new_log(config).append(encode_batch(None, [b"a", b"b"], timestamps), NOW, own_codec=True)
+            new_log(config).append(encode_batch(None, [b"a", b"b"], timestamps), NOW, encoded_in_process=True)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw_memory.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart, end_of, following
-from eosfw_memory.log.partition import EARLIEST, LATEST
+from eosfw_memory.log.log_validator import LogConfig
+from eosfw_memory.log.partition_log import EARLIEST, LATEST
 from eosfw_memory.log.retention import compact, retain
-from eosfw_memory.log.validation import LogConfig
 from eosfw_memory.records.batch import header_at
 from eosfw_memory.records.codec import encode_batch
 
@@ -120,7 +120,7 @@ def test_a_replay_keeps_the_history():
     log.assign_epoch(2)
     log.append(plain(b"b"), NOW)
     before = (led(log), list(log.epochs()))
-    log.reload()
+    log.rebuild_producer_state()
     assert (led(log), list(log.epochs())) == before
 
 

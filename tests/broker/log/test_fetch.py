@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog
+from eosfw_memory.log.partition_log import EARLIEST, LATEST, PartitionLog
 from eosfw_memory.log_errors import OffsetOutOfRangeError
 from eosfw_memory.records.batch import split
 from eosfw_memory.records.codec import encode_batch

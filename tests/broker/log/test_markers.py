@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log_errors import InvalidProducerEpochError, TransactionCoordinatorFencedError
 from eosfw_memory.records.batch import read_header
 from eosfw_memory.records.codec import decode_records

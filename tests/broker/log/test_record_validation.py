@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eosfw_memory.log_errors import InvalidRecordError, UnreadableRecordsError
 from eosfw_memory.records.batch import HEADER, read_header
 from eosfw_memory.records.codec import decode_records, encode_batch
-from eosfw_memory.records.record_validation import Walk
+from eosfw_memory.records.record_validation import RecordWalk
 
 from .log_harness import NOW, unhurried
 
@@ -39,8 +39,8 @@ def columns(draw):
     return keys, values, stamps, headers
 
 
-def walked(batch: bytes) -> Walk:
-    return Walk(batch, HEADER.size, read_header(batch).records)
+def walked(batch: bytes) -> RecordWalk:
+    return RecordWalk(batch, HEADER.size, read_header(batch).records)
 
 
 @given(columns())
@@ -69,7 +69,7 @@ def test_one_wrong_byte_is_let_pass_only_where_decoding_lets_it_pass(made, data)
     batch[at] = data.draw(st.integers(0, 255))
 
     try:
-        Walk(bytes(batch), HEADER.size, header.records)
+        RecordWalk(bytes(batch), HEADER.size, header.records)
     except (InvalidRecordError, UnreadableRecordsError):
         return
 
@@ -87,14 +87,14 @@ def test_a_wrong_number_in_any_of_a_thousand_equal_records_is_found(wrong, part)
     batch[at] += 2
 
     with pytest.raises(InvalidRecordError):
-        Walk(bytes(batch), HEADER.size, 1000)
+        RecordWalk(bytes(batch), HEADER.size, 1000)
 
 
 def test_offsets_in_disorder_are_seen_among_equal_records():
     batch = bytearray(encode_batch(None, [b"v"] * 20, NOW))
     batch[HEADER.size + 9 * 8 + 3] = 0
 
-    assert Walk(bytes(batch), HEADER.size, 20).shifted
+    assert RecordWalk(bytes(batch), HEADER.size, 20).shifted
 
 
 @pytest.mark.parametrize("stamps", [NOW, [NOW + number // 40 for number in range(10_000)]], ids=["at once", "slowly"])
@@ -104,7 +104,7 @@ def test_thousands_of_equal_records_are_not_stepped_over_one_by_one(stamps):
     steps = []
     sys.setprofile(lambda frame, event, _: steps.append(frame.f_code.co_name) if event == "call" else None)
     try:
-        walk = Walk(batch, HEADER.size, 10_000)
+        walk = RecordWalk(batch, HEADER.size, 10_000)
     finally:
         sys.setprofile(None)
 
@@ -120,7 +120,7 @@ def test_every_timestamp_of_thousands_of_equal_records_is_seen(each, later):
     """Whatever length their distances take, be they few or many."""
     stamps = [NOW, *(NOW + later + number // each for number in range(3000))]
 
-    walk = Walk(encode_batch(None, [b"v"] * len(stamps), stamps), HEADER.size, len(stamps))
+    walk = RecordWalk(encode_batch(None, [b"v"] * len(stamps), stamps), HEADER.size, len(stamps))
 
     assert {NOW + (raw >> 1) for raw in walk.deltas} == set(stamps)
 
@@ -128,4 +128,4 @@ def test_every_timestamp_of_thousands_of_equal_records_is_seen(each, later):
 def test_offsets_of_any_length_count_the_records():
     batch = encode_batch(None, [b"v"] * 70_000, NOW)
 
-    assert not Walk(batch, HEADER.size, 70_000).shifted
+    assert not RecordWalk(batch, HEADER.size, 70_000).shifted

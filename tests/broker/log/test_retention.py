@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.log_validator import LogConfig
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.retention import retain
 from eosfw_memory.log.transaction_index import AbortedTxn, TransactionIndex
-from eosfw_memory.log.validation import LogConfig
 
 from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
 
@@ -40,7 +40,7 @@ def test_an_aborted_transaction_that_reaches_into_what_is_left_is_still_named(lo
     writer.send(b"b")
     writer.abort()
     log.append(plain(b"c"), NOW)
-    log.drop_first()
+    log.delete_oldest_segment()
 
     assert log.log_start_offset == 1
     assert [each.producer_id for each in log.fetch(1, PLENTY, COMMITTED).aborted] == [7]

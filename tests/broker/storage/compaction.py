@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.retention import compact
 from eosfw_memory.records.batch import header_at
 from eosfw_memory.records.codec import encode_batch
@@ -43,7 +43,7 @@ def rolled(log: PartitionLog) -> None:
     """Have everything lie in sealed segments, so that it may be cleaned."""
     end = log.high_watermark
     other = Keyed(log, 10_000 + end)
-    while not log.sealed_segments() or log.sealed_segments()[-1].end_offset < end:
+    while not log.rolled_segments() or log.rolled_segments()[-1].end_offset < end:
         other.send((b"filling", b"f" * 100), transactional=False)
 
 

@@ -153,7 +153,7 @@ class Aftermath:
             if self._survive and writer.producer.producer_id != -1:
                 self._finish(broker, writer)
         broker.jump(TIMEOUT_MS / 1000 + 1)
-        broker.sweep()
+        broker.run_due_tasks()
         for writer in self._known.writers:
             self._ask(broker, _aborted(deepcopy(writer)))
 
@@ -248,7 +248,7 @@ def _aborted(writer: Writer) -> Answers:
 
 def _held_back(broker: Broker) -> Iterator[str]:
     broker.jump(TIMEOUT_MS / 1000 + 1)
-    broker.sweep()
+    broker.run_due_tasks()
     for where, log in broker.topics.logs().items():
         if log.last_stable_offset != log.high_watermark:
             yield f"{where.topic}-{where.partition}: readers are held back at {log.last_stable_offset}"

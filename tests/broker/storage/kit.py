@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.topics import Topics
 
@@ -37,7 +37,7 @@ class House:
 
     def crash(self) -> None:
         """End as kill -9 does: nothing more is written, the system closes the files."""
-        for segment in [*self.log.sealed_segments(), self.log._active]:
+        for segment in [*self.log.rolled_segments(), self.log._active]:
             segment.file.close()
         self.storage.release()
 

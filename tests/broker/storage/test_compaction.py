@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.retention import compact, retain
 from eosfw_memory.log_errors import InvalidProducerEpochError, InvalidRecordError
 from eosfw_memory.records.batch import header_at
@@ -214,7 +214,7 @@ def test_a_producer_with_an_open_transaction_never_expires(house):
     writer = Keyed(house.log, 1)
     writer.send((b"k", b"1"))
     assert house.log.expire_producers(NOW + 10 * DAY) == []
-    assert [each.producer.producer_id for each in house.log.late_transactions(NOW + 1)] == [1]
+    assert [each.producer.producer_id for each in house.log.hanging_transactions(NOW + 1)] == [1]
     writer.commit()
     assert house.log.expire_producers(NOW - 1) == []
     assert house.log.expire_producers(NOW) == [1]
@@ -233,7 +233,7 @@ def test_retention_deletes_old_segments_but_never_the_active_one(tmp_path):
     assert retain(house.log, NOW) > 0
     assert 400 <= house.log.size < 800
     assert retain(house.log, NOW + 2000) > 0
-    assert house.log.sealed_segments() == []
+    assert house.log.rolled_segments() == []
     assert house.log.high_watermark == 20
     start = house.log.delete_before(19)
     assert start == 19

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.retention import compact
 from eosfw_memory.storage.disk import Disk
 
@@ -36,8 +36,8 @@ def test_the_number_of_files_does_not_grow_with_what_was_written(house, tmp_path
     before = len(list(tmp_path.rglob("*.log")))
     updated(house.log, 100, 2)
     assert len(list(tmp_path.rglob("*.log"))) <= before + 1
-    assert len(house.log.sealed_segments()) < 10
-    assert len(list(tmp_path.rglob("*.snapshot"))) <= len(house.log.sealed_segments()) + 2
+    assert len(house.log.rolled_segments()) < 10
+    assert len(list(tmp_path.rglob("*.snapshot"))) <= len(house.log.rolled_segments()) + 2
 
 
 def test_no_joined_segment_is_larger_than_a_segment_may_be(house):
@@ -46,7 +46,7 @@ def test_no_joined_segment_is_larger_than_a_segment_may_be(house):
     for number in range(40):
         writer.send((b"own%d" % number, b"o"), transactional=False)
     cleaned(house.log)
-    sizes = [segment.size for segment in house.log.sealed_segments()]
+    sizes = [segment.size for segment in house.log.rolled_segments()]
     assert max(sizes) <= int(RULES["segment.bytes"])
     assert all(first + second > int(RULES["segment.bytes"]) for first, second in itertools.pairwise(sizes))
 
@@ -92,10 +92,10 @@ def test_a_crash_at_any_step_of_a_join_loses_nothing(tmp_path, monkeypatch, bare
     for name in ("write", "rename", "replace", "sync_directory"):
         step(name, Disk)
     step("unlink", Path)
-    segments = len(house.log.sealed_segments())
+    segments = len(house.log.rolled_segments())
     assert compact(house.log, NOW)
     monkeypatch.undo()
-    assert len(house.log.sealed_segments()) < segments - 2
+    assert len(house.log.rolled_segments()) < segments - 2
     copied()
     after = Consumer(house.log, COMMITTED).drain()
     house.crash()

@@ -42,7 +42,7 @@ class StoredPartitionMachine(PartitionMachine):
 
     @invariant()
     def segments_follow_each_other(self):
-        sealed = self.log.sealed_segments()
+        sealed = self.log.rolled_segments()
         assert all(one.end_offset == other.base_offset for one, other in itertools.pairwise(sealed))
 
     def teardown(self):

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from eosfw.concurrency import Runtime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel, OpenTransaction
+from eosfw_memory.background_tasks import BackgroundTasks
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
@@ -24,13 +25,12 @@ from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.coordinators.transaction_metadata import NO_PRODUCER_ID, TransactionMetadata
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
-from eosfw_memory.duties import Duties
-from eosfw_memory.housekeeping import Housekeeping
 from eosfw_memory.interceptors import BrokerStoppedError
 from eosfw_memory.log.leader_epochs import LEADER_EPOCHS_PER_START
 from eosfw_memory.log.log_results import LogAppendInfo
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log_errors import KafkaStorageError
+from eosfw_memory.log_manager import LogManager
 from eosfw_memory.records.batch import BatchHeader, split
 from eosfw_memory.records.markers import Marker
 from eosfw_memory.records.transaction_result import TransactionResult
@@ -76,10 +76,10 @@ def append_records(
     batch: bytes | memoryview,
     now_ms: int,
     header: BatchHeader,
-    own_codec: bool,  # noqa: FBT001 - a seam has positions only
+    encoded_in_process: bool,  # noqa: FBT001 - a seam has positions only
 ) -> LogAppendInfo:
     """Append a client's batch, wake who waits for it."""
-    appended = partition.log.append(batch, now_ms, header, own_codec=own_codec)
+    appended = partition.log.append(batch, now_ms, header, encoded_in_process=encoded_in_process)
     partition.changed()
     return appended
 
@@ -116,10 +116,10 @@ class Broker:
             OffsetsTopic(self.group_log, kept.groups),
             settings.groups,
         )
-        self.duties = Duties()
+        self.background_tasks = BackgroundTasks()
         """What the broker does by itself; any part may add its own."""
         self._add_duties()
-        Housekeeping(self.topics, settings).add_to(self.duties, self.now_ms())
+        LogManager(self.topics, settings).add_to(self.background_tasks, self.now_ms())
         self._group_fsync = self._storage.group_fsync(self.lock, runtime)
         self._load()
         if self._storage.restored:
@@ -209,30 +209,36 @@ class Broker:
         self._storage.producers_fenced()
         self.settle()
 
-    def sweep(self) -> None:
+    def run_due_tasks(self) -> None:
         """Do what is due of all that a broker does by itself."""
         with self.lock:
             try:
-                self.duties.run(self.now_ms())
+                self.background_tasks.run(self.now_ms())
             except BrokerStoppedError as stopped:
                 self.restart(stopped.down)
         self.settle()
 
     def idle_seconds(self) -> float:
-        """How long until `sweep` has something to do."""
+        """How long until `run_due_tasks` has something to do."""
         with self.lock:
-            return self.duties.wait_ms(self.now_ms()) / 1000
+            return self.background_tasks.wait_ms(self.now_ms()) / 1000
 
     def _add_duties(self) -> None:
         settings, now_ms = self.settings, self.now_ms()
-        self.duties.add("ending late transactions", settings.sweep_interval_ms, self._end_late, now_ms)
-        self.duties.add("forgetting transactional ids", settings.id_sweep_interval_ms, self._expire_ids, now_ms)
+        self.background_tasks.add(
+            "ending late transactions", settings.abort_timed_out_interval_ms, self._end_late, now_ms
+        )
+        self.background_tasks.add(
+            "forgetting transactional ids", settings.expire_ids_interval_ms, self._expire_ids, now_ms
+        )
 
-        self.duties.add("ending sessions of groups", _GROUP_TICK_MS, self.groups.tick, now_ms, self.groups.is_empty)
-        self.duties.add("forgetting offsets of groups", _OFFSETS_CHECK_MS, self.groups.expire_offsets, now_ms)
+        self.background_tasks.add(
+            "ending sessions of groups", _GROUP_TICK_MS, self.groups.tick, now_ms, self.groups.is_empty
+        )
+        self.background_tasks.add("forgetting offsets of groups", _OFFSETS_CHECK_MS, self.groups.expire_offsets, now_ms)
 
     def _end_late(self, now_ms: int) -> None:
-        for name in self.coordinator.sweep(now_ms):
+        for name in self.coordinator.abort_timed_out(now_ms):
             _LOG.info("transaction of %r was open beyond its timeout: aborted, its producer fenced", name)
 
     def _expire_ids(self, now_ms: int) -> None:
@@ -261,7 +267,7 @@ class Broker:
             self.restarts += 1
             self._lead_anew()
             for log in self.topics.logs().values():
-                log.reload()
+                log.rebuild_producer_state()
             self._load()
             for drop in self._upon_restart:
                 drop()
@@ -278,11 +284,11 @@ class Broker:
         self._upon_restart.append(drop)
 
     def jump(self, seconds: float) -> None:
-        """Let time go by at once, or with less than 0 go back; the next `sweep` sees what ran out."""
+        """Let time go by at once, or with less than 0 go back; the next `run_due_tasks` sees what ran out."""
         with self.lock:
             self._began += seconds
             now_ms = self.now_ms()
-            self.duties.on_clock_moved_back(now_ms)
+            self.background_tasks.on_clock_moved_back(now_ms)
             self.coordinator.on_clock_moved_back(now_ms)
             self.groups.on_clock_moved_back(now_ms)
             for log in self.topics.logs().values():

@@ -14,13 +14,13 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
+from eosfw_memory.background_thread import BackgroundThread
 from eosfw_memory.broker import NODE_ID, Broker
 from eosfw_memory.faults import FaultInjector
 from eosfw_memory.log_errors import LogError
 from eosfw_memory.network.socket_server import SocketServer
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, TopicStorage
-from eosfw_memory.sweeping import Sweeper
 
 _BACKLOG = 128
 _NOWHERE = "a-broker-without-a-port.invalid"
@@ -66,7 +66,7 @@ class EmbeddedCluster:
         where = settings.listener
         if where is None:
             broker, faults = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
-            return cls(broker, faults, Sweeper(broker, runtime), broker.endpoint)
+            return cls(broker, faults, BackgroundThread(broker, runtime), broker.endpoint)
         _refuse_strangers(settings, where.host)
         listening = _listen(where)
         listens_on = Endpoint(*listening.getsockname()[:2])

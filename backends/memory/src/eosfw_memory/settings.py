@@ -69,7 +69,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Upkeep:
+class LogCleanupSettings:
     """When logs are looked after; in milliseconds."""
 
     producer_expiration_ms: int
@@ -88,12 +88,12 @@ class Settings:
     directory: Path | None
     """Where data are kept; None for memory."""
     waits_for_disk: bool
-    upkeep: Upkeep
+    log_cleanup: LogCleanupSettings
     num_partitions: int
     auto_create_topics: bool
     transactions: CoordinatorConfig
-    sweep_interval_ms: int
-    id_sweep_interval_ms: int
+    abort_timed_out_interval_ms: int
+    expire_ids_interval_ms: int
     transaction_log_partitions: int
     offsets_topic_partitions: int
     groups: GroupSettings
@@ -117,7 +117,7 @@ class Settings:
             advertised=None if advertised is None else _endpoint("advertised.listeners", advertised),
             directory=None if config["log.dirs"] is None else Path(config["log.dirs"]).absolute(),
             waits_for_disk=config["log.flush.interval.messages"] == "1",
-            upkeep=Upkeep(
+            log_cleanup=LogCleanupSettings(
                 producer_expiration_ms=config["producer.id.expiration.ms"],
                 producer_check_ms=config["producer.id.expiration.check.interval.ms"],
                 retention_check_ms=config["log.retention.check.interval.ms"],
@@ -130,8 +130,8 @@ class Settings:
                 id_expiration_ms=config["transactional.id.expiration.ms"],
                 version=int(config["transaction.version"]),
             ),
-            sweep_interval_ms=config["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
-            id_sweep_interval_ms=config["transaction.remove.expired.transaction.cleanup.interval.ms"],
+            abort_timed_out_interval_ms=config["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
+            expire_ids_interval_ms=config["transaction.remove.expired.transaction.cleanup.interval.ms"],
             transaction_log_partitions=config["transaction.state.log.num.partitions"],
             offsets_topic_partitions=config["offsets.topic.num.partitions"],
             groups=GroupSettings(

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, StoredTopic, TopicStorage
 from eosfw_memory.topic_config import NO_DEFAULTS, check_config, check_name, check_shape, log_config
 
@@ -156,7 +156,7 @@ class Topics:
         del self._by_id[topic.topic_id]
         del self._by_folded[_folded(topic.name)]
         for partition in topic.partitions:
-            partition.log.forget()
+            partition.log.delete()
             partition.changed()
 
     def logs(self) -> Mapping[TopicPartition, PartitionLog]:

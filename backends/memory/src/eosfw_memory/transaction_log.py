@@ -39,7 +39,7 @@ class TopicTransactionLog:
         value = None if metadata is None else encode_value(metadata)
         batch = encode_record(encode_key(transactional_id), value, now_ms)
         try:
-            partition.log.append_own(batch, 1, now_ms)
+            partition.log.append_internal(batch, 1, now_ms)
         except KafkaError as why:
             raise not_written(why) from why
         partition.changed()
@@ -55,7 +55,7 @@ class TopicTransactionLog:
         refused: dict[str, KafkaError] = {}
         for (partition, some), batch in zip(grouped.items(), batches, strict=True):
             try:
-                partition.log.append_own(batch, len(some), now_ms)
+                partition.log.append_internal(batch, len(some), now_ms)
             except MessageTooLargeError:  # some touch very many partitions
                 refused |= refusals(some, lambda each: self.append(each.transactional_id, each, now_ms))
             except KafkaError as why:

@@ -234,7 +234,7 @@ class TransactionCoordinator:
                 self._unfinished.append(name)
             _LOG.warning("the transaction of %r is decided but cannot be completed yet: %s", name, why)
 
-    def sweep(self, now_ms: int) -> list[str]:
+    def abort_timed_out(self, now_ms: int) -> list[str]:
         """Abort every transaction that is open beyond its timeout, shutting its holder out; name them (COR-15).
 
         Where that cannot be logged the next sweep tries the same again.

@@ -246,7 +246,7 @@ class FaultInjector:
         """Between two steps of the broker's work, never within one: see what ran out with a jump of the clock."""
         if self._jumped:
             self._jumped = False
-            self._broker.sweep()
+            self._broker.run_due_tasks()
 
     def _triggered_faults(self, occurrence: Occurrence, field: str, name: str) -> list[Fault]:
         due = [fault for fault in self._faults if getattr(fault.rule, field, None) == name and fault.due(occurrence)]

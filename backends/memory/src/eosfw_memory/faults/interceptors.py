@@ -126,11 +126,11 @@ def _around_records(append: AppendRecords, reach: Reach) -> AppendRecords:
         batch: bytes | memoryview,
         now_ms: int,
         header: BatchHeader,
-        own_codec: bool,  # noqa: FBT001 - as the seam has it
+        encoded_in_process: bool,  # noqa: FBT001 - as the seam has it
     ) -> LogAppendInfo:
         topic = partition.log.where.topic
         reach(points.before("append"), topic=topic)
-        appended = append(partition, batch, now_ms, header, own_codec)
+        appended = append(partition, batch, now_ms, header, encoded_in_process)
         reach(points.after("append"), topic=topic)
         return appended
 

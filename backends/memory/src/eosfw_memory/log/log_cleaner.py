@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from eosfw_memory.log.producer_state import ProducerState
+from eosfw_memory.log.producer_state import ProducerStateEntry
 from eosfw_memory.log.transaction_index import AbortedTxn
 from eosfw_memory.records.batch import NO_PRODUCER_ID, BatchHeader, header_at
 from eosfw_memory.records.batch_rewrite import rewritten
@@ -55,7 +55,7 @@ class CleaningContext:
 
     latest: Mapping[bytes, int]
     """Of the keys in the part of the log that is cleaned for the first time."""
-    producers: Mapping[int, ProducerState]
+    producers: Mapping[int, ProducerStateEntry]
     """Those that may write again."""
     now_ms: int
     delete_retention_ms: int

@@ -45,7 +45,7 @@ class LogStorage(Protocol):
     def failed(self) -> str | None:
         """Why nothing is accepted any more; None while all is well. Reads go on."""
 
-    def refusal(self) -> str:
+    def failure_message(self) -> str:
         """What to tell whoever wants to write all the same; the broker's log is told it, too, once."""
 
     def place(self, offset: int) -> str:
@@ -54,28 +54,30 @@ class LogStorage(Protocol):
     def load(self) -> LoadedLog:
         """What was there; called once."""
 
-    def segment(self, base_offset: int) -> Segment:
+    def new_segment(self, base_offset: int) -> Segment:
         """Begin a segment."""
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
         """Keep what a start must know of all up to now, so that it looks only at what is written later."""
 
-    def sealed(self, segment: Segment, state: LogState) -> None:
+    def segment_rolled(self, segment: Segment, state: LogState) -> None:
         """A segment gets no more batches; `state` is that of the log behind it."""
 
-    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex) -> Segment:
+    def replace_segments(
+        self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex
+    ) -> Segment:
         """Replace sealed segments that follow each other by one with these stamped batches, at once or not at all.
 
         `aborted` are the aborted transactions that still have their markers.
         """
 
-    def drop(self, segment: Segment) -> None:
+    def delete_segment(self, segment: Segment) -> None:
         """Forget a segment with its batches."""
 
     def save_log_start_offset(self, offset: int) -> None:
         """Remember the first offset that is there for readers."""
 
-    def cleaned(self, offset: int) -> None:
+    def save_first_dirty_offset(self, offset: int) -> None:
         """Remember how far the log was compacted."""
 
     def close(self, segments: list[Segment], state: LogState) -> None:
@@ -88,7 +90,7 @@ class InMemoryLogStorage:
     failed: str | None = None
     checkpoint_bytes = 1 << 62
 
-    def refusal(self) -> str:
+    def failure_message(self) -> str:
         return ""
 
     def place(self, offset: int) -> str:
@@ -97,29 +99,31 @@ class InMemoryLogStorage:
     def load(self) -> LoadedLog:
         return LoadedLog([MemorySegment(0)])
 
-    def segment(self, base_offset: int) -> Segment:
+    def new_segment(self, base_offset: int) -> Segment:
         return MemorySegment(base_offset)
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
         pass
 
-    def sealed(self, segment: Segment, state: LogState) -> None:
+    def segment_rolled(self, segment: Segment, state: LogState) -> None:
         pass
 
-    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex) -> Segment:
+    def replace_segments(
+        self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex
+    ) -> Segment:
         made = MemorySegment(segments[0].base_offset)
         for batch in batches:
-            made.adopt(batch)
-        made.follow(segments)
+            made.append_stamped(batch)
+        made.take_epochs_of(segments)
         return made
 
-    def drop(self, segment: Segment) -> None:
+    def delete_segment(self, segment: Segment) -> None:
         pass
 
     def save_log_start_offset(self, offset: int) -> None:
         pass
 
-    def cleaned(self, offset: int) -> None:
+    def save_first_dirty_offset(self, offset: int) -> None:
         pass
 
     def close(self, segments: list[Segment], state: LogState) -> None:

@@ -19,7 +19,7 @@ from eosfw_memory.log_errors import (
 from eosfw_memory.records.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
 from eosfw_memory.records.markers import Marker
 
-REMEMBERED_BATCHES: Final = 5
+NUM_BATCHES_TO_RETAIN: Final = 5
 """As many requests as an idempotent producer may have in flight."""
 NOT_OPEN: Final = -1
 NO_COORDINATOR: Final = -1
@@ -34,7 +34,7 @@ class Origin(Enum):
     """A coordinator writing for a producer, without sequence numbers (group offsets in a transaction)."""
 
 
-class RememberedBatch(NamedTuple):
+class BatchMetadata(NamedTuple):
     """One of a producer's latest batches, to be known again when it is repeated."""
 
     base_sequence: int
@@ -44,7 +44,7 @@ class RememberedBatch(NamedTuple):
     timestamp: int
 
 
-class ProducerState:
+class ProducerStateEntry:
     """What one partition knows of one producer id, changed in place with every append."""
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "first_offset", "last_timestamp", "next_sequence")
@@ -56,27 +56,27 @@ class ProducerState:
         self.last_timestamp = NO_TIMESTAMP
         self.first_offset = NOT_OPEN
         """Where its open transaction begins."""
-        self.batches: deque[RememberedBatch] = deque(maxlen=REMEMBERED_BATCHES)
+        self.batches: deque[BatchMetadata] = deque(maxlen=NUM_BATCHES_TO_RETAIN)
 
     @property
     def last_sequence(self) -> int:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
-    def move_to(self, epoch: int) -> None:
+    def update_epoch(self, epoch: int) -> None:
         """Take an epoch; a new one starts at 0 without memory of the old one's batches."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.next_sequence = 0
             self.batches.clear()
 
-    def remember(self, header: BatchHeader, base_offset: int) -> None:
+    def add_batch(self, header: BatchHeader, base_offset: int) -> None:
         """Take note of a batch with sequence numbers."""
         last = header.last_sequence
         last_offset = base_offset + header.last_offset_delta
-        self.batches.append(RememberedBatch(header.base_sequence, last, base_offset, last_offset, header.max_timestamp))
+        self.batches.append(BatchMetadata(header.base_sequence, last, base_offset, last_offset, header.max_timestamp))
         self.next_sequence = 0 if last == MAX_SEQUENCE else last + 1
 
-    def repetition(self, header: BatchHeader) -> RememberedBatch | None:
+    def duplicate_of(self, header: BatchHeader) -> BatchMetadata | None:
         """The batch of which this one is a repetition, if it is among the latest five."""
         if header.producer_epoch != self.epoch:
             return None
@@ -90,15 +90,15 @@ class ProducerStateManager:
     Kafka's `ProducerStateManager`.
     """
 
-    def __init__(self, states: dict[int, ProducerState] | None = None) -> None:
-        self._states: dict[int, ProducerState] = {} if states is None else states
+    def __init__(self, states: dict[int, ProducerStateEntry] | None = None) -> None:
+        self._states: dict[int, ProducerStateEntry] = {} if states is None else states
         self._verification_entries: dict[int, VerificationStateEntry] = {}
 
-    def known(self) -> Mapping[int, ProducerState]:
+    def known(self) -> Mapping[int, ProducerStateEntry]:
         """Every producer by its id; not to be changed."""
         return self._states
 
-    def admit(self, header: BatchHeader, origin: Origin) -> RememberedBatch | None:
+    def check_append(self, header: BatchHeader, origin: Origin) -> BatchMetadata | None:
         """Let a batch pass (None), recognise its repetition, or raise; nothing is changed (BRK-01 to 04)."""
         state = self._states.get(header.producer_id)
         if state is None:
@@ -108,7 +108,7 @@ class ProducerStateManager:
         if origin is Origin.CLIENT:
             due = state.next_sequence if header.producer_epoch == state.epoch else 0
             if header.base_sequence != due:
-                return state.repetition(header) or _out_of_order(header, due)
+                return state.duplicate_of(header) or _out_of_order(header, due)
             self._check_verification_entry(header, nothing_known=False)
         if state.first_offset != NOT_OPEN and not header.transactional:
             raise InvalidTxnStateError(
@@ -125,17 +125,17 @@ class ProducerStateManager:
         else:
             known.update_lowest(header)
 
-    def saw(self, header: BatchHeader, base_offset: int) -> bool:
+    def update(self, header: BatchHeader, base_offset: int) -> bool:
         """Take note of an appended batch; tell whether it began a transaction here."""
         if self._verification_entries and header.transactional:
             self._verification_entries.pop(header.producer_id, None)
         state = self._states.get(header.producer_id)
         if state is None:
-            state = self._states[header.producer_id] = ProducerState(header.producer_epoch)
-        state.move_to(header.producer_epoch)
+            state = self._states[header.producer_id] = ProducerStateEntry(header.producer_epoch)
+        state.update_epoch(header.producer_epoch)
         state.last_timestamp = header.max_timestamp
         if header.base_sequence != NO_SEQUENCE:
-            state.remember(header, base_offset)
+            state.add_batch(header, base_offset)
         begins = header.transactional and state.first_offset == NOT_OPEN
         if begins:
             state.first_offset = base_offset
@@ -187,15 +187,15 @@ class ProducerStateManager:
                 refused[at] = why
         return refused
 
-    def saw_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
+    def complete_transaction(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
         """Take note of an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""
         if self._verification_entries:
             self._verification_entries.pop(producer.producer_id, None)
         state = self._states.get(producer.producer_id)
         if state is None:
-            state = self._states[producer.producer_id] = ProducerState(producer.epoch)
+            state = self._states[producer.producer_id] = ProducerStateEntry(producer.epoch)
         ended, state.first_offset = state.first_offset, NOT_OPEN
-        state.move_to(producer.epoch)
+        state.update_epoch(producer.epoch)
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp = now_ms
         return ended
@@ -207,7 +207,7 @@ class ProducerStateManager:
             _out_of_order(header, due)
 
 
-def _check_epoch(state: ProducerState, producer_id: int, epoch: int) -> None:
+def _check_epoch(state: ProducerStateEntry, producer_id: int, epoch: int) -> None:
     if epoch < state.epoch:
         raise InvalidProducerEpochError(
             f"producer {producer_id} writes with epoch {epoch}, but its epoch {state.epoch} has written here: "

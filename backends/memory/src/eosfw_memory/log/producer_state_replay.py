@@ -19,7 +19,7 @@ def replay(state: LogState, header: BatchHeader, control: Buffer | None) -> None
         return
     if control is not None:
         _marker(state, header, control)
-    elif state.producers.saw(header, header.base_offset):
+    elif state.producers.update(header, header.base_offset):
         state.open.begin(header.producer_id, header.base_offset)
 
 
@@ -42,7 +42,7 @@ def take_marker(
     offset: int,
 ) -> None:
     """Let a marker at an offset end its producer's transaction."""
-    first_offset = state.producers.saw_marker(producer, coordinator_epoch, timestamp)
+    first_offset = state.producers.complete_transaction(producer, coordinator_epoch, timestamp)
     if first_offset == NOT_OPEN:
         return
     state.open.end(first_offset)

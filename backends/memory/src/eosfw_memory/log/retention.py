@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from eosfw_memory.log.log_cleaner import AbortedBatches, Cleaner, CleaningContext, latest_offsets, place_of
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.records.batch import header_at
 
@@ -20,7 +20,7 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     Segments are replaced oldest first, those that fit into one segment by a single one, as Kafka's cleaner does;
     wherever that stops the log is as good as before.
     """
-    ready = list(takewhile(lambda segment: _cleanable(log, segment, now_ms), log.sealed_segments()))
+    ready = list(takewhile(lambda segment: _cleanable(log, segment, now_ms), log.rolled_segments()))
     dirty = [segment for segment in ready if segment.end_offset > log.first_dirty_offset]
     if not dirty or not (_due(log, dirty[0], now_ms) or _bytes(dirty) >= log.config.min_dirty_ratio * _bytes(ready)):
         return False
@@ -31,17 +31,17 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     cleaner = Cleaner(facts, AbortedBatches(entries))
     for run in _runs(ready, cleaner, log.config.segment_bytes):
         run.replace(log)
-    log.cleaned(ready[-1].end_offset)
+    log.mark_cleaned(ready[-1].end_offset)
     return True
 
 
 def retain(log: PartitionLog, now_ms: int) -> int:
     """Drop the segments that nobody can read, or is to read, any more; tell how many. The active one stays."""
     dropped = 0
-    for segment in list(log.sealed_segments()):
+    for segment in list(log.rolled_segments()):
         if segment.end_offset > log.last_stable_offset or not _droppable(log, segment, now_ms):
             break
-        log.drop_first()
+        log.delete_oldest_segment()
         dropped += 1
     return dropped
 
@@ -89,7 +89,7 @@ class _Run:
             self.batches.append(place)
         if self.changed or self.gone:
             headers = (header_at(batch, 0) for batch in self.gone)
-            log.rewrite(self.segments, self.batches, {each.base_offset for each in headers if each.control})
+            log.replace_segments(self.segments, self.batches, {each.base_offset for each in headers if each.control})
 
 
 def _runs(segments: Iterable[Segment], cleaner: Cleaner, most: int) -> Iterator[_Run]:

@@ -75,7 +75,7 @@ class Segment(ABC):
             self.epochs.append(EpochStart(epoch, self.end_offset))
         self.leader_epoch = epoch
 
-    def follow(self, segments: Sequence[Segment]) -> None:
+    def take_epochs_of(self, segments: Sequence[Segment]) -> None:
         """Have the leader epochs of segments whose place this one takes."""
         self.epochs = list(following(segment.epochs for segment in segments))
         self.leader_epoch = segments[-1].leader_epoch
@@ -85,7 +85,7 @@ class Segment(ABC):
         at = bisect_right(self.epochs, self.base_offsets[number], key=_start_offset) - 1
         return self.epochs[at].epoch
 
-    def note(self, base_offset: int, records: int, size: int, newest: int) -> None:
+    def index_batch(self, base_offset: int, records: int, size: int, newest: int) -> None:
         """Know the place of a batch behind all others."""
         times = self.newest
         times.append(newest if not times or newest > times[-1] else times[-1])
@@ -94,7 +94,7 @@ class Segment(ABC):
         self.base_offsets.append(base_offset)
         self.end_offset = base_offset + records
 
-    def note_each(self, batches: Sequence[bytes], newest: int) -> int:
+    def index_batches(self, batches: Sequence[bytes], newest: int) -> int:
         """Know the places of batches of one record behind all others; give the base offset of the first."""
         base_offset, times = self.end_offset, self.newest
         times.extend(repeat(max(newest, times[-1]) if times else newest, len(batches)))
@@ -104,13 +104,13 @@ class Segment(ABC):
         self.base_offsets.extend(range(base_offset, self.end_offset))
         return base_offset
 
-    def note_stamped(self, header: BatchHeader, size: int) -> None:
+    def index_stamped_batch(self, header: BatchHeader, size: int) -> None:
         """Know the place of a batch that has its offset already, maybe with a gap before it."""
         if header.base_offset != self.end_offset:
             self.sparse = True
         if header.leader_epoch != self.leader_epoch:
             self.assign_epoch(header.leader_epoch)
-        self.note(header.base_offset, header.last_offset_delta + 1, size, header.max_timestamp)
+        self.index_batch(header.base_offset, header.last_offset_delta + 1, size, header.max_timestamp)
 
     def read(self, offset: int, end: int, max_bytes: int) -> tuple[Sequence[Buffer], int]:
         """The batches from the one that holds `offset` to the last below `end`, with the offset behind them.
@@ -126,7 +126,7 @@ class Segment(ABC):
         behind = self.base_offsets[last] if last < len(self.ends) else self.end_offset
         return self.pieces_of(first, last), behind
 
-    def since(self, timestamp: int) -> Iterator[bytes]:
+    def batches_since(self, timestamp: int) -> Iterator[bytes]:
         """The batches from the first on that has a record which is not older."""
         return (self.bytes_of(at, at + 1) for at in range(bisect_left(self.newest, timestamp), len(self.ends)))
 
@@ -158,17 +158,17 @@ class MemorySegment(Segment):
     def append(self, batch: bytes, records: int, newest: int) -> int:
         base_offset = self.end_offset
         self._batches.append(batch)
-        self.note(base_offset, records, len(batch), newest)
+        self.index_batch(base_offset, records, len(batch), newest)
         return base_offset
 
     def append_each(self, batches: Sequence[bytes], newest: int) -> int:
         self._batches += batches
-        return self.note_each(batches, newest)
+        return self.index_batches(batches, newest)
 
-    def adopt(self, batch: bytes) -> None:
+    def append_stamped(self, batch: bytes) -> None:
         """Add a batch that has its offset already."""
         self._batches.append(batch)
-        self.note_stamped(header_at(batch, 0), len(batch))
+        self.index_stamped_batch(header_at(batch, 0), len(batch))
 
     def bytes_of(self, first: int, last: int) -> bytes:
         return b"".join(self.pieces_of(first, last))

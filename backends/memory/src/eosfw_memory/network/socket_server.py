@@ -78,7 +78,7 @@ class SocketServer:
     async def _sweep_regularly(self) -> None:
         while True:
             await asyncio.sleep(self._broker.idle_seconds())
-            self._broker.sweep()
+            self._broker.run_due_tasks()
 
     async def _close_idle_regularly(self) -> None:
         longest = self._broker.settings.max_idle_ms / 1000

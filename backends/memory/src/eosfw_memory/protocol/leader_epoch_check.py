@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eosfw_memory.codes import Code
 from eosfw_memory.log.leader_epochs import NO_LEADER
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 
 
 def leader_epoch_error(log: PartitionLog, believed: int) -> Code:

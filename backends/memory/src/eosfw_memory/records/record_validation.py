@@ -32,7 +32,7 @@ _FEW: Final = 16
 """Different bytes in a column that are worth being taken out one by one."""
 
 
-class Walk:
+class RecordWalk:
     """Steps over records; what they have in common can be asked for afterwards."""
 
     __slots__ = ("_data", "deltas", "keyless", "shifted")

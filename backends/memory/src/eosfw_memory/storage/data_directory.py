@@ -16,7 +16,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.log.log_storage import LogStorage
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log_errors import KafkaStorageError
 from eosfw_memory.storage.broker_epoch import BrokerEpoch
 from eosfw_memory.storage.checksummed_file import LogFingerprint
@@ -133,7 +133,7 @@ class DataDirectory:
         log_storage = self._new_log_storage(topic, partition) if found is None else found.log_storage
         log_storage.leader_epoch = self._leader_epoch(self._topics[topic.name])
         log_storage.save_log_start_offset = partial(self._starts.put, where)
-        log_storage.cleaned = partial(self._cleaned.put, where)
+        log_storage.save_first_dirty_offset = partial(self._cleaned.put, where)
         return log_storage
 
     def place(self) -> LogDirDescription:

@@ -37,13 +37,13 @@ class FileLogStorage:
         self.leader_epoch = 0
         """In which the partition is led from its loading on."""
         self.save_log_start_offset: Note = lambda _: None
-        self.cleaned: Note = lambda _: None
+        self.save_first_dirty_offset: Note = lambda _: None
 
     @property
     def failed(self) -> str | None:
         return self._disk.failed
 
-    def refusal(self) -> str:
+    def failure_message(self) -> str:
         why = f"{self.directory.name}: takes no more records: {self._disk.failed}"
         self._disk.report("failure", self.directory, why)
         return why
@@ -64,14 +64,14 @@ class FileLogStorage:
         kept.leader_epoch = self.leader_epoch
         return kept
 
-    def segment(self, base_offset: int) -> Segment:
+    def new_segment(self, base_offset: int) -> Segment:
         made = self._fresh(base_offset)
         made.file.descriptor()  # an empty log still says where it goes on
         if self._disk.waits:
             self._disk.sync_directory(self.directory)
         return made
 
-    def sealed(self, segment: Segment, state: LogState) -> None:
+    def segment_rolled(self, segment: Segment, state: LogState) -> None:
         self.checkpoint(segment, state)
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
@@ -92,7 +92,7 @@ class FileLogStorage:
         if before is not None and before not in (segment.base_offset, segment.end_offset):
             self._disk.remove(self.directory / file_name(before, SNAPSHOT))
 
-    def sealing(self, segment: FileSegment, state: LogState) -> list[tuple[Path, bytes]]:
+    def files_beside(self, segment: FileSegment, state: LogState) -> list[tuple[Path, bytes]]:
         """What belongs beside a segment whose end the state is of."""
         fingerprint = self.fingerprint(segment)
         return [self._index(segment, state.aborted), self._snapshot(fingerprint, state)]
@@ -107,14 +107,16 @@ class FileLogStorage:
         content = encode_checksummed(SNAPSHOT_KIND, fingerprint, encode_producers(state.producers))
         return self.directory / file_name(fingerprint.end_offset, SNAPSHOT), content
 
-    def rewritten(self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex) -> Segment:
+    def replace_segments(
+        self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex
+    ) -> Segment:
         old = [segment for segment in segments if isinstance(segment, FileSegment)]
         made = self._fresh(old[0].base_offset)
         made.file = DataFile(old[0].file.path.with_name(old[0].file.path.name + TEMPORARY))
         for batch in batches:
             self._disk.write(made.file, [batch], made.size)
-            made.note_stamped(header_at(batch, 0), len(batch))
-        made.follow(old)
+            made.index_stamped_batch(header_at(batch, 0), len(batch))
+        made.take_epochs_of(old)
         if len(old) == 1:
             self._swap(old[0], made)
         else:
@@ -123,7 +125,7 @@ class FileLogStorage:
         self._reseal_snapshot(made)
         return made
 
-    def drop(self, segment: Segment) -> None:
+    def delete_segment(self, segment: Segment) -> None:
         assert isinstance(segment, FileSegment)
         segment.file.close()
         for suffix in (INDEX, SNAPSHOT):  # that of the next segment's start stays: it is where a replay begins
@@ -136,7 +138,7 @@ class FileLogStorage:
         last = segments[-1]
         if last.size and self.failed is None:
             self.sync(segments)
-            self.sealed(last, state)
+            self.segment_rolled(last, state)
         for segment in segments:
             if isinstance(segment, FileSegment):
                 segment.file.close()

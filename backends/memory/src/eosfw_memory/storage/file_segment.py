@@ -57,7 +57,7 @@ class FileSegment(Segment):
         base_offset = self.end_offset
         place = PLACE.pack(base_offset, len(batch) - LENGTH_END, self.leader_epoch)
         self._write((place, memoryview(batch)[PLACE.size :]))
-        self.note(base_offset, records, len(batch), newest)
+        self.index_batch(base_offset, records, len(batch), newest)
         return base_offset
 
     def append_each(self, batches: Sequence[bytes], newest: int) -> int:
@@ -66,7 +66,7 @@ class FileSegment(Segment):
             place = PLACE.pack(base_offset, len(batch) - LENGTH_END, self.leader_epoch)
             pieces += place, memoryview(batch)[PLACE.size :]
         self._write((b"".join(pieces),))  # the system takes a thousand pieces and no more
-        return self.note_each(batches, newest)
+        return self.index_batches(batches, newest)
 
     def bytes_of(self, first: int, last: int) -> bytes:
         start, end = self.ends[first - 1] if first else 0, self.ends[last - 1]

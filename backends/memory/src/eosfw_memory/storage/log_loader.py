@@ -246,7 +246,7 @@ class LogLoader:
     def _replayed(self, segment: FileSegment, state: LogState, *, last: bool) -> None:
         def visit(header: BatchHeader, size: int, control: bytes | None) -> None:
             replay(state, header, control)
-            segment.note_stamped(header, size)
+            segment.index_stamped_batch(header, size)
 
         first_epoch = max(self._epoch, segment.leader_epoch, 0)
         due = ExpectedBatch(segment.end_offset, self._gaps, first_epoch, self._log_storage.leader_epoch, segment.size)
@@ -261,7 +261,7 @@ class LogLoader:
         if result.problem:
             self._judge(segment, result, last=last)
         elif not last:
-            self._found.repairs += self._log_storage.sealing(segment, state)
+            self._found.repairs += self._log_storage.files_beside(segment, state)
 
     def _judge(self, segment: FileSegment, result: SegmentScan, *, last: bool) -> None:
         """Only what a crash leaves at the very end of a log may be cut off."""

@@ -10,7 +10,7 @@ import struct
 from typing import Final
 
 from eosfw_memory.log.log_storage import LogState
-from eosfw_memory.log.producer_state import NOT_OPEN, ProducerState, ProducerStateManager, RememberedBatch
+from eosfw_memory.log.producer_state import NOT_OPEN, BatchMetadata, ProducerStateEntry, ProducerStateManager
 
 KIND: Final = b"EOSP"
 _COUNT = struct.Struct(">I")
@@ -53,18 +53,18 @@ def decode_state(body: memoryview) -> LogState | None:
     return state
 
 
-def _producers(body: memoryview) -> tuple[dict[int, ProducerState], int]:
-    found: dict[int, ProducerState] = {}
+def _producers(body: memoryview) -> tuple[dict[int, ProducerStateEntry], int]:
+    found: dict[int, ProducerStateEntry] = {}
     (count,), at = _COUNT.unpack_from(body), _COUNT.size
     for _ in range(count):
         producer_id, epoch, sequence, coordinator_epoch, timestamp, first_offset, batches = _PRODUCER.unpack_from(
             body, at
         )
         at += _PRODUCER.size
-        state = found[producer_id] = ProducerState(epoch)
+        state = found[producer_id] = ProducerStateEntry(epoch)
         state.next_sequence, state.coordinator_epoch = sequence, coordinator_epoch
         state.last_timestamp, state.first_offset = timestamp, first_offset
         for _ in range(batches):
-            state.batches.append(RememberedBatch._make(_BATCH.unpack_from(body, at)))
+            state.batches.append(BatchMetadata._make(_BATCH.unpack_from(body, at)))
             at += _BATCH.size
     return found, at

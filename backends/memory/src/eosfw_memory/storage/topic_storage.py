@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.log.log_storage import InMemoryLogStorage, LogStorage
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 
 if TYPE_CHECKING:
     from eosfw.concurrency import Runtime

@@ -64,7 +64,7 @@ class OffsetsTopic:
         keys, values = [key for key, _ in records], [value for _, value in records]
         try:
             if producer is None:
-                offset = partition.log.append_own(encode_batch(keys, values, now_ms), len(records), now_ms)
+                offset = partition.log.append_internal(encode_batch(keys, values, now_ms), len(records), now_ms)
             else:
                 batch = encode_batch(keys, values, now_ms, producer=producer, transactional=True)
                 offset = partition.log.append(batch, now_ms, origin=Origin.COORDINATOR).base_offset

@@ -7,7 +7,7 @@ from typing import Any
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.topic_config import legal_name
 
 _NOTHING_OPEN = -1

@@ -25,7 +25,7 @@ from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.log.leader_epochs import NO_LEADER
 from eosfw_memory.log.log_results import TimestampAndOffset
-from eosfw_memory.log.partition import EARLIEST, LATEST, PartitionLog
+from eosfw_memory.log.partition_log import EARLIEST, LATEST, PartitionLog
 from eosfw_memory.log_errors import LogError
 from eosfw_memory.protocol.leader_epoch_check import leader_epoch_error
 
@@ -81,7 +81,7 @@ def _partition(broker: Broker, where: TopicPartition, wanted: Any, isolation: Is
 
 def _found(log: PartitionLog, timestamp: int, isolation: IsolationLevel) -> TimestampAndOffset | None:
     if timestamp == _NEWEST:
-        return log.newest(isolation)
+        return log.max_timestamp_offset(isolation)
     if timestamp == _LATEST_ELSEWHERE:
         return None
     return log.offset_for_timestamp(EARLIEST if timestamp == _EARLIEST_HERE else timestamp, isolation)

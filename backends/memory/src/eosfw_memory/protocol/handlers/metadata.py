@@ -18,7 +18,7 @@ from typing import Any
 from eosfw_memory.broker import NODE_ID, Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.time_slices import Slices, in_slices
 from eosfw_memory.topic_config import legal_name
 from eosfw_memory.topic_creation import Created, create_in_slices, first_of

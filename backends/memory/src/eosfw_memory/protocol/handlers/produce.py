@@ -24,7 +24,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DisconnectClientError
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.records.batch import NO_PRODUCER_ID, BatchHeader, check_sum, first_header, header_at, sole_batch
 from eosfw_memory.topics import INTERNAL
 from eosfw_memory.verification import add_write, verify_write
@@ -122,7 +122,7 @@ def _check_transaction(
     broker: Broker, log: PartitionLog, transactional_id: str, header: BatchHeader, version: int
 ) -> None:
     """See to it that a transactional batch belongs to a transaction; only the first of each partition needs that."""
-    if header.producer_id == NO_PRODUCER_ID or log.has_open(header.producer_id, header.producer_epoch):
+    if header.producer_id == NO_PRODUCER_ID or log.has_open_transaction(header.producer_id, header.producer_epoch):
         return
     log.check_epoch(header.producer_id, header.producer_epoch)
     log.state.producers.maybe_create_verification_entry(header, broker.now_ms(), strict=version >= _ADDING_VERSION)

@@ -26,7 +26,7 @@ from eosfw_memory.records.batch import (
 )
 from eosfw_memory.records.codec import decode_records
 from eosfw_memory.records.compression import is_for_all, unpack
-from eosfw_memory.records.record_validation import Walk
+from eosfw_memory.records.record_validation import RecordWalk
 
 _LAST_COMPRESSION: Final = 4
 _ANY_AGE: Final = 2**63 - 1
@@ -68,7 +68,7 @@ def check(header: BatchHeader, config: LogConfig, origin: Origin) -> None:
         raise InvalidProducerEpochError(f"producer {header.producer_id} writes with epoch {header.producer_epoch}")
 
 
-def check_records(batch: bytes, header: BatchHeader, config: LogConfig, now_ms: int, *, own: bool) -> int:
+def validate_records(batch: bytes, header: BatchHeader, config: LogConfig, now_ms: int, *, own: bool) -> int:
     """Raise when the records a client sent may not be appended; give their newest timestamp.
 
     Those that our `own` codec has written are as it says in the header, so they are looked at only for what it leaves
@@ -107,10 +107,10 @@ def check_fits(size: int, config: LogConfig) -> None:
         )
 
 
-def _walked(batch: bytes, header: BatchHeader, config: LogConfig) -> Walk | None:
+def _walked(batch: bytes, header: BatchHeader, config: LogConfig) -> RecordWalk | None:
     """Step over the records; None when they are packed in a way that nothing here can unpack, and need not be."""
     if not header.compression:
-        return Walk(batch, HEADER.size, header.records)
+        return RecordWalk(batch, HEADER.size, header.records)
     data = batch[HEADER.size :]
     if not is_for_all(header.compression, data):
         raise UnreadableRecordsError("the lz4 blocks of a batch depend on each other, which Java's clients cannot read")
@@ -123,7 +123,7 @@ def _walked(batch: bytes, header: BatchHeader, config: LogConfig) -> Walk | None
     except CorruptMessageError as wrong:
         raise UnreadableRecordsError(wrong.message) from wrong
     try:
-        walk = Walk(plain, 0, header.records)
+        walk = RecordWalk(plain, 0, header.records)
     except UnreadableRecordsError as wrong:
         raise InvalidRecordError(wrong.message) from None  # which Kafka says of packed records only
     if walk.shifted:  # Kafka would pack them anew, and fails
@@ -131,7 +131,7 @@ def _walked(batch: bytes, header: BatchHeader, config: LogConfig) -> Walk | None
     return walk
 
 
-def _times(header: BatchHeader, walk: Walk) -> set[int]:
+def _times(header: BatchHeader, walk: RecordWalk) -> set[int]:
     if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return {header.max_timestamp}
     return {header.base_timestamp + ((delta >> 1) ^ -(delta & 1)) for delta in walk.deltas}

@@ -8,7 +8,7 @@ from eosfw_memory.broker import Broker
 _STOP_SECONDS = 10.0
 
 
-class Sweeper:
+class BackgroundThread:
     """Does so on a thread of control of its own, for a broker that has no other."""
 
     def __init__(self, broker: Broker, runtime: Runtime) -> None:
@@ -23,4 +23,4 @@ class Sweeper:
 
     def _run(self) -> None:
         while not self._stop.wait(self._broker.idle_seconds()):
-            self._broker.sweep()
+            self._broker.run_due_tasks()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from eosfw_memory.duties import Duties
-from eosfw_memory.log.partition import PartitionLog
+from eosfw_memory.background_tasks import BackgroundTasks
+from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.retention import compact, retain
 from eosfw_memory.settings import Settings
 from eosfw_memory.topics import Topics
@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 _GRACE_MS = 300_000
 
 
-class Housekeeping:
+class LogManager:
     """Compaction, retention, the expiry of producers; callers hold the broker's lock.
 
     The work of Kafka's `LogCleaner` and `LogManager`, without threads of their own.
@@ -25,12 +25,12 @@ class Housekeeping:
         self._topics = topics
         self._settings = settings
 
-    def add_to(self, duties: Duties, now_ms: int) -> None:
+    def add_to(self, background_tasks: BackgroundTasks, now_ms: int) -> None:
         """Do all of it regularly."""
-        upkeep = self._settings.upkeep
-        duties.add("forgetting producer ids", upkeep.producer_check_ms, self.expire_producers, now_ms)
-        duties.add("dropping old segments", upkeep.retention_check_ms, self.retain, now_ms)
-        duties.add("compacting logs", upkeep.cleaner_backoff_ms, self.compact, now_ms)
+        log_cleanup = self._settings.log_cleanup
+        background_tasks.add("forgetting producer ids", log_cleanup.producer_check_ms, self.expire_producers, now_ms)
+        background_tasks.add("dropping old segments", log_cleanup.retention_check_ms, self.retain, now_ms)
+        background_tasks.add("compacting logs", log_cleanup.cleaner_backoff_ms, self.compact, now_ms)
 
     def expire_producers(self, now_ms: int) -> None:
         """Forget producers that wrote nothing for long, but none with an open transaction (BRK-08, KAFKA-9144).
@@ -39,8 +39,8 @@ class Housekeeping:
         """
         late_ms = now_ms - self._settings.transactions.max_timeout_ms - _GRACE_MS
         for log in self._logs():
-            log.expire_producers(now_ms - self._settings.upkeep.producer_expiration_ms)
-            for late in log.late_transactions(late_ms):
+            log.expire_producers(now_ms - self._settings.log_cleanup.producer_expiration_ms)
+            for late in log.hanging_transactions(late_ms):
                 _LOG.warning("%s: the transaction of producer %s hangs", log.where, late.producer.producer_id)
 
     def retain(self, now_ms: int) -> None:

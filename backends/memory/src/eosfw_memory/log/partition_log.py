@@ -11,10 +11,10 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.log.leader_epochs import EpochEnd, EpochStart, end_of, following, within
 from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo, TimestampAndOffset, UndecidedTransaction
 from eosfw_memory.log.log_storage import InMemoryLogStorage, LogState, LogStorage
-from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerState
+from eosfw_memory.log.log_validator import LogConfig, check, check_size, validate_records
+from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerStateEntry
 from eosfw_memory.log.producer_state_replay import replay, take_marker
 from eosfw_memory.log.segment import Segment
-from eosfw_memory.log.validation import LogConfig, check, check_records, check_size
 from eosfw_memory.log_errors import KafkaStorageError, LogError, OffsetOutOfRangeError
 from eosfw_memory.records.batch import (
     NO_PRODUCER_ID,
@@ -85,12 +85,12 @@ class PartitionLog:
         header: BatchHeader | None = None,
         *,
         origin: Origin = Origin.CLIENT,
-        own_codec: bool = False,
+        encoded_in_process: bool = False,
     ) -> LogAppendInfo:
         """Append one record batch as it is; raise a LogError, with nothing changed, when it may not be.
 
         `header` is what `read_header` gave for this batch, so that a caller who looked does not pay twice. `bytes` are
-        kept, not copied. A batch of our `own_codec` needs no look at its records.
+        kept, not copied. A batch of our `encoded_in_process` needs no look at its records.
         """
         self._refuse_if_failed()
         if header is None:
@@ -99,9 +99,9 @@ class PartitionLog:
         kept = bytes(batch)
         newest = header.max_timestamp
         if origin is Origin.CLIENT:
-            newest = check_records(kept, header, self.config, now_ms, own=own_codec)
+            newest = validate_records(kept, header, self.config, now_ms, own=encoded_in_process)
         has_producer = header.producer_id != NO_PRODUCER_ID
-        repeated = self._producers.admit(header, origin) if has_producer else None
+        repeated = self._producers.check_append(header, origin) if has_producer else None
         if repeated is not None:
             stamp = self._append_time(repeated.timestamp)
             return LogAppendInfo(repeated.base_offset, repeated.last_offset, stamp, duplicate=True)
@@ -112,12 +112,12 @@ class PartitionLog:
             kept = restamped(kept, header, newest, kind)
             header = header_at(kept, 0)
         base_offset = self._put(kept, header.records, header.max_timestamp, now_ms)
-        if has_producer and self._producers.saw(header, base_offset):
+        if has_producer and self._producers.update(header, base_offset):
             self._open.begin(header.producer_id, base_offset)
         last_offset = base_offset + header.last_offset_delta
         return LogAppendInfo(base_offset, last_offset, self._append_time(now_ms), duplicate=False)
 
-    def append_own(self, batch: bytes, records: int, now_ms: int) -> int:
+    def append_internal(self, batch: bytes, records: int, now_ms: int) -> int:
         """Append what the broker itself encoded just now for a topic of its own; give its base offset.
 
         Only its size needs a check: raises MessageTooLargeError, with nothing changed.
@@ -201,9 +201,9 @@ class PartitionLog:
 
     def _roll(self, now_ms: int) -> None:
         if self._active.size:
-            self.log_storage.sealed(self._active, self.state)
+            self.log_storage.segment_rolled(self._active, self.state)
             epoch = self.leader_epoch
-            self._active = self.log_storage.segment(self._active.end_offset)
+            self._active = self.log_storage.new_segment(self._active.end_offset)
             self._active.assign_epoch(epoch)
             self._segments.append(self._active)
             self._checkpoint_at = self.log_storage.checkpoint_bytes
@@ -211,7 +211,7 @@ class PartitionLog:
 
     def _refuse_if_failed(self) -> None:
         if self.log_storage.failed is not None:
-            raise KafkaStorageError(self.log_storage.refusal())
+            raise KafkaStorageError(self.log_storage.failure_message())
 
     def _append_time(self, timestamp: int) -> int:
         return timestamp if self.config.timestamp_type is TimestampType.LOG_APPEND_TIME else NO_TIMESTAMP
@@ -258,18 +258,20 @@ class PartitionLog:
             return TimestampAndOffset(NO_TIMESTAMP, end, self.leader_epoch)
         if timestamp == EARLIEST:
             return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset, self.epochs()[0].epoch)
-        since = (batch for segment in self._segments for batch in segment.since(timestamp))
-        every = (_found_in(batch, timestamp, self.log_start_offset) for batch in since)
+        batches_since = (batch for segment in self._segments for batch in segment.batches_since(timestamp))
+        every = (_found_in(batch, timestamp, self.log_start_offset) for batch in batches_since)
         found = next((one for one in every if one is not None), None)
         return found if found is not None and found.offset < end else None
 
-    def newest(self, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED) -> TimestampAndOffset | None:
+    def max_timestamp_offset(
+        self, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> TimestampAndOffset | None:
         """The first record with the largest timestamp; None in an empty log, or where that record is not visible yet.
 
         Markers count, as do records before the start of the log: so it is in Kafka.
         """
         segment = max(self._segments, key=_max_timestamp)
-        batch = next(segment.since(segment.max_timestamp), None)
+        batch = next(segment.batches_since(segment.max_timestamp), None)
         found = None if batch is None else _found_in(batch, segment.max_timestamp, 0)
         return found if found is not None and found.offset < self.visible_end(isolation) else None
 
@@ -288,7 +290,7 @@ class PartitionLog:
         """The one that grows."""
         return self._active
 
-    def sealed_segments(self) -> Sequence[Segment]:
+    def rolled_segments(self) -> Sequence[Segment]:
         """All but the active one, oldest first."""
         return self._segments[:-1]
 
@@ -303,23 +305,25 @@ class PartitionLog:
             self.log_start_offset = wanted
         return self.log_start_offset
 
-    def drop_first(self) -> None:
+    def delete_oldest_segment(self) -> None:
         """Forget the oldest segment."""
-        self.log_storage.drop(self._segments.pop(0))
+        self.log_storage.delete_segment(self._segments.pop(0))
         begins = self._segments[0].base_offset
         self.log_start_offset = max(self.log_start_offset, begins)
         self.state.aborted.forget_before(begins)
 
-    def rewrite(self, segments: Sequence[Segment], batches: Sequence[bytes], gone_markers: Collection[int]) -> None:
+    def replace_segments(
+        self, segments: Sequence[Segment], batches: Sequence[bytes], gone_markers: Collection[int]
+    ) -> None:
         """Put one segment with these batches in the place of sealed ones that follow each other."""
         aborted = self.state.aborted.without(gone_markers) if gone_markers else self.state.aborted
         at = self._segments.index(segments[0])
-        self._segments[at : at + len(segments)] = [self.log_storage.rewritten(segments, batches, aborted)]
+        self._segments[at : at + len(segments)] = [self.log_storage.replace_segments(segments, batches, aborted)]
         self.state.aborted = aborted
 
-    def cleaned(self, offset: int) -> None:
+    def mark_cleaned(self, offset: int) -> None:
         """Remember that everything before an offset was compacted."""
-        self.log_storage.cleaned(offset)
+        self.log_storage.save_first_dirty_offset(offset)
         self.first_dirty_offset = offset
 
     def expire_producers(self, before_ms: int) -> list[int]:
@@ -330,12 +334,12 @@ class PartitionLog:
         """Leave all in good order for the next start."""
         self.log_storage.close(self._segments, self.state)
 
-    def forget(self) -> None:
+    def delete(self) -> None:
         """Give up all that is kept, for a topic that is deleted."""
         for segment in self._segments:
-            self.log_storage.drop(segment)
+            self.log_storage.delete_segment(segment)
 
-    def reload(self) -> None:
+    def rebuild_producer_state(self) -> None:
         """Forget what appends told, learn it from the batches, as a start does."""
         self.state = LogState()
         self._producers, self._open = self.state.producers, self.state.open
@@ -349,7 +353,7 @@ class PartitionLog:
         """Every batch in order, to rebuild state from the log."""
         return (batch for segment in self._segments for batch in segment.batches())
 
-    def producers(self) -> Mapping[int, ProducerState]:
+    def producers(self) -> Mapping[int, ProducerStateEntry]:
         """What is known of each producer id; not to be changed."""
         return self._producers.known()
 
@@ -358,7 +362,7 @@ class PartitionLog:
         state = self._producers.known().get(producer_id)
         return None if state is None or state.first_offset == NOT_OPEN else state.first_offset
 
-    def has_open(self, producer_id: int, epoch: int) -> bool:
+    def has_open_transaction(self, producer_id: int, epoch: int) -> bool:
         """Whether the producer's transaction is open here, under this very epoch."""
         state = self._producers.known().get(producer_id)
         return state is not None and state.first_offset != NOT_OPEN and state.epoch == epoch
@@ -367,7 +371,7 @@ class PartitionLog:
         """Raise InvalidProducerEpochError when a newer holder of the producer id has written here (BRK-01)."""
         self._producers.check_epoch(producer_id, epoch)
 
-    def late_transactions(self, before_ms: int) -> list[UndecidedTransaction]:
+    def hanging_transactions(self, before_ms: int) -> list[UndecidedTransaction]:
         """The open ones of which nothing was heard since (BRK-10)."""
         return [each for each in self.open_transactions() if each.last_timestamp < before_ms]
 

@@ -16,7 +16,7 @@ _REST_MS = 1_000
 
 
 @dataclass(slots=True)
-class Duty:
+class BackgroundTask:
     """One thing to do again and again; it gets the time, in milliseconds since 1970."""
 
     name: str
@@ -31,11 +31,11 @@ class Duty:
         return max(self.interval_ms, _REST_MS) if self.rests() else self.interval_ms
 
 
-class Duties:
+class BackgroundTasks:
     """Everything a broker does by itself. Callers hold the broker's lock; clocks and threads are theirs, too."""
 
     def __init__(self) -> None:
-        self._all: list[Duty] = []
+        self._all: list[BackgroundTask] = []
 
     def add(
         self,
@@ -46,30 +46,30 @@ class Duties:
         rests: Callable[[], bool] = lambda: False,
     ) -> None:
         """Do something every so often, for the first time after one interval; less often while it `rests`."""
-        duty = Duty(name, interval_ms, run, 0, rests)
-        duty.due_ms = now_ms + duty.next_ms()
-        self._all.append(duty)
+        task = BackgroundTask(name, interval_ms, run, 0, rests)
+        task.due_ms = now_ms + task.next_ms()
+        self._all.append(task)
 
     def run(self, now_ms: int) -> None:
         """Do what is due. One that fails is logged and comes again: the others must go on.
 
         Raise BrokerStoppedError where an interceptor stops the broker.
         """
-        for duty in self._all:
-            if duty.due_ms <= now_ms:
-                duty.due_ms = now_ms + duty.next_ms()
+        for task in self._all:
+            if task.due_ms <= now_ms:
+                task.due_ms = now_ms + task.next_ms()
                 try:
-                    duty.run(now_ms)
+                    task.run(now_ms)
                 except BrokerStoppedError:
                     raise
                 except Exception:  # noqa: BLE001 the next round must come
-                    _LOG.exception("%s failed; the next attempt comes in %d ms", duty.name, duty.interval_ms)
+                    _LOG.exception("%s failed; the next attempt comes in %d ms", task.name, task.interval_ms)
 
     def on_clock_moved_back(self, now_ms: int) -> None:
         """Let no duty wait for longer than its interval, though the clock may have gone back."""
-        for duty in self._all:
-            duty.due_ms = min(duty.due_ms, now_ms + duty.next_ms())
+        for task in self._all:
+            task.due_ms = min(task.due_ms, now_ms + task.next_ms())
 
     def wait_ms(self, now_ms: int) -> int:
         """How long until something is due."""
-        return max(0, min((duty.due_ms - now_ms for duty in self._all), default=_IDLE_MS))
+        return max(0, min((task.due_ms - now_ms for task in self._all), default=_IDLE_MS))
