@@ -43,7 +43,12 @@ class IsolationLevel(Enum):
 # --- backends: a client of some cluster -------------------------------------------------------------------------------
 
 DeliveryCallback = Callable[[RecordMetadata | None, EosfwError | None], None]
-"""Told once per sent record, on any thread, before the commit or flush that covers it returns."""
+"""Called once for a sent record: where it lies, or why it was not written.
+
+The call comes on any thread, before the commit or flush that covers the record returns.
+"""
+BatchDeliveryCallback = Callable[[int, RecordMetadata | None, EosfwError | None], None]
+"""Called once for each record of a sent batch, as a `DeliveryCallback` is; the number is the record's place in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,8 @@ class TransactionalProducer(Protocol):
     With a transactional id the order is: init_transactions once; then begin, send..., commit or abort, and again;
     send_offsets is as legal as send.
     Without one only send, flush and close are legal. Any other order raises IllegalStateError and changes nothing;
-    after a FatalError every call but close raises. `send` may be called by many threads, the others by one.
+    after a FatalError every call but close raises. `send` and `send_batch` may be called by many threads, the others
+    by one. A class that names this protocol as its base inherits `send`.
     """
 
     transactional_id: str | None
@@ -96,13 +102,18 @@ class TransactionalProducer(Protocol):
         """Open a transaction here; the cluster learns of it with the first record."""
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
-        """Accept one record for delivery, waiting for room if need be; a later failure surfaces from commit or flush.
+        """Accept one record for delivery: `send_batch` with a batch of one."""
+        if on_delivery is None:
+            self.send_batch(record.as_batch())
+        else:
+            self.send_batch(record.as_batch(), lambda _, metadata, error: on_delivery(metadata, error))
 
+    def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
+        """Accept records for delivery, waiting for room if need be; a later failure surfaces from commit or flush.
+
+        All are accepted, or it raises: RetriableError if none was accepted, else the transaction must be aborted.
         Records of one sender and partition keep their order. `on_delivery` costs speed: ask only when needed.
         """
-
-    def send_batch(self, batch: ProducerBatch) -> None:
-        """Accept many records for delivery: all, or it raises and the transaction must be aborted."""
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         """Let a consumer group's offsets (of the next records to read) commit with the transaction (KIP-98, KIP-447).

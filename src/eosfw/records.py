@@ -90,12 +90,25 @@ class ProducerRecord:
     timestamp: int | None = None
     headers: Headers = ()
 
+    def as_batch(self) -> ProducerBatch:
+        """A batch of this one record."""
+        return ProducerBatch(
+            self.topic,
+            (self.value,),
+            None if self.key is None else (self.key,),
+            self.partition,
+            None if self.timestamp is None else (self.timestamp,),
+            (self.headers,) if self.headers else None,
+        )
 
-@dataclass(frozen=True, slots=True)
+
+# Not frozen: one is made for each record that is sent singly, and a frozen one takes four times as long to make.
+@dataclass(slots=True)
 class ProducerBatch:
-    """Many records on their way to one topic, as columns; those behind `values` are None or as long as `values`.
+    """Records on their way to one topic, as columns; `keys`, `timestamps`, `headers` are optional.
 
-    `headers` go at the speed of a batch only where a backend has the capability `batch_headers`.
+    A column that is given has one entry for each record. `headers` are sent at the speed of a batch only by a backend
+    with the capability `batch_headers`. Nobody changes a batch once it is made.
     """
 
     topic: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
@@ -58,9 +59,9 @@ class Eager(Through):
             self.real.commit_transaction(10.0)
             self.real.begin_transaction()
 
-    def send_batch(self, batch):
-        for record in batch.records():
-            self.send(record)
+    def send_batch(self, batch, on_delivery=None):
+        for at, record in enumerate(batch.records()):
+            self.send(record, None if on_delivery is None else partial(on_delivery, at))
 
 
 class Deaf(Through):

@@ -18,7 +18,7 @@ from eosfw.errors import (
     TopicExistsError,
 )
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel, NewTopic
+from eosfw.protocols import BatchDeliveryCallback, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import LogBatch, OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
 
 CAPABILITIES = Capabilities(transactions=True, read_committed=True)
@@ -100,7 +100,7 @@ class FakeCluster:
         ]
 
 
-class FakeProducer:
+class FakeProducer(TransactionalProducer):
     def __init__(self, cluster: FakeCluster, transactional_id: str | None) -> None:
         self.cluster, self.transactional_id = cluster, transactional_id
         self.epoch: int | None = None
@@ -116,12 +116,6 @@ class FakeProducer:
         self._check()
         self.txn = Txn()
 
-    def send(self, record: ProducerRecord, on_delivery: Any = None) -> None:
-        self.cluster.called(f"send {record.topic}", self.transactional_id)
-        metadata = self._append(record)
-        if on_delivery is not None:
-            on_delivery(metadata, None)
-
     def _append(self, record: ProducerRecord) -> RecordMetadata:
         self._check()
         if self.transactional_id is not None:
@@ -131,10 +125,13 @@ class FakeProducer:
         entry = Entry(record.key, record.value, record.headers, self.txn)
         return self.cluster.append(record.topic, record.partition, entry)
 
-    def send_batch(self, batch: ProducerBatch) -> None:
-        self.cluster.called(f"send_batch {batch.topic} {len(batch)}", self.transactional_id)
-        for record in batch.records():
-            self._append(record)
+    def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
+        size = "" if len(batch) == 1 else f" {len(batch)}"
+        self.cluster.called(f"send {batch.topic}{size}", self.transactional_id)
+        for at, record in enumerate(batch.records()):
+            metadata = self._append(record)
+            if on_delivery is not None:
+                on_delivery(at, metadata, None)
 
     def flush(self, timeout: float) -> None:
         self.cluster.called("flush", self.transactional_id)

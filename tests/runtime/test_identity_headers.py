@@ -48,7 +48,7 @@ def test_a_backend_that_carries_headers_in_batches_gets_them_without_being_asked
     """One call for the whole batch, so headers cost little there."""
     stage = run(scripted(batch(0, source_offsets=[{"o": 1}, {"o": 2}])), carrying())
 
-    assert stage.cluster.calls[1:-1] == ["begin", "send_batch t 2", OFFSETS, "commit"]
+    assert stage.cluster.calls[1:-1] == ["begin", "send t 2", OFFSETS, "commit"]
     assert offsets(stage) == [b'{"o":1}', b'{"o":2}']
 
 
@@ -57,7 +57,7 @@ def test_a_record_list_is_sent_as_one_batch_with_its_headers():
     own = record(1, headers=(("mine", b"x"),))
     stage = run(scripted([record(0), own]), carrying())
 
-    assert "send_batch t 2" in stage.cluster.calls
+    assert "send t 2" in stage.cluster.calls
     assert offsets(stage) == [b'{"o":1}', b'{"o":2}']
     assert entries(stage)[1].headers[0] == ("mine", b"x")
 
@@ -90,7 +90,7 @@ def test_records_with_own_headers_go_one_by_one_where_batches_carry_none():
     stage = run(scripted([record(number, headers=(("mine", b"%d" % number),)) for number in range(2)]))
 
     assert [entry.headers for entry in entries(stage)] == [(("mine", b"0"),), (("mine", b"1"),)]
-    assert "send_batch t 2" not in stage.cluster.calls
+    assert "send t 2" not in stage.cluster.calls
 
 
 def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():

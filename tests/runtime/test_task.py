@@ -23,7 +23,7 @@ def test_each_poll_is_one_transaction_with_the_offset_behind_it():
     """TXN-02, TXN-03, TXN-05: begin at the first record, offsets before the commit."""
     stage = run(scripted(batch(0), None, batch(2)))
 
-    one = ["begin", "send_batch t 2", OFFSETS, "commit"]
+    one = ["begin", "send t 2", OFFSETS, "commit"]
     assert stage.cluster.calls == ["init", *one, *one, "close"]
     assert stage.cluster.committed("t") == [b"0", b"1", b"2", b"3"]
 
@@ -54,7 +54,7 @@ def test_records_of_one_poll_travel_together_and_every_offset_is_noted():
     """TXN-04: a list of records becomes columns."""
     stage = run(scripted([record(0), record(1), record(2, topic="u")]))
 
-    assert stage.cluster.calls[1:-1] == ["begin", "send_batch t 2", "send u", OFFSETS, "commit"]
+    assert stage.cluster.calls[1:-1] == ["begin", "send t 2", "send u", OFFSETS, "commit"]
     assert stage.cluster.committed("g-offsets") == [b'{"o":3}']
 
 
@@ -62,7 +62,7 @@ def test_with_an_interval_one_transaction_takes_many_polls():
     """BND-07, TXN-11: what is left is committed at the stop."""
     stage = run(scripted(batch(0), batch(2), batch(4)), transaction_boundary="interval")
 
-    sends = ["send_batch t 2"] * 3
+    sends = ["send t 2"] * 3
     assert stage.cluster.calls == ["init", "begin", *sends, OFFSETS, "commit", "close"]
 
 
@@ -165,7 +165,7 @@ def test_a_task_that_is_killed_between_two_polls_aborts_and_never_commits(poll):
         (task,) = stage.until_ended()
 
     assert (task.state, stage.cluster.committed("t")) == (TaskState.STOPPED, [])
-    assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "abort", "close"]
+    assert stage.cluster.calls == ["init", "begin", "send t 2", "abort", "close"]
 
 
 def test_a_poll_that_may_be_repeated_counts_as_no_records():
@@ -198,8 +198,8 @@ def test_without_exactly_once_offsets_follow_their_records():
         stage.put("c")
         stage.until(lambda: stage.worker.drained(9))
 
-    task_calls = [call for call in stage.cluster.calls if call.startswith(("send_batch", OFFSETS, "begin", "fence"))]
-    assert task_calls == ["send_batch t 2", "send_batch t 2", OFFSETS]
+    task_calls = [call for call in stage.cluster.calls if call.startswith(("send t", OFFSETS, "begin", "fence"))]
+    assert task_calls == ["send t 2", "send t 2", OFFSETS]
     assert TaskStep.INIT_PRODUCER not in stage.steps()
     assert stage.worker.status().records == 4
 

@@ -30,9 +30,9 @@ def troubled(call: str, *troubles: Any) -> FakeCluster:
 
 def test_sending_again_keeps_the_transaction_open():
     """TXN-09: no commit in between, every offset once."""
-    stage = run(scripted(batch(0)), troubled("send_batch t 2", RetriableError("full")))
+    stage = run(scripted(batch(0)), troubled("send t 2", RetriableError("full")))
 
-    assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "send_batch t 2", OFFSETS, "commit", "close"]
+    assert stage.cluster.calls == ["init", "begin", "send t 2", "send t 2", OFFSETS, "commit", "close"]
     assert stage.cluster.committed("t") == [b"0", b"1"]
 
 
@@ -49,21 +49,21 @@ class PausesRuntime(ThreadRuntime):
 
 def test_a_pause_lies_before_each_repeated_send():
     """TXN-09: Connect's 100 ms, for a batch as for offsets."""
-    cluster = troubled("send_batch t 2", RetriableError("full"), RetriableError("full"))
+    cluster = troubled("send t 2", RetriableError("full"), RetriableError("full"))
     cluster.fail[OFFSETS] = [RetriableError("full")]
     run(scripted(batch(0)), cluster, PausesRuntime(cluster.calls))
 
     calls = cluster.calls[: cluster.calls.index("commit")]
-    sent = ["send_batch t 2", "pause 0.1", "send_batch t 2", "pause 0.1", "send_batch t 2"]
+    sent = ["send t 2", "pause 0.1", "send t 2", "pause 0.1", "send t 2"]
     assert calls == ["init", "begin", *sent, OFFSETS, "pause 0.1", OFFSETS]
 
 
 def test_a_send_that_fails_fails_the_task_at_once():
     """TXN-08."""
-    stage = run(scripted(batch(0)), troubled("send_batch t 2", AbortableError("too large")))
+    stage = run(scripted(batch(0)), troubled("send t 2", AbortableError("too large")))
 
     assert failure(stage) == "too large"
-    assert stage.cluster.calls == ["init", "begin", "send_batch t 2", "abort", "close"]
+    assert stage.cluster.calls == ["init", "begin", "send t 2", "abort", "close"]
 
 
 def test_a_commit_that_may_be_repeated_is_repeated():

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from eosfw.errors import EosfwError
 from eosfw.ids import ConnectorTaskId, TopicPartition
-from eosfw.protocols import Backend, DeliveryCallback, TransactionalProducer
+from eosfw.protocols import Backend, BatchDeliveryCallback, DeliveryCallback, TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 from eosfw.state.steps import StepEvent, TaskStep
 
@@ -60,8 +60,8 @@ class Authors:
         """Topic, partition, offset of each signed record, in the order of delivery, with its author."""
         return dict(self._of)
 
-    def signed(self, topic: str, then: DeliveryCallback | None) -> DeliveryCallback | None:
-        """A callback that signs the record of the task that acts here, then does what was asked for."""
+    def signed(self, topic: str, then: BatchDeliveryCallback | None) -> BatchDeliveryCallback | None:
+        """A callback that signs the records of the task that acts here, then does what was asked for."""
         event = _current_step.get()
         if event is None or event.task is None:
             return then
@@ -72,14 +72,15 @@ class Authors:
     def _sign(
         self,
         author: Author,
-        then: DeliveryCallback | None,
+        then: BatchDeliveryCallback | None,
+        index: int,
         metadata: RecordMetadata | None,
         error: EosfwError | None,
     ) -> None:
         if metadata is not None:
             self._of[metadata.topic, metadata.partition, metadata.offset] = author
         if then is not None:
-            then(metadata, error)
+            then(index, metadata, error)
 
 
 def author_of(event: StepEvent) -> Author | None:
@@ -122,12 +123,9 @@ class _SigningProducer:
         return getattr(self._real, name)
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
-        self._real.send(record, self._authors.signed(record.topic, on_delivery))
+        then = None if on_delivery is None else lambda _, metadata, error: on_delivery(metadata, error)
+        signed = self._authors.signed(record.topic, then)
+        self._real.send(record, None if signed is None else partial(signed, 0))
 
-    def send_batch(self, batch: ProducerBatch) -> None:
-        if batch.headers is None:
-            self._authors.signed(batch.topic, None)
-            self._real.send_batch(batch)
-            return
-        for record in batch.records():  # only a single record tells where it came to lie
-            self.send(record)
+    def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
+        self._real.send_batch(batch, self._authors.signed(batch.topic, on_delivery))

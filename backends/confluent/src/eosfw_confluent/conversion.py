@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
-from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
+from eosfw.records import ProducerBatch, RecordMetadata
 
 ANY_PARTITION = -1
 _GROUP_MAGIC = b"CGMDv2:"
@@ -30,27 +30,26 @@ ProduceArguments = tuple[
 ]
 
 
-def produce_arguments(record: ProducerRecord, told: KafkaDeliveryCallback | None) -> ProduceArguments:
-    """What produce() takes for one record, in its order."""
-    partition = ANY_PARTITION if record.partition is None else record.partition
-    headers: list[tuple[str, str | bytes | None]] | None = [*record.headers] if record.headers else None
-    return record.topic, record.value, record.key, partition, told, None, record.timestamp or 0, headers
+def produce_arguments(batch: ProducerBatch, at: int, callback: KafkaDeliveryCallback | None) -> ProduceArguments:
+    """What produce() takes for one record of a batch, in its order."""
+    keys, timestamps, headers = batch.keys, batch.timestamps, batch.headers
+    return (
+        batch.topic,
+        batch.values[at],
+        None if keys is None else keys[at],
+        ANY_PARTITION if batch.partition is None else batch.partition,
+        callback,
+        None,
+        0 if timestamps is None else timestamps[at],
+        list(headers[at]) if headers is not None and headers[at] else None,
+    )
 
 
-def batch_messages(batch: ProducerBatch, told: KafkaDeliveryCallback) -> list[dict[str, Any]]:
-    """The messages that produce_batch() takes; it knows neither timestamps nor headers.
-
-    Only the last one reports. A record that a broker refuses fails its transaction by itself; a place that does not
-    exist fails every record for it; so a report for each would only cost speed.
-    """
-    said: list[dict[str, Any]]
+def batch_messages(batch: ProducerBatch) -> list[dict[str, Any]]:
+    """The messages that produce_batch() takes; it knows neither timestamps nor headers."""
     if batch.keys is None:
-        said = [{"value": value} for value in batch.values]
-    else:
-        said = [{"value": value, "key": key} for value, key in zip(batch.values, batch.keys, strict=True)]
-    if said:
-        said[-1]["callback"] = told
-    return said
+        return [{"value": value} for value in batch.values]
+    return [{"value": value, "key": key} for value, key in zip(batch.values, batch.keys, strict=True)]
 
 
 def record_metadata(message: Message) -> RecordMetadata | None:

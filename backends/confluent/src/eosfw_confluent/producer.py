@@ -21,8 +21,8 @@ from eosfw.errors import (
     IndefiniteOutcomeError,
 )
 from eosfw.ids import TopicPartition
-from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
-from eosfw.records import ProducerBatch, ProducerRecord
+from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
+from eosfw.records import ProducerBatch
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import (
@@ -73,7 +73,7 @@ class ProducerSettings:
     max_block: float
 
 
-class ConfluentProducer:
+class ConfluentProducer(TransactionalProducer):
     """A `TransactionalProducer` over one librdkafka handle."""
 
     def __init__(self, config: dict[str, object], settings: ProducerSettings, runtime: Runtime) -> None:
@@ -100,32 +100,42 @@ class ConfluentProducer:
             self._accepted = 0
             self._reporting_partitions.clear()
 
-    def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
+    def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         client = self._open()
         if self._progress.state is not TransactionManagerState.IN_TRANSACTION:
             self._progress.check(ProducerCall.SEND)
-        self._accepted += 1
-        told = (
-            self._delivery_callback(on_delivery) if on_delivery is not None else self._callback_of_new_partition(record)
-        )
-        said = produce_arguments(record, told)
-        try:
-            client.produce(*said)
-        except (BufferError, KafkaException, SystemError):
-            # Nothing was accepted, so it is tried again, this time by who can wait and who can tell.
-            self._enqueue(client, partial(client.produce, *said))
-        if not self._accepted % _POLL_EVERY:
-            self._poll(client, 0)
+        count = len(batch.values)
+        # librdkafka's batch call takes neither timestamps nor headers, and gains nothing with one record.
+        if count > 1 and batch.timestamps is None and batch.headers is None:
+            self._produce_batch(client, batch, on_delivery)
+        elif count:
+            self._produce_each(client, batch, on_delivery)
 
-    def send_batch(self, batch: ProducerBatch) -> None:
-        if batch.timestamps is not None or batch.headers is not None:
-            # librdkafka's batch call knows neither.
-            for record in batch.records():
-                self.send(record)
-            return
-        client = self._open()
-        self._progress.check(ProducerCall.SEND)
-        left = batch_messages(batch, self._events.on_delivery)
+    def _produce_each(self, client: Producer, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None) -> None:
+        callback = self._callback_of_new_partition(batch) if on_delivery is None else None
+        for at in range(len(batch.values)):
+            if on_delivery is not None:
+                callback = self._delivery_callback(on_delivery, at)
+            arguments = produce_arguments(batch, at, callback)
+            self._accepted += 1
+            try:
+                client.produce(*arguments)
+            except (BufferError, KafkaException, SystemError):
+                # Nothing was accepted: the next attempt waits for room, and translates what is raised.
+                self._enqueue(client, partial(client.produce, *arguments))
+            if not self._accepted % _POLL_EVERY:
+                self._poll(client, 0)
+            callback = None
+
+    def _produce_batch(self, client: Producer, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None) -> None:
+        left = batch_messages(batch)
+        if on_delivery is None:
+            # A record that a broker refuses fails its transaction by itself, and a partition that does not exist fails
+            # every record for it: a report of one record is enough, and a report of each would cost speed.
+            left[-1]["callback"] = self._events.on_delivery
+        else:
+            for at, message in enumerate(left):
+                message["callback"] = self._delivery_callback(on_delivery, at)
         self._accepted += len(left)
         partition = ANY_PARTITION if batch.partition is None else batch.partition
         deadline: float | None = None
@@ -337,23 +347,26 @@ class ConfluentProducer:
             return ClusterUnavailableError(f"{what}; no broker answered: is the cluster running?")
         return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
 
-    def _callback_of_new_partition(self, record: ProducerRecord) -> KafkaDeliveryCallback | None:
-        place = (record.topic, record.partition)
+    def _callback_of_new_partition(self, batch: ProducerBatch) -> KafkaDeliveryCallback | None:
+        """Have the first record for a partition reported, if no other is: it tells when the partition is missing."""
+        place = (batch.topic, batch.partition)
         if place in self._reporting_partitions:
             return None
         self._reporting_partitions.add(place)
         return self._events.on_delivery
 
-    def _delivery_callback(self, on_delivery: DeliveryCallback) -> KafkaDeliveryCallback:
-        def tell(error: KafkaError | None, message: Message) -> None:
-            self._events.on_delivery(error, message)
-            failed = None if error is None else eosfw_error(error, DELIVERY, self._what(ProducerCall.SEND))
-            try:
-                on_delivery(None if failed else record_metadata(message), failed)
-            except Exception:  # noqa: BLE001 - a caller's code must not break the library's poll
-                _LOG.exception("%s: a delivery callback failed", self._name)
+    def _delivery_callback(self, on_delivery: BatchDeliveryCallback, at: int) -> KafkaDeliveryCallback:
+        return partial(self._on_delivery, on_delivery, at)
 
-        return tell
+    def _on_delivery(
+        self, on_delivery: BatchDeliveryCallback, at: int, error: KafkaError | None, message: Message
+    ) -> None:
+        self._events.on_delivery(error, message)
+        failed = None if error is None else eosfw_error(error, DELIVERY, self._what(ProducerCall.SEND))
+        try:
+            on_delivery(at, None if failed else record_metadata(message), failed)
+        except Exception:  # noqa: BLE001 - a caller's code must not break the library's poll
+            _LOG.exception("%s: a delivery callback failed", self._name)
 
     @property
     def _name(self) -> str:

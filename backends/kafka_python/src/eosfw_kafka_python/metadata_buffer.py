@@ -1,4 +1,4 @@
-"""Keep what is sent before the cluster was met, which only a producer without transactional id may do."""
+"""Keep batches that are sent before the cluster was met, which only a producer without transactional id may do."""
 
 from __future__ import annotations
 
@@ -8,88 +8,87 @@ from typing import NamedTuple
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError
-from eosfw.protocols import DeliveryCallback
+from eosfw.protocols import BatchDeliveryCallback
+from eosfw.records import ProducerBatch
 from eosfw_kafka_python.partitioner import Partitioner
 
-SendToPartitioner = Callable[[Partitioner], None]
-"""Hands some records over to the library."""
+
+class SentBatch(NamedTuple):
+    """A batch that a caller sent, with the callback for its records."""
+
+    batch: ProducerBatch
+    on_delivery: BatchDeliveryCallback | None
 
 
 class ProducerCalls(NamedTuple):
-    """What a producer does: meet the cluster, hand records over, tell who sent one why it was not written."""
+    """What the buffer calls of its producer: connect to the cluster, append a batch, report a batch as failed."""
 
-    meet: Callable[[], Partitioner]
-    hand_over: Callable[[SendToPartitioner, Partitioner], None]
-    failed: Callable[[DeliveryCallback, EosfwError], None]
+    connect: Callable[[], Partitioner]
+    append: Callable[[SentBatch, Partitioner], None]
+    fail: Callable[[SentBatch, EosfwError], None]
 
 
 class MetadataBuffer:
-    """One thread that meets the cluster, then hands over what was kept, in the order it came.
+    """One thread that connects to the cluster, then appends the batches that were kept, in their order.
 
-    It holds on to a producer no longer than that takes: one that was dropped is to end at once.
+    The thread refers to its producer only while it works: a producer that was dropped must end at once.
     """
 
     def __init__(self, runtime: Runtime) -> None:
         self.partitioner: Partitioner | None = None
-        """Takes records directly, once everything that was kept is handed over."""
+        """Takes batches directly, once every batch that was kept is appended."""
         self._runtime = runtime
         self._lock = runtime.lock()
-        self._kept: list[tuple[SendToPartitioner, DeliveryCallback | None]] = []
-        self._met: Event | None = None
+        self._kept: list[SentBatch] = []
+        self._drained: Event | None = None
         self._failure: EosfwError | None = None
 
-    def keep(self, hand_over: SendToPartitioner, on_delivery: DeliveryCallback | None, steps: ProducerCalls) -> bool:
-        """Keep records for later and see to it that the cluster is met; False if that was done meanwhile."""
+    def keep(self, sent: SentBatch, calls: ProducerCalls) -> bool:
+        """Keep a batch and have the cluster connected to; False if the partitioner can take it by now."""
         with self._lock:
             if self.partitioner is not None:
                 return False
-            self._kept.append((hand_over, on_delivery))
-            if self._met is None:
-                self._met = self._runtime.event()
-                self._runtime.spawn("eosfw-metadata", partial(self._meet, steps))
+            self._kept.append(sent)
+            if self._drained is None:
+                self._drained = self._runtime.event()
+                self._runtime.spawn("eosfw-metadata", partial(self._connect, calls))
             return True
 
-    def over(self, wait: float) -> bool:
-        """Wait, at most so many seconds, until nothing is kept any more; tell whether it is so."""
-        met = self._met
-        return met is None or met.wait(wait)
+    def wait_until_empty(self, timeout: float) -> bool:
+        """Wait until no batch is kept any more; tell whether that is so."""
+        drained = self._drained
+        return drained is None or drained.wait(timeout)
 
     def raise_failure(self) -> None:
-        """Raise once what kept a record from being handed over."""
+        """Raise, once, what kept a batch from being appended."""
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
 
-    def _meet(self, steps: ProducerCalls) -> None:
+    def _connect(self, calls: ProducerCalls) -> None:
         found: Partitioner | EosfwError
         try:
-            found = steps.meet()
+            found = calls.connect()
         except EosfwError as why:
             found = self._failure = why
         while True:
             with self._lock:
                 kept, self._kept = self._kept, []
                 if not kept:
+                    # Under the lock, so that no batch is kept behind the last look.
                     self.partitioner = found if isinstance(found, Partitioner) else None
-                    met, self._met = self._met, None
+                    drained, self._drained = self._drained, None
                     break
-            for hand_over, on_delivery in kept:
-                self._hand_over_late(hand_over, on_delivery, found, steps)
-        if met is not None:
-            met.set()
+            for sent in kept:
+                self._append_late(sent, found, calls)
+        if drained is not None:
+            drained.set()
 
-    def _hand_over_late(
-        self,
-        hand_over: SendToPartitioner,
-        on_delivery: DeliveryCallback | None,
-        found: Partitioner | EosfwError,
-        steps: ProducerCalls,
-    ) -> None:
+    def _append_late(self, sent: SentBatch, found: Partitioner | EosfwError, calls: ProducerCalls) -> None:
         try:
             if isinstance(found, EosfwError):
                 raise found
-            steps.hand_over(hand_over, found)
+            calls.append(sent, found)
         except EosfwError as why:
             self._failure = self._failure or why
-            if on_delivery is not None:
-                steps.failed(on_delivery, why)
+            calls.fail(sent, why)

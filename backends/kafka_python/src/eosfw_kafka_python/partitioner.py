@@ -12,7 +12,7 @@ from kafka import errors as kafka_errors
 from kafka.partitioner.default import murmur2
 
 from eosfw.errors import RecordTooLargeError, UnknownTopicOrPartitionError
-from eosfw.records import Headers, ProducerBatch, ProducerRecord
+from eosfw.records import Headers, ProducerBatch
 from eosfw_kafka_python import private_api
 
 _OVERHEAD = 82
@@ -37,20 +37,8 @@ class Partitioner:
         self._wake = private_api.sender(client).wakeup
         self._turns: dict[str, int] = {}
 
-    def record(self, record: ProducerRecord) -> list[Any]:
-        """Hand over one record; gives its future, as a list."""
-        batch = ProducerBatch(
-            record.topic,
-            [record.value],
-            None if record.key is None else [record.key],
-            record.partition,
-            None if record.timestamp is None else [record.timestamp],
-            [record.headers] if record.headers else None,
-        )
-        return self.batch(batch)
-
-    def batch(self, batch: ProducerBatch) -> list[Any]:
-        """Hand over many records; gives their futures."""
+    def append(self, batch: ProducerBatch) -> list[Any]:
+        """Append records to the library's accumulator; gives the future of each, in their order."""
         self._refuse_too_large(batch)
         known = sorted(self._partitions(batch.topic))
         if batch.partition is not None:

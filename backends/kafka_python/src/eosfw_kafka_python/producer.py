@@ -25,14 +25,14 @@ from eosfw.errors import (
     UnknownTopicOrPartitionError,
 )
 from eosfw.ids import TopicPartition
-from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
-from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
+from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, DeliveryCallback, TransactionalProducer
+from eosfw.records import ProducerBatch, RecordMetadata
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_kafka_python import private_api
 from eosfw_kafka_python.connection import Connection
 from eosfw_kafka_python.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, SEND_OFFSETS, eosfw_error
 from eosfw_kafka_python.in_flight_records import InFlightRecords
-from eosfw_kafka_python.metadata_buffer import MetadataBuffer, ProducerCalls, SendToPartitioner
+from eosfw_kafka_python.metadata_buffer import MetadataBuffer, ProducerCalls, SentBatch
 from eosfw_kafka_python.partitioner import Partitioner
 
 _LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class ProducerSettings:
     most_waiting: int
 
 
-class KafkaPythonProducer:
+class KafkaPythonProducer(TransactionalProducer):
     """A `TransactionalProducer` over one KafkaProducer, which is made by the first call that needs the cluster."""
 
     def __init__(self, config: Mapping[str, Any], settings: ProducerSettings, connection: Connection) -> None:
@@ -84,16 +84,21 @@ class KafkaPythonProducer:
             self._in_flight.clear()
             self._bytes = 0
 
-    def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
+    def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         self._progress.check(ProducerCall.SEND)
-        size = len(record.value or b"") + len(record.key or b"")
-        self._accept(lambda to: self._note(to.record(record), on_delivery), size, on_delivery)
-
-    def send_batch(self, batch: ProducerBatch) -> None:
-        self._progress.check(ProducerCall.SEND)
-        if len(batch):
-            size = sum(map(len, filter(None, batch.values)))
-            self._accept(lambda to: self._note(to.batch(batch)), size)
+        if not len(batch):
+            return
+        sent = SentBatch(batch, on_delivery)
+        try:
+            self._make_room(_bytes_of(batch))
+            if self._buffer.partitioner is None and self._buffer.keep(sent, self._calls()):
+                return
+            self._append(sent, self._buffer.partitioner)
+        except EosfwError as why:
+            # What fails here fails the transaction, unless nothing was accepted.
+            if not isinstance(why, (RetriableError, IllegalStateError)):
+                self._progress.fail(why)
+            raise
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         with self._progress.during(ProducerCall.SEND_OFFSETS):
@@ -157,10 +162,10 @@ class KafkaPythonProducer:
             raise FatalError(f"{what}: closed while it waited")
         return client
 
-    def _steps(self) -> ProducerCalls:
-        return ProducerCalls(self._meet, self._hand_over, lambda on_delivery, why: self._tell(on_delivery, None, why))
+    def _calls(self) -> ProducerCalls:
+        return ProducerCalls(self._connect, self._append, self._fail_late)
 
-    def _meet(self) -> Partitioner:
+    def _connect(self) -> Partitioner:
         deadline = self._runtime.now() + self._settings.max_block
         return self._new_partitioner(self._client or self._make(ProducerCall.SEND, deadline))
 
@@ -174,28 +179,20 @@ class KafkaPythonProducer:
 
     # --- sending
 
-    def _accept(self, hand_over: SendToPartitioner, size: int, on_delivery: DeliveryCallback | None = None) -> None:
-        """Hand records over; what fails here fails the transaction, unless nothing was accepted."""
-        try:
-            self._make_room(size)
-            if self._buffer.partitioner is None and self._buffer.keep(hand_over, on_delivery, self._steps()):
-                return
-            self._hand_over(hand_over, self._buffer.partitioner)
-        except EosfwError as why:
-            if not isinstance(why, (RetriableError, IllegalStateError)):
-                self._progress.fail(why)
-            raise
-
-    def _hand_over(self, hand_over: SendToPartitioner, partitioner: Partitioner | None) -> None:
+    def _append(self, sent: SentBatch, partitioner: Partitioner | None) -> None:
         if partitioner is None:
             raise IllegalStateError(f"{self._name} is closed")
-        self._call_library(lambda: hand_over(partitioner), (ProducerCall.SEND, SEND))
-
-    def _note(self, futures: list[Any], on_delivery: DeliveryCallback | None = None) -> None:
+        futures = self._call_library(lambda: partitioner.append(sent.batch), (ProducerCall.SEND, SEND))
         self._in_flight.add(futures)
-        if on_delivery is not None:
-            for future in futures:
-                self._report(future, on_delivery)
+        if sent.on_delivery is not None:
+            for at, future in enumerate(futures):
+                self._report(future, partial(sent.on_delivery, at))
+
+    def _fail_late(self, sent: SentBatch, why: EosfwError) -> None:
+        """Report records that were accepted before the cluster was met, and could not be appended then."""
+        if sent.on_delivery is not None:
+            for at in range(len(sent.batch)):
+                self._run_callback(partial(sent.on_delivery, at), None, why)
 
     def _make_room(self, size: int) -> None:
         # The library's buffer has no limit of its own.
@@ -207,7 +204,7 @@ class KafkaPythonProducer:
     def _wait_until_written(self, timeout: float, call: ProducerCall) -> None:
         """Wait until all that was sent is written."""
         deadline = self._runtime.now() + timeout
-        while not self._buffer.over(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))):
+        while not self._buffer.wait_until_empty(self._wait_until(deadline)):
             self._refuse_if_closed(call)
             if self._runtime.now() >= deadline:
                 raise ClusterUnavailableError(f"{self._what(call)}: no broker answered; is the cluster running?")
@@ -216,27 +213,35 @@ class KafkaPythonProducer:
             self._flush(self._client, max(0.0, deadline - self._runtime.now()), call)
 
     def _report(self, future: Any, on_delivery: DeliveryCallback) -> None:
-        future.add_callback(
-            lambda found: self._tell(on_delivery, RecordMetadata(found.topic, found.partition, found.offset), None)
-        )
-        future.add_errback(
-            lambda why: self._tell(on_delivery, None, eosfw_error(why, DELIVERY, self._what(ProducerCall.SEND)))
-        )
+        def delivered(found: Any) -> None:
+            self._run_callback(on_delivery, RecordMetadata(found.topic, found.partition, found.offset), None)
 
-    def _tell(self, on_delivery: DeliveryCallback, place: RecordMetadata | None, failed: EosfwError | None) -> None:
+        def failed(why: Exception) -> None:
+            self._run_callback(on_delivery, None, eosfw_error(why, DELIVERY, self._what(ProducerCall.SEND)))
+
+        future.add_callback(delivered)
+        future.add_errback(failed)
+
+    def _run_callback(
+        self, on_delivery: DeliveryCallback, metadata: RecordMetadata | None, failed: EosfwError | None
+    ) -> None:
         try:
-            on_delivery(place, failed)
+            on_delivery(metadata, failed)
         except Exception:  # noqa: BLE001 - a caller's code must not break the library's thread
             _LOG.exception("%s: a delivery callback failed", self._name)
 
     # --- waiting
+
+    def _wait_until(self, deadline: float) -> float:
+        """Seconds that one call into the library may wait: the deadline counts, and close() frees whoever waits."""
+        return min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))
 
     def _flush(self, client: KafkaProducer, timeout: float, call: ProducerCall) -> None:
         """Wait until every record is written; raise what kept one from being."""
         deadline = self._runtime.now() + timeout
         while True:
             try:
-                client.flush(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now())))
+                client.flush(self._wait_until(deadline))
             except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
                 # The latter is what it says of batches that were split meanwhile.
                 self._refuse_if_closed(call)
@@ -262,7 +267,7 @@ class KafkaPythonProducer:
         result = self._call_library(begin, judged)
 
         def wait() -> bool:
-            return bool(result.wait(min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now())) * 1000))
+            return bool(result.wait(self._wait_until(deadline) * 1000))
 
         while not self._call_library(wait, judged):
             self._refuse_if_closed(judged[0])
@@ -312,3 +317,7 @@ class KafkaPythonProducer:
 
     def _what(self, call: ProducerCall) -> str:
         return f"{call.value} of {self._name} at {self._connection.servers}"
+
+
+def _bytes_of(batch: ProducerBatch) -> int:
+    return sum(map(len, filter(None, batch.values))) + sum(map(len, filter(None, batch.keys or ())))

@@ -19,7 +19,7 @@ from eosfw.errors import (
 )
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Fencer, NewTopic
-from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
+from eosfw.records import Headers, OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
 from pytest_eos.contracts.administration import AdministrationContract
 from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 from pytest_eos.contracts.deletion import DeletionContract
@@ -123,6 +123,27 @@ class BackendContract(
         producer.commit_transaction(WAIT)
 
         assert heard == [row.offset for row in lab.rows(topic)]
+
+    @needs_transactions
+    @pytest.mark.parametrize("headers", [None, [(("h", b"1"),), (), ()]], ids=["plain", "headers"])
+    def test_a_callback_hears_where_each_record_of_a_batch_lies(
+        self, lab: BackendHarness, headers: list[Headers] | None
+    ) -> None:
+        """TXN-08: by its place in the batch, whatever partition its key leads to."""
+        topic = lab.topic(partitions=7)
+        values, keys = [b"a", b"b", b"c"], list(_PLACES)[:3]
+        heard: dict[bytes, RecordMetadata | None] = {}
+        producer = lab.producer()
+        producer.begin_transaction()
+        producer.send_batch(
+            ProducerBatch(topic, values, keys=keys, headers=headers),
+            lambda at, metadata, _: heard.update({values[at]: metadata}),
+        )
+        producer.commit_transaction(WAIT)
+
+        rows = lab.rows(topic)
+        assert heard == {row.value: RecordMetadata(topic, row.partition, row.offset) for row in rows}
+        assert len(rows) == len(values)
 
     @needs_transactions
     def test_a_read_that_an_open_transaction_holds_up_says_where_it_waits(self, lab: BackendHarness) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 
 from eosfw.concurrency import FairLock
 from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, RetriableError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import ConsumerGroupMetadata, DeliveryCallback
-from eosfw.records import ProducerBatch, ProducerRecord
+from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
+from eosfw.records import ProducerBatch
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.partitioner import StickyPartitioner, partition_of
@@ -39,7 +40,7 @@ class ProducerSettings:
     """Of KIP-890; None is what the cluster has settled on."""
 
 
-class MemoryProducer:
+class MemoryProducer(TransactionalProducer):
     """A `TransactionalProducer` that speaks Kafka's protocol itself.
 
     It has no thread: what was sent leaves with the call that makes it enough for a request, or with flush and commit;
@@ -76,35 +77,23 @@ class MemoryProducer:
         with self._progress.during(ProducerCall.BEGIN):
             self._sender.begin()
 
-    def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
+    def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         self._progress.check(ProducerCall.SEND)
-        with self._failing:
-            partition = record.partition
-            if partition is None:
-                partition = self._choose(record.topic, record.key)
-            self._identify()
-            with self._lock:
-                accumulator = self._sender.accumulator(TopicPartition(record.topic, partition))
-                ready = accumulator.add(record, self._now_ms(), on_delivery)
-                self._ready += ready
-            if ready and record.partition is None:
-                self._sticky.on_new_batch(record.topic)
-        # The cluster is to learn of a transaction with its first record, where that costs next to nothing.
-        self._deliver_early(due=not self._sender.transaction_started)
-
-    def send_batch(self, batch: ProducerBatch) -> None:
-        self._progress.check(ProducerCall.SEND)
+        if not len(batch):
+            return
+        callbacks = None if on_delivery is None else [partial(on_delivery, at) for at in range(len(batch))]
         with self._failing:
             self._identify()
-            for partition, part in self._split(batch):
+            for partition, part, indexes in self._split(batch):
+                own = callbacks if callbacks is None or indexes is None else [callbacks[at] for at in indexes]
                 with self._lock:
                     accumulator = self._sender.accumulator(TopicPartition(batch.topic, partition))
-                    ready = accumulator.add_batch(part, self._now_ms())
+                    ready = accumulator.add(part, self._now_ms(), own)
                     self._ready += ready
                 if ready and batch.partition is None:
                     self._sticky.on_new_batch(batch.topic)
-        if len(batch):
-            self._deliver_early(due=True)
+        # The cluster is to learn of a transaction with its first record, where that costs next to nothing.
+        self._deliver_early(due=len(batch) > 1 or not self._sender.transaction_started)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         with self._progress.during(ProducerCall.SEND_OFFSETS):
@@ -150,33 +139,33 @@ class MemoryProducer:
 
     # --- where records go
 
-    def _choose(self, topic: str, key: bytes | None) -> int:
-        count = self._metadata.partitions(topic, self._new_timer(self._settings.max_block))
-        return self._sticky.partition(topic, count) if key is None else partition_of(key, count)
-
-    def _split(self, batch: ProducerBatch) -> Iterator[tuple[int, ProducerBatch]]:
-        """The parts of a batch by partition, each in the order of sending."""
-        if not len(batch):
-            return
+    def _split(self, batch: ProducerBatch) -> Iterator[tuple[int, ProducerBatch, Sequence[int] | None]]:
+        """The parts of a batch by partition, in the order of sending, with their places in it; None means all."""
         if batch.partition is not None:
-            yield batch.partition, batch
-        elif batch.keys is None:
-            yield self._choose(batch.topic, None), batch
-        else:
-            yield from self._split_by_key(batch, batch.keys)
-
-    def _split_by_key(self, batch: ProducerBatch, keys: object) -> Iterator[tuple[int, ProducerBatch]]:
+            yield batch.partition, batch, None
+            return
         count = self._metadata.partitions(batch.topic, self._new_timer(self._settings.max_block))
         unkeyed = self._sticky.partition(batch.topic, count)
+        if batch.keys is None:
+            yield unkeyed, batch, None
+        else:
+            yield from self._split_by_key(batch, batch.keys, count, unkeyed)
+
+    def _split_by_key(
+        self, batch: ProducerBatch, keys: Sequence[bytes | None], count: int, unkeyed: int
+    ) -> Iterator[tuple[int, ProducerBatch, Sequence[int] | None]]:
         known: dict[bytes | None, int] = {None: unkeyed}
         indexes: dict[int, list[int]] = {}
-        for at, key in enumerate(batch.keys or ()):
+        for at, key in enumerate(keys):
             partition = known.get(key)
             if partition is None and key is not None:
                 partition = known[key] = partition_of(key, count)
             indexes.setdefault(partition or 0, []).append(at)
         for partition, chosen in indexes.items():
-            yield partition, batch if len(chosen) == len(batch) else select_records(batch, chosen, partition)
+            if len(chosen) == len(batch):
+                yield partition, batch, None
+            else:
+                yield partition, select_records(batch, chosen, partition), chosen
 
     # --- delivering
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from eosfw.errors import EosfwError, RecordTooLargeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import DeliveryCallback
-from eosfw.records import Headers, ProducerBatch, ProducerRecord, RecordMetadata
+from eosfw.records import Headers, ProducerBatch, RecordMetadata
 from eosfw_memory.records.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, resequenced
 from eosfw_memory.records.codec import encode_batch, encode_record
 
@@ -61,44 +61,37 @@ class PartitionAccumulator:
         self._callbacks: list[tuple[int, DeliveryCallback]] = []
         self._bytes = 0
 
-    def add(self, record: ProducerRecord, now_ms: int, on_delivery: DeliveryCallback | None) -> int:
-        """Take one record; give the bytes that it made ready to go, 0 while it waits for others."""
-        size = _size(record)
-        self._refuse_too_large(size)
-        ready = self.close_batch() if self._bytes + size > self._max_bytes else 0
-        at = len(self._values)
-        if record.headers:
-            self._headers[at] = record.headers
-        if on_delivery is not None:
-            self._callbacks.append((at, on_delivery))
-        self._keys.append(record.key)
-        self._values.append(record.value)
-        self._timestamps.append(now_ms if record.timestamp is None else record.timestamp)
-        self._bytes += size
-        return ready + (self.close_batch() if at + 1 >= BATCH_RECORDS else 0)
-
-    def add_batch(self, batch: ProducerBatch, now_ms: int) -> int:
-        """Take many records at once; give the bytes that are ready to go."""
-        ready = 0
+    def add(self, batch: ProducerBatch, now_ms: int, callbacks: Sequence[DeliveryCallback] | None) -> int:
+        """Take records, with a callback for each if there are any; give the bytes that are ready to go."""
+        ready = start = 0
         for part, size in split_batch(batch, self._max_bytes):
-            self._refuse_too_large(size if len(part) == 1 else 0)
-            if self._values and (len(part) >= _WORTH_A_BATCH or self._bytes + size > self._max_bytes):
-                ready += self.close_batch()
-            if len(part) >= _WORTH_A_BATCH:
-                stamps = now_ms if part.timestamps is None else part.timestamps
-                ready += self._keep(len(part), (), self._encoded(part.keys, part.values, stamps, part.headers))
-            else:
-                self._gather(part, size, now_ms)
-                ready += self.close_batch() if len(self._values) >= BATCH_RECORDS else 0
+            end = start + len(part)
+            own = () if callbacks is None else list(enumerate(callbacks[start:end]))
+            ready += self._add_part(part, size, now_ms, own)
+            start = end
         return ready
 
-    def _gather(self, part: ProducerBatch, size: int, now_ms: int) -> None:
+    def _add_part(self, part: ProducerBatch, size: int, now_ms: int, callbacks: Callbacks) -> int:
+        self._refuse_too_large(size if len(part) == 1 else 0)
+        ready = 0
+        if self._values and (len(part) >= _WORTH_A_BATCH or self._bytes + size > self._max_bytes):
+            ready = self.close_batch()
+        if len(part) >= _WORTH_A_BATCH:
+            stamps = now_ms if part.timestamps is None else part.timestamps
+            data = self._encoded(part.keys, part.values, stamps, part.headers)
+            return ready + self._keep(len(part), callbacks, data)
+        self._gather(part, size, now_ms, callbacks)
+        return ready + (self.close_batch() if len(self._values) >= BATCH_RECORDS else 0)
+
+    def _gather(self, part: ProducerBatch, size: int, now_ms: int, callbacks: Callbacks) -> None:
         many, at = len(part), len(self._values)
         self._keys += [None] * many if part.keys is None else part.keys
         self._values += part.values
         self._timestamps += [now_ms] * many if part.timestamps is None else part.timestamps
         if part.headers is not None:
             self._headers |= {at + number: each for number, each in enumerate(part.headers) if each}
+        if callbacks:
+            self._callbacks += [(at + number, callback) for number, callback in callbacks]
         self._bytes += size
 
     @property
@@ -257,11 +250,6 @@ def _bytes_of_headers(column: Sequence[Headers]) -> int:
             alike = _header_bytes((*front, (name, None)))
         size += alike if value is None else alike + len(value)
     return size
-
-
-def _size(record: ProducerRecord) -> int:
-    size = _OVERHEAD + len(record.value or b"") + len(record.key or b"")
-    return size + _header_bytes(record.headers) if record.headers else size
 
 
 def _header_bytes(headers: Headers) -> int:
