@@ -38,8 +38,9 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerRecord, SourceRecord
 from pytest_eos.clusters import virtual
-from pytest_eos.harness import EosHarness, HarnessSettings
+from pytest_eos.harness import EosHarness
 from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.worker_harness import HarnessSettings
 
 TIMEOUT, WAIT = 60.0, 30.0
 GOAL = 3

@@ -15,6 +15,8 @@ from pytest_eos.markers import LINES
 from pytest_eos.options import add_options
 from pytest_eos.pipeline import Output, PipelineRun
 from pytest_eos.run import Run, Topic
+from pytest_eos.run_harness import RunHarness
+from pytest_eos.worker_harness import WorkerHarness
 from pytest_eos.zombies import Zombie, Zombies
 
 PAGE = Path(__file__).with_name("pytest-eos.md")
@@ -60,7 +62,7 @@ def page() -> str:
             *_options(),
             *_markers(),
             *_fixtures(),
-            *_section("The fixture `eos`", EosHarness),
+            *_section("The fixture `eos`", EosHarness, RunHarness, WorkerHarness),
             *_section("What `eos.run` returns", Run, Topic),
             *_section("What `eos.run_pipeline` returns", PipelineRun),
             *_section("What a step wrote", Output),

@@ -14,7 +14,8 @@ from eosfw.runtime.source_task_loop import IDLE_PAUSE
 from eosfw.runtime.task_startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from pytest_eos.clusters import virtual
-from pytest_eos.harness import EosHarness, HarnessSettings
+from pytest_eos.harness import EosHarness
+from pytest_eos.worker_harness import HarnessSettings
 
 TIMEOUT = 60.0
 SWEEP = 10.0

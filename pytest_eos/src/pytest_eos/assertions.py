@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eosfw.records import SourceRecord
 from pytest_eos.dataframe_comparison import compare_frame, duplicates_in_frame
@@ -15,14 +15,13 @@ from pytest_eos.explanation import Findings, explanation, nothing_compared
 from pytest_eos.identities import JSON, Counts, counted, due_counts, repeated_source_offsets
 from pytest_eos.markers import suggestion
 from pytest_eos.pipeline import Output, as_rows
-from pytest_eos.run import Record, Run, Topic
-
-if TYPE_CHECKING:
-    from pytest_eos.harness import EosHarness
+from pytest_eos.record import Record
+from pytest_eos.run import Run, Topic
+from pytest_eos.run_harness import RunHarness
 
 
 def assert_exactly_once(
-    seen: Any, expected: Any, *, key: Any = None, eos: EosHarness | None = None, allow_empty: bool = False
+    seen: Any, expected: Any, *, key: Any = None, eos: RunHarness | None = None, allow_empty: bool = False
 ) -> None:
     """Assert that `seen` holds every expected record once and nothing else; explain what is wrong.
 
@@ -46,7 +45,7 @@ def assert_exactly_once(
 
 
 def assert_no_duplicates(
-    seen: Any, *, key: Any = None, eos: EosHarness | None = None, allow_empty: bool = False
+    seen: Any, *, key: Any = None, eos: RunHarness | None = None, allow_empty: bool = False
 ) -> None:
     """Assert that no record appears twice in a Run, a Topic, a DataFrame or a list; explain where they come from.
 
@@ -92,7 +91,7 @@ def _require(seen: Any, *, allow_empty: bool) -> None:
             )
 
 
-def _judged(seen: Any, expected: Any, key: Any, eos: EosHarness | None) -> Findings:
+def _judged(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Findings:
     if isinstance(expected, Topic | Output | str | bytes):
         raise TypeError(
             f"expected is {expected!s:.80}: pass a list, say `run.source_records()`, values, or a DataFrame"
@@ -134,14 +133,14 @@ def _compared(
     return compare_frame(seen, due, kind) if counts is None else compare(counts[kind], due)
 
 
-def _connector(seen: Any, eos: EosHarness | None) -> str:
+def _connector(seen: Any, eos: RunHarness | None) -> str:
     if isinstance(seen, Run):
         return seen.name
     return eos.last_run.name if eos is not None and eos.last_run is not None else ""
 
 
-def _eos(seen: Any, eos: EosHarness | None) -> EosHarness | None:
-    return seen.eos if isinstance(seen, Topic) else eos
+def _eos(seen: Any, eos: RunHarness | None) -> RunHarness | None:
+    return seen.eos if isinstance(seen, Topic) and isinstance(seen.eos, RunHarness) else eos
 
 
 def _raise_if(found: Findings, judged: Any, *, allow_empty: bool) -> None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from eosfw.state.steps import StepEvent, TaskStep
 from pytest_eos.provenance import Author, author_of
+from pytest_eos.record import Record
 
-if TYPE_CHECKING:
-    from pytest_eos.run import Record, Run
+Place = tuple[str, int, int]
+"""Topic, partition, offset."""
 
 
-def committed_transactions(run: Run) -> list[list[Record]]:
-    """The records of each committed transaction of a run's connector, in the order of commits."""
-    visible = {(record.topic, record.partition, record.offset): record for record in run.records()}
+def committed_transactions(
+    connector: str, records: Iterable[Record], authors: Mapping[Place, Author], events: Iterable[StepEvent]
+) -> list[list[Record]]:
+    """The records of each committed transaction of a connector, in the order of commits."""
+    visible = {(record.topic, record.partition, record.offset): record for record in records}
     written: dict[Author, list[Record]] = {}
-    for place, author in run.eos.authors.places().items():
-        if author.task.connector == run.name and place in visible:
+    for place, author in authors.items():
+        if author.task.connector == connector and place in visible:
             written.setdefault(author, []).append(visible.pop(place))
     if visible:
         strange = next(iter(visible.values()))
@@ -26,7 +28,7 @@ def committed_transactions(run: Run) -> list[list[Record]]:
             f'nobody knows which transaction wrote {strange.place}: give the connector "eosfw.identity" = "headers", '
             f"and write to its topic by no other way"
         )
-    return list(_committed(run.group.history.events(), {who: iter(some) for who, some in written.items()}))
+    return list(_committed(events, {who: iter(some) for who, some in written.items()}))
 
 
 def _committed(events: Iterable[StepEvent], written: Mapping[Author, Iterator[Record]]) -> Iterator[list[Record]]:

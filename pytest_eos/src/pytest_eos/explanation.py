@@ -6,17 +6,17 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eosfw.ids import TopicPartition
 from eosfw.records import SourceRecord
 from eosfw.text import quantity
 from pytest_eos import failure_hints
 from pytest_eos.difference import EXAMPLES, PLACES, Difference, Mismatch, identity_text
+from pytest_eos.identities import expected_identity, seen_identity
 from pytest_eos.provenance import Author
-
-if TYPE_CHECKING:
-    from pytest_eos.harness import EosHarness
+from pytest_eos.run import Run, Topic
+from pytest_eos.run_harness import RunHarness
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Findings:
     seen: Any
     difference: Difference
     kind: Any
-    eos: EosHarness | None
+    eos: RunHarness | None
     connector: str = ""
     sources: Sequence[SourceRecord] = ()
     changed: Difference | None = None
@@ -47,8 +47,6 @@ def explanation(found: Findings) -> str:
 
 def nothing_compared(found: Findings) -> str:
     """Why a comparison of nothing with nothing is refused."""
-    from pytest_eos.run import Run
-
     why = ""
     if isinstance(found.seen, Run) and found.eos is not None:
         why = f" {found.eos.plugins.calls.summary()}"
@@ -120,8 +118,6 @@ def _missing(mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
 
 
 def _sources_of(mismatches: Sequence[Mismatch], found: Findings) -> dict[object, SourceRecord]:
-    from pytest_eos.identities import expected_identity
-
     wanted = {one.identity for one in mismatches}
     if not isinstance(found.kind, str):
         return {}
@@ -163,9 +159,6 @@ def _changed(changed: Difference) -> Iterator[str]:
 
 def _placed(found: Findings) -> Sequence[Mismatch]:
     """The examples with their places; a topic is read once more for them."""
-    from pytest_eos.identities import seen_identity
-    from pytest_eos.run import Topic
-
     examples = found.difference.examples
     if not isinstance(found.seen, Topic):
         return examples
@@ -177,7 +170,7 @@ def _placed(found: Findings) -> Sequence[Mismatch]:
     return [Mismatch(one.identity, one.seen, one.due, tuple(wanted.get(one.identity, ()))) for one in examples]
 
 
-def _writer(place: str, eos: EosHarness | None) -> str:
+def _writer(place: str, eos: RunHarness | None) -> str:
     """Who wrote the record there, as far as that is known."""
     where = _in_kafka(place)
     if eos is None or where is None:
@@ -188,7 +181,7 @@ def _writer(place: str, eos: EosHarness | None) -> str:
     return f"  by {', '.join(writers)}" if writers else ""
 
 
-def _author(place: str, eos: EosHarness) -> Author | None:
+def _author(place: str, eos: RunHarness) -> Author | None:
     where = _in_kafka(place)
     return where and eos.authors.at(*where)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from eosfw.observe import History
 from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
+from pytest_eos.committed_offsets import offsets_moved_back, offsets_without_records
 from pytest_eos.provenance import Author
-
-if TYPE_CHECKING:
-    from pytest_eos.run import Run
+from pytest_eos.run import Run
 
 SUCCESSOR = (
     "a successor wrote again what was committed before it started: `start` must go on behind `context.offset(...)`"
@@ -28,8 +26,6 @@ _SHOWN = 3
 
 def of_offsets(run: Run, sources: Sequence[SourceRecord], *, missing: bool) -> Iterator[str]:
     """What may be behind records that are missing, or that the committed offsets do not reach."""
-    from pytest_eos.committed_offsets import offsets_moved_back, offsets_without_records
-
     offsets: Sequence[object] = ()
     if run.properties.get("eosfw.identity") == "headers":  # others cannot be held against offsets
         offsets = offsets_without_records(run, sources) if missing else offsets_moved_back(run, sources)

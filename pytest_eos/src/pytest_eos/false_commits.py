@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from eosfw.state.steps import StepEvent, TaskStep
+from pytest_eos.harness import EosHarness
 from pytest_eos.run import Topic
-
-if TYPE_CHECKING:
-    from pytest_eos.harness import EosHarness
 
 
 def false_commits(eos: EosHarness) -> list[str]:

@@ -99,9 +99,10 @@ def eos(
     tmp_path: Path,
 ) -> Iterator[EosHarness]:
     """The harness on the cluster: workers, runs, zombies, assertions."""
-    from pytest_eos.harness import EosHarness, HarnessSettings
+    from pytest_eos.harness import EosHarness
     from pytest_eos.plugin import HARNESSES
     from pytest_eos.watchdog import watching
+    from pytest_eos.worker_harness import HarnessSettings
 
     options = request.config.stash[SETTINGS]
     settings = HarnessSettings(request.node.nodeid, tmp_path, options.seed, options.patience)

@@ -1,57 +1,36 @@
-"""Give a test everything it needs: workers on a cluster, runs, zombies, assertions."""
+"""The harness of the fixture `eos`: run connectors, freeze tasks, judge what became visible."""
 
 from __future__ import annotations
 
 import random
 import shlex
-import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, chdir
-from dataclasses import dataclass
+from contextlib import chdir
 from pathlib import Path
 from typing import Any, Literal, Self
 
-import pytest
-
-from eosfw.concurrency import Runtime
-from eosfw.config.parts import ISOLATION_READER, PartChoice
 from eosfw.connectors import SourceConnector
-from eosfw.observe import History
 from eosfw.observe.gates import Freeze
 from eosfw.observe.timeline import svg, text
-from eosfw.pipeline.model import ClusterChoice
-from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
 from pytest_eos.assertions import assert_exactly_once as _assert_exactly_once
 from pytest_eos.assertions import assert_no_duplicates as _assert_no_duplicates
 from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clusters import Cluster
-from pytest_eos.extra_plugins import ExtraPlugins, Wrap
 from pytest_eos.faults import BrokerFaults
-from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.markers import ZombieSpec
 from pytest_eos.pipeline import PipelineRun, chosen, load, refuse, remove_topics, run_steps
-from pytest_eos.provenance import Authors
-from pytest_eos.resource_recorder import record_resources
-from pytest_eos.run import Run, Topic
+from pytest_eos.run import Run
+from pytest_eos.run_harness import RunHarness
 from pytest_eos.session_statistics import SessionStatistics
-from pytest_eos.worker_group import POLL_INTERVAL, VIRTUAL_POLL_INTERVAL, Waiter, WorkerGroup, as_texts
+from pytest_eos.worker_group import WorkerGroup
+from pytest_eos.worker_harness import HarnessSettings
 from pytest_eos.zombies import Zombies
 
 Until = int | Literal["drained"]
 _COLUMNS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class HarnessSettings:
-    """Which test this is, where it may write."""
-
-    nodeid: str
-    folder: Path
-    seed: int
-    patience: float
-
-
-class EosHarness:
+class EosHarness(RunHarness):
     """The test harness for one test. The fixture `eos` makes it."""
 
     def __init__(
@@ -64,117 +43,14 @@ class EosHarness:
         statistics: SessionStatistics | None = None,
         created: CreatedResources | None = None,
     ) -> None:
-        self.cluster, self.backend_name, self.settings = cluster, backend, settings
-        self.statistics = statistics or SessionStatistics()
-        self.runtime: Runtime = cluster.runtime
-        self.history = History(self.runtime)
-        """What happened in all workers of the test."""
-        self.authors = Authors()
-        self.waiter = Waiter(
-            self.runtime, settings.patience, longest=VIRTUAL_POLL_INTERVAL if cluster.virtual else POLL_INTERVAL
-        )
+        super().__init__(cluster, backend, settings, statistics=statistics, created=created)
         self.zombies = Zombies(self)
         self.faults = BrokerFaults(cluster, settings.nodeid)
         self.random = random.Random(f"{settings.seed} {settings.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
         """Chance that `--eos-seed` repeats."""
-        self._names = random.Random(f"{settings.seed} {settings.nodeid} names")  # noqa: S311 - same
-        self._created = created
-        self._plugins = ExtraPlugins(installed_plugins(), self.authors, created)
         self._zombie_spec, self._zombie_made = zombie_spec, False
-        self._workers: list[WorkerGroup] = []
-        self._undo = ExitStack()
-        self._backend: Backend | None = None
-        self.last_run: Run | None = None
-        """The run that was set up last: its connector names the records that are expected of a DataFrame."""
 
-    # --- parts
-
-    @property
-    def backend(self) -> Backend:
-        """A client of the cluster, for the test's own reads and writes."""
-        if self._backend is None:
-            connected = installed_plugins().backend(self.backend_name).connect(self.cluster.client, self.runtime)
-            self._backend = record_resources(connected, self._created)
-            self._undo.callback(self._backend.close)
-        return self._backend
-
-    @property
-    def plugins(self) -> ExtraPlugins:
-        """What workers of this test find installed."""
-        return self._plugins
-
-    def use(
-        self,
-        *,
-        fencer: type[Fencer] | None = None,
-        offset_store: type[OffsetStore] | None = None,
-        isolation_reader: type[IsolationReader] | None = None,
-        wrap_backend: Wrap | None = None,
-    ) -> None:
-        """Put parts under test in the place of those installed; call it before the first worker is made."""
-        plugins = self._plugins
-        plugins.fencer_class = fencer or plugins.fencer_class
-        plugins.offset_store_class = offset_store or plugins.offset_store_class
-        plugins.isolation_reader_class = isolation_reader or plugins.isolation_reader_class
-        plugins.wrap = wrap_backend or plugins.wrap
-
-    def require_capabilities(self, *needed: str) -> None:
-        """Fail the test when its backend cannot do what it needs."""
-        lacking = installed_plugins().backend(self.backend_name).capabilities.lacking(*needed)
-        if lacking:
-            others = [name for name in installed_plugins().names("backend") if self._can(name, needed)]
-            known = f"backends that can: {', '.join(others)}" if others else "no installed backend can"
-            pytest.fail(
-                f"backend {self.backend_name!r} lacks {', '.join(lacking)}, which this test needs; {known}",
-                pytrace=False,
-            )
-
-    def _can(self, backend: str, needed: tuple[str, ...]) -> bool:
-        return not installed_plugins().backend(backend).capabilities.lacking(*needed)
-
-    # --- workers and runs
-
-    def worker(
-        self, group: str | None = None, *, observers: Sequence[Observer] = (), **properties: object
-    ) -> WorkerGroup:
-        """The test's worker; with a group's name or properties (`offset_flush_interval_ms=10`) another one.
-
-        A worker of the same group as an earlier one takes over from it, or goes on where that one stopped; it has the
-        properties of that one, but for those that are given.
-        """
-        if group is None and not properties and self._workers:
-            if not self._workers[-1].stopped:
-                return self._workers[-1]
-            group = self._workers[-1].name
-        given = {name.replace("_", "."): value for name, value in properties.items()}
-        made = WorkerGroup(
-            group or self.fresh_group(),
-            ClusterChoice(self.backend_name, self.cluster.client),
-            self._plugins,
-            self.waiter,
-            observers=(self.history, self.authors, *observers),
-            properties={**self._earlier(group), **as_texts(given)},
-            served=self.cluster.local,
-        )
-        self._undo.enter_context(made)
-        self._workers.append(made)
-        return made
-
-    def _earlier(self, group: str | None) -> Mapping[str, str]:
-        """What the last worker of a group was given; nothing if there was none."""
-        return next((one.properties for one in reversed(self._workers) if one.name == group), {})
-
-    def fresh_group(self) -> str:
-        """A name of a worker group that nobody else uses."""
-        chance = self._names.getrandbits(128) if self.cluster.virtual else uuid.uuid4().int
-        name = f"eos-{chance:032x}"[:12]
-        if self._created is not None:
-            self._created.prefixes.add(f"{name}-")
-        return name
-
-    def default_connector_name(self, connector: str) -> str:
-        """What a connector is called in a run that does not say: `module:Class` and names alike."""
-        return connector.rpartition(":")[2].lower()
+    # --- runs
 
     def run(
         self,
@@ -193,27 +69,6 @@ class EosHarness:
         self._run_together(run, (), until)
         run.group.stop()
         return run
-
-    def create_run(
-        self,
-        connector: type[SourceConnector] | str,
-        properties: Mapping[str, object] | None = None,
-        *,
-        name: str | None = None,
-        worker: WorkerGroup | None = None,
-    ) -> Run:
-        """A run that is set up but not put on its worker yet: `run.group.put(run.name, run.properties)` does that."""
-        cls = connector if isinstance(connector, str) else self._plugins.add_connector(connector)
-        group = worker or self.worker()
-        name = name or self.default_connector_name(cls)
-        kind = self._plugins.connector(cls)
-        given = {"connector.class": cls, **as_texts(properties or {})}
-        given.setdefault("eosfw.identity", "headers")
-        given.setdefault("tasks.max", "2")
-        if "topic" in kind.config.keys and "topic" not in given:
-            given["topic"] = f"{group.name}-{name}"
-        self.last_run = Run(self, group, name, given)
-        return self.last_run
 
     def run_pipeline(
         self,
@@ -248,14 +103,6 @@ class EosHarness:
         outputs = run_steps(self, pipeline, group.local)
         group.stop()
         return PipelineRun(runs, outputs)
-
-    def reader_choice(self) -> PartChoice:
-        """The isolation reader that the newest worker chose, by which topics are read."""
-        return self._workers[-1].local.reader_choice if self._workers else PartChoice(ISOLATION_READER)
-
-    def topic(self, name: str) -> Topic:
-        """A topic of the cluster, to be read or judged."""
-        return Topic(self, (name,))
 
     def _run_together(self, run: Run, others: Sequence[Run], until: Until) -> None:
         """Run connectors of one group, the first of them with the zombie that the test's marker asks for."""

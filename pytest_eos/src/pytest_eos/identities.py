@@ -10,7 +10,8 @@ from typing import Any
 from eosfw.errors import DamagedDataError
 from eosfw.identity import check_kind, identity_headers, identity_of
 from eosfw.records import SourceRecord
-from pytest_eos.run import Record, Topic
+from pytest_eos.record import Record
+from pytest_eos.run import Topic
 
 JSON = "value, as JSON"
 """The kind of identity where mappings are expected of records: values that say the same are the same."""

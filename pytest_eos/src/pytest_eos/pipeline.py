@@ -25,11 +25,11 @@ from pytest_eos.clocks import needs_real
 from pytest_eos.dataframe_keys import is_frame
 from pytest_eos.markers import suggestion
 from pytest_eos.run import Run
+from pytest_eos.worker_harness import WorkerHarness
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from pytest_eos.harness import EosHarness
 
 _SHARED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 """Properties of a worker that a test does not take over: it has a group of its own."""
@@ -96,7 +96,7 @@ def as_rows(expected: Any, key: Any) -> tuple[Any, Any]:
     return [tuple(row[name] for name in columns) for row in rows], columns
 
 
-def load(eos: EosHarness, source: str | Path | Mapping[str, Any], *, steps: bool = True) -> Pipeline:
+def load(eos: WorkerHarness, source: str | Path | Mapping[str, Any], *, steps: bool = True) -> Pipeline:
     """A pipeline file, or a mapping of the same shape, moved to the test's cluster and folder.
 
     What the file says of its cluster, its group and its output folders is left aside: a test must not write there.
@@ -113,7 +113,7 @@ def load(eos: EosHarness, source: str | Path | Mapping[str, Any], *, steps: bool
     return replace(pipeline, worker=worker, steps=moved, broker={})
 
 
-def _plain(eos: EosHarness, document: Any) -> Any:
+def _plain(eos: WorkerHarness, document: Any) -> Any:
     """Texts for paths, names for connector classes, whatever else a mapping in Python may hold."""
     if isinstance(document, Mapping):
         return {name: _plain(eos, value) for name, value in document.items()}
@@ -124,11 +124,11 @@ def _plain(eos: EosHarness, document: Any) -> Any:
     return str(document) if isinstance(document, Path) else document
 
 
-def _place(eos: EosHarness, number: int, step: Step) -> Path:
+def _place(eos: WorkerHarness, number: int, step: Step) -> Path:
     return eos.settings.folder / "output" / f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
 
 
-def run_steps(eos: EosHarness, pipeline: Pipeline, local: LocalRun) -> dict[str, Output]:
+def run_steps(eos: WorkerHarness, pipeline: Pipeline, local: LocalRun) -> dict[str, Output]:
     """Run every step over what is committed now; StepFailedError names the step."""
     if not pipeline.steps:
         return {}
@@ -149,7 +149,7 @@ def _own(step: Step, ranges: Mapping[TopicPartition, Any]) -> dict[TopicPartitio
     return {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
 
 
-def refuse(eos: EosHarness, pipeline: Pipeline) -> None:
+def refuse(eos: WorkerHarness, pipeline: Pipeline) -> None:
     """Refuse what would make the run fail in the middle, or judge records of somebody else."""
     if not pipeline.connectors:
         raise pytest.UsageError(f"{pipeline.path.name} has no connectors: there is nothing to run")
@@ -165,7 +165,7 @@ def refuse(eos: EosHarness, pipeline: Pipeline) -> None:
         )
 
 
-def remove_topics(eos: EosHarness, made: CreatedResources, pipeline: Pipeline) -> None:
+def remove_topics(eos: WorkerHarness, made: CreatedResources, pipeline: Pipeline) -> None:
     """Delete the topics that a run made under names of the file, so that the next test may have the same ones."""
     topics = _topics(pipeline) & made.topics
     if made.keep or not topics or eos.backend.capabilities.lacking("delete_topics"):
@@ -181,7 +181,7 @@ def _topics(pipeline: Pipeline) -> set[str]:
     return written | {one.topic for step in pipeline.steps for one in step.inputs}
 
 
-def _used(eos: EosHarness, pipeline: Pipeline) -> list[str]:
+def _used(eos: WorkerHarness, pipeline: Pipeline) -> list[str]:
     with closing(eos.backend.admin()) as admin:
         counts = admin.partitions(_topics(pipeline))
         ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]

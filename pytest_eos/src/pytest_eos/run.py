@@ -5,50 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from eosfw.config.parts import OFFSET_STORE, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe.timeline import text
 from eosfw.pipeline.replay import replayed
 from eosfw.protocols import Admin, IsolationLevel, IsolationReader, OffsetStore
-from eosfw.records import Headers, LogBatch, OffsetRange, SourceRecord
+from eosfw.records import LogBatch, OffsetRange, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.preflight import connector_config
 from pytest_eos.clocks import needs_real
 from pytest_eos.committed_transactions import committed_transactions
+from pytest_eos.record import Record, records_of
 from pytest_eos.stall_report import open_transactions_text
 from pytest_eos.worker_group import WorkerGroup
+from pytest_eos.worker_harness import WorkerHarness
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from pytest_eos.harness import EosHarness
 
 Ranges = Mapping[TopicPartition, OffsetRange]
-
-
-class Record(NamedTuple):
-    """One record as a reader sees it."""
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers = ()
-
-    @property
-    def place(self) -> str:
-        """Topic, partition, offset in one word."""
-        return f"{self.topic}-{self.partition}@{self.offset}"
 
 
 class Topic:
     """Topics of the test's cluster; `since` leaves out what was there before."""
 
     def __init__(
-        self, eos: EosHarness, topics: tuple[str, ...], since: Mapping[TopicPartition, int] | None = None
+        self, eos: WorkerHarness, topics: tuple[str, ...], since: Mapping[TopicPartition, int] | None = None
     ) -> None:
         self.eos = eos
         self._topics, self._since = topics, since or {}
@@ -72,13 +57,13 @@ class Topic:
         with closing(self._reader(headers=True)) as reader:
             for batch in reader.read(ranges, self.eos.settings.patience):
                 if isinstance(batch, LogBatch):
-                    yield from rows(batch)
+                    yield from records_of(batch)
 
     def committed_places(self) -> frozenset[str]:
         """Where committed records lie, by the backend's own reader, whatever reader is under test."""
         with closing(self.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
             batches = reader.read(self.ranges(), self.eos.settings.patience)
-            return frozenset(row.place for batch in batches for row in rows(batch))
+            return frozenset(row.place for batch in batches for row in records_of(batch))
 
     def values(self) -> list[bytes | None]:
         """The values, sorted."""
@@ -133,7 +118,7 @@ class Topic:
 class Run(Topic):
     """A connector's run: what became visible, what an independent replay of its source says should have."""
 
-    def __init__(self, eos: EosHarness, group: WorkerGroup, name: str, properties: Mapping[str, str]) -> None:
+    def __init__(self, eos: WorkerHarness, group: WorkerGroup, name: str, properties: Mapping[str, str]) -> None:
         super().__init__(eos, (), _ends(eos))
         self.group, self.name, self.properties = group, name, properties
 
@@ -153,7 +138,7 @@ class Run(Topic):
         Transactions without a record that can be seen are left out. ValueError when records do not tell who wrote them:
         they need `"eosfw.identity" = "headers"`, the default in tests.
         """
-        return committed_transactions(self)
+        return committed_transactions(self.name, self.records(), self.eos.authors.places(), self.group.history.events())
 
     def offset_store(self) -> OffsetStore:
         """The offset store that the run's properties choose."""
@@ -173,14 +158,7 @@ class Run(Topic):
         return f"connector {self.name}, topic {', '.join(self.topics)}"
 
 
-def rows(batch: LogBatch) -> Iterator[Record]:
-    """The records of a batch, one by one."""
-    headers = batch.headers or [()] * len(batch)
-    for offset, key, value, own in zip(batch.offsets, batch.keys, batch.values, headers, strict=True):
-        yield Record(batch.topic, batch.partition, offset, key, value, own)
-
-
-def _ends(eos: EosHarness) -> Mapping[TopicPartition, int]:
+def _ends(eos: WorkerHarness) -> Mapping[TopicPartition, int]:
     with closing(eos.backend.admin()) as admin:
         ones = [TopicPartition(topic, n) for topic, count in admin.partitions().items() for n in range(count)]
         return admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any, Self
 
 import pytest
 
@@ -20,11 +20,9 @@ from eosfw.observe.event_json import event_from_json
 from eosfw.records import SourceRecord
 from eosfw.state.steps import TaskStep
 from pytest_eos.import_paths import absolute_sys_path
+from pytest_eos.run_harness import RunHarness
 from pytest_eos.session_statistics import SessionStatistics
 from pytest_eos.worker_group import as_texts
-
-if TYPE_CHECKING:
-    from pytest_eos.harness import EosHarness
 
 _GRACE = 10.0
 
@@ -55,7 +53,7 @@ class WorkerProcessSpec:
 class WorkerProcess:
     """A worker in another process, which stops itself before a step."""
 
-    def __init__(self, eos: EosHarness, spec: WorkerProcessSpec, process: subprocess.Popen[str]) -> None:
+    def __init__(self, eos: RunHarness, spec: WorkerProcessSpec, process: subprocess.Popen[str]) -> None:
         self._eos, self._spec, self._process = eos, spec, process
         self.group, self.name = spec.group, spec.name
         self.pid = process.pid
@@ -68,7 +66,7 @@ class WorkerProcess:
     @classmethod
     def start(
         cls,
-        eos: EosHarness,
+        eos: RunHarness,
         connector: str,
         properties: Mapping[str, object],
         step: TaskStep,

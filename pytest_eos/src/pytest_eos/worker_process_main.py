@@ -15,7 +15,8 @@ from eosfw.errors import ExitCode
 from eosfw.observe.event_json import event_to_json
 from eosfw.state.steps import StepEvent, TaskStep
 from pytest_eos.clusters import Cluster, runtime
-from pytest_eos.harness import EosHarness, HarnessSettings
+from pytest_eos.harness import EosHarness
+from pytest_eos.worker_harness import HarnessSettings
 from pytest_eos.worker_process import WorkerProcessSpec
 
 _LOOK = 0.02

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from eosfw.observe import Freeze, Gate, Lane
 from eosfw.state.steps import TaskStep
 from pytest_eos.clocks import needs_real
 from pytest_eos.markers import steps
-
-if TYPE_CHECKING:
-    from pytest_eos.harness import EosHarness
-    from pytest_eos.worker_group import WorkerGroup
-    from pytest_eos.worker_process import WorkerProcess
+from pytest_eos.run_harness import RunHarness
+from pytest_eos.worker_group import WorkerGroup
+from pytest_eos.worker_process import WorkerProcess
 
 
 class Zombie:
@@ -88,7 +84,7 @@ class Zombie:
 class Zombies:
     """Makes zombies of one test, and knows those that never rose."""
 
-    def __init__(self, eos: EosHarness) -> None:
+    def __init__(self, eos: RunHarness) -> None:
         self._eos = eos
         self.made: list[Zombie] = []
         self.processes: list[WorkerProcess] = []
@@ -126,8 +122,6 @@ class Zombies:
         `connector` is `module:Class`, which the process imports; `worker_properties` are for its worker. Processes
         share no virtual time: mark such a test `@pytest.mark.eos_clock("real")`.
         """
-        from pytest_eos.worker_process import WorkerProcess
-
         if self._eos.cluster.virtual:
             raise needs_real("a worker in a process of its own")
         (step,) = steps(at, "zombies")

@@ -1,0 +1,31 @@
+"""One record as a reader sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from eosfw.records import Headers, LogBatch
+
+
+class Record(NamedTuple):
+    """One record as a reader sees it."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+    @property
+    def place(self) -> str:
+        """Topic, partition, offset in one word."""
+        return f"{self.topic}-{self.partition}@{self.offset}"
+
+
+def records_of(batch: LogBatch) -> Iterator[Record]:
+    """The records of a batch, one by one."""
+    headers = batch.headers or [()] * len(batch)
+    for offset, key, value, own in zip(batch.offsets, batch.keys, batch.values, headers, strict=True):
+        yield Record(batch.topic, batch.partition, offset, key, value, own)
