@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any, Self
 
 from tests.runtime.counting import CountingConnector, expected
@@ -23,6 +24,14 @@ from eosfw.state.steps import StepEvent, TaskStep
 PATIENCE = 60.0
 RUNTIME = ThreadRuntime()
 PLUGINS = load_plugins()
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A cluster and the backend whose client is used there."""
+
+    bootstrap_servers: str
+    backend: str
 
 
 class GroupPlugins:
@@ -43,17 +52,17 @@ class Group:
 
     def __init__(
         self,
-        bootstrap_servers: str,
+        cluster: Served,
         name: str | None = None,
         *,
         connector: SourceConnector | None = None,
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
-        backend: str = "confluent",
         **worker: str,
     ) -> None:
         self.name = name or f"g{uuid.uuid4().hex[:8]}"
         self.topic = f"{self.name}-counts"
-        self.backend = PLUGINS.backend(backend).connect({"bootstrap.servers": bootstrap_servers}, RUNTIME)
+        address = {"bootstrap.servers": cluster.bootstrap_servers}
+        self.backend = PLUGINS.backend(cluster.backend).connect(address, RUNTIME)
         self.gates = Gates(RUNTIME)
         self.history = History(RUNTIME)
         self.events: list[StepEvent] = []

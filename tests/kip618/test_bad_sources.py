@@ -15,7 +15,7 @@ from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
 
-from .group import Group
+from .group import Group, Served
 
 PARTITION = {"p": "a"}
 GOOD = SourceRecord("t", b"v", None, PARTITION, {"next": 1})
@@ -72,9 +72,9 @@ class SpoilingConnector(CountingConnector):
         return [{"topic": config["topic"]}]
 
 
-def failure_of(bootstrap_servers: str, bad: Any) -> str:
+def failure_of(cluster: Served, bad: Any) -> str:
     """How a task fails; nothing of its open transaction becomes visible."""
-    with Group(bootstrap_servers, connector=SpoilingConnector(bad)) as group:
+    with Group(cluster, connector=SpoilingConnector(bad)) as group:
         group.put(transaction_boundary="interval", transaction_boundary_interval_ms="60000")
         group.until(lambda: bool(group.worker.status().failures), "the failure")
 
@@ -91,15 +91,15 @@ def failure_of(bootstrap_servers: str, bad: Any) -> str:
 )
 def test_nothing_of_an_open_transaction_becomes_visible(cluster, bad, said):
     """TXN-05, TXN-11: whatever poll raises, the worker lives on."""
-    assert said in failure_of(cluster.bootstrap_servers, bad)
+    assert said in failure_of(cluster, bad)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_record_that_cannot_be_sent_is_named_by_its_index(cluster, name):
+def test_an_invalid_record_is_named_by_its_index(embedded, name):
     """The good records before it, in the same poll and in earlier ones, are aborted with it."""
     bad, said = HOSTILE[name]
 
-    error = failure_of(cluster.bootstrap_servers, [GOOD, GOOD, bad, GOOD])
+    error = failure_of(Served(embedded, "memory"), [GOOD, GOOD, bad, GOOD])
 
     assert "the SourceRecord at index 2 " in error
     assert said in error
@@ -137,7 +137,7 @@ def test_a_record_that_cannot_be_sent_is_named_by_its_index(cluster, name):
 )
 def test_what_is_no_list_of_records_fails_the_task(embedded, bad, said):
     """A mistake of the connector fails its own task with a sentence, never the worker."""
-    assert said in failure_of(embedded, bad)
+    assert said in failure_of(Served(embedded, "memory"), bad)
 
 
 class Sleeping(Spoiling):
@@ -154,7 +154,7 @@ class Sleeping(Spoiling):
 def test_a_poll_that_never_returns_is_reported_as_zombie_and_fenced(cluster):
     """The status says where it hangs; its successor does not wait for it; nothing of it is seen."""
     woken = threading.Event()
-    with Group(cluster.bootstrap_servers, connector=SpoilingConnector(woken, Sleeping)) as group:
+    with Group(cluster, connector=SpoilingConnector(woken, Sleeping)) as group:
         group.put(transaction_boundary="interval", transaction_boundary_interval_ms="60000")
         group.until(lambda: stuck_in_poll(group), "the poll that hangs")
 
@@ -185,7 +185,7 @@ class Repeating(Spoiling):
 
 def test_offsets_that_never_move_are_told(cluster):
     """Whoever resumes there would read it all again; so it is said while it happens."""
-    with Group(cluster.bootstrap_servers, connector=SpoilingConnector(None, Repeating)) as group:
+    with Group(cluster, connector=SpoilingConnector(None, Repeating)) as group:
         group.put(transaction_boundary="interval", transaction_boundary_interval_ms="60000")
         group.until(lambda: bool(group.worker.status().notices), "the notice")
 

@@ -6,7 +6,6 @@ import threading
 from contextlib import closing
 from typing import Any, ClassVar
 
-import pytest
 from tests.runtime.counting import CountingConnector
 
 from eosfw.connectors import SourceTask
@@ -51,14 +50,14 @@ class FibonacciConnector(CountingConnector):
 
 def test_a_connector_commits_odd_runs_and_aborts_even_ones(cluster):
     """testConnectorBoundary, BND-02, BND-03: only odd ones are visible; offsets pass the aborted ones."""
-    with Group(cluster.bootstrap_servers, connector=FibonacciConnector()) as group:
+    with Group(cluster, connector=FibonacciConnector()) as group:
         group.put(transaction_boundary="connector")
         group.until_drained()
         group.worker.stop(10.0)
         visible = sorted(int(value) for value in group.committed())
 
     assert visible == [0, 1, *range(4, 7), *range(7, 12), *range(20, 33)]
-    with Group(cluster.bootstrap_servers, group.name, connector=FibonacciConnector()) as again:
+    with Group(cluster, group.name, connector=FibonacciConnector()) as again:
         again.put(transaction_boundary="connector")
         again.until_drained()
         assert sorted(int(value) for value in again.committed())[:4] == [0, 1, 4, 5]
@@ -67,7 +66,7 @@ def test_a_connector_commits_odd_runs_and_aborts_even_ones(cluster):
 
 def test_an_interval_holds_many_polls_in_one_transaction(cluster):
     """testIntervalBoundary, BND-07: fewer transactions, the same records, what is left committed at the stop."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         group.put(
             streams="1", until="200", batch="2", transaction_boundary="interval", transaction_boundary_interval_ms="50"
         )
@@ -130,10 +129,9 @@ def until_readable(group: Group) -> None:
     group.until(lambda: ends(group)[0] == ends(group)[1] > 1, "the end of the transaction")
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_what_a_connector_left_open_is_aborted_when_it_stops(cluster, backend):
+def test_what_a_connector_left_open_is_aborted_when_it_stops(cluster):
     """TXN-11: it asked for no commit; readers must not wait for the transaction's timeout."""
-    with Group(cluster.bootstrap_servers, connector=open_tail(None), backend=backend) as group:
+    with Group(cluster, connector=open_tail(None)) as group:
         group.put(**LONG)
         until_sent(group)
         group.worker.stop(30.0)
@@ -143,8 +141,7 @@ def test_what_a_connector_left_open_is_aborted_when_it_stops(cluster, backend):
         assert [event.step for event in group.events][-3:] == [TaskStep.ABORT, TaskStep.ABORTED, TaskStep.STOPPED]
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_what_a_cancelled_task_left_open_is_aborted(cluster, backend):
+def test_what_a_cancelled_task_left_open_is_aborted(cluster):
     """TXN-11: its poll does not return in time, so its producer aborts before it is closed."""
     asleep, woken = threading.Event(), threading.Event()
 
@@ -152,7 +149,7 @@ def test_what_a_cancelled_task_left_open_is_aborted(cluster, backend):
         asleep.set()
         woken.wait(60.0)
 
-    with Group(cluster.bootstrap_servers, connector=open_tail(sleep), backend=backend) as group:
+    with Group(cluster, connector=open_tail(sleep)) as group:
         group.put(**LONG)
         assert asleep.wait(60.0)
         until_sent(group)
@@ -170,7 +167,7 @@ def test_what_a_failed_task_left_open_is_aborted(cluster):
         until_sent(group)
         raise ValueError("the source broke")
 
-    with Group(cluster.bootstrap_servers, connector=open_tail(fail)) as group:
+    with Group(cluster, connector=open_tail(fail)) as group:
         group.put(**LONG)
         group.until(lambda: bool(group.worker.status().failures), "the failure")
 

@@ -11,7 +11,7 @@ from .group import Group, exactly
 
 def test_without_exactly_once_the_same_zombie_repeats_records(cluster):
     """CFG-01, the contrast: nothing fences, so what the zombie sends counts; nothing is lost."""
-    with Group(cluster.bootstrap_servers, exactly_once_source_support="disabled") as group:
+    with Group(cluster, exactly_once_source_support="disabled") as group:
         gate = group.gates.freeze(TaskStep.SEND, task=0, nth=3)
         group.put(streams="1", until="40", batch="4")
         assert gate.reached.wait(30)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import closing
 
-import pytest
-
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
 from eosfw.runtime.topic_creation import COMPACTED
@@ -17,7 +15,7 @@ from .group import Group, exactly
 
 def test_reconfiguration_keeps_every_record_exactly_once(cluster):
     """testConnectorReconfiguration, LOG-05, FEN-01: 3, 5, 1, 3 tasks; each round fences the count before it."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         for generation, tasks in enumerate((3, 5, 1, 3)):
             assert group.put(streams="5", until="400", batch="2", tasks_max=str(tasks)) == generation
             group.until_step(TaskStep.COMMITTED, 3, generation=generation)
@@ -32,7 +30,7 @@ def test_reconfiguration_keeps_every_record_exactly_once(cluster):
 
 def test_a_lone_task_is_replaced_without_a_physical_fencing(cluster):
     """FEN-01: old and new share one id; initialising fences by itself."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         for _ in range(2):
             group.put(streams="1", until="300", batch="2")
             group.until_step(TaskStep.COMMITTED, 3)
@@ -44,7 +42,7 @@ def test_a_lone_task_is_replaced_without_a_physical_fencing(cluster):
 
 def test_a_connector_may_have_no_tasks_for_a_while(cluster):
     """FEN-13, LOG-06: a count of 0 is a generation like any other."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         group.put(streams="2", until="20", batch="2", tasks_max="2")
         group.until_drained()
         assert group.put(streams="0") == 1
@@ -58,7 +56,7 @@ def test_a_connector_may_have_no_tasks_for_a_while(cluster):
 
 def test_deletion_and_recreation_still_fences(cluster):
     """LOG-08: the task count record outlives the connector, so a zombie of before is shut out."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         gate = group.gates.freeze(TaskStep.COMMIT, task=1)
         group.put(streams="2", until="30", batch="3", tasks_max="2")
         assert gate.reached.wait(30)
@@ -76,10 +74,10 @@ def test_deletion_and_recreation_still_fences(cluster):
 
 def test_a_second_run_continues_from_the_stored_offsets(cluster):
     """OFF-02, OFF-03, TXN-07: nothing but the offsets topic is needed to go on."""
-    with Group(cluster.bootstrap_servers) as first:
+    with Group(cluster) as first:
         first.put(streams="2", until="20", batch="3", tasks_max="2")
         first.until_drained()
-    with Group(cluster.bootstrap_servers, first.name) as second:
+    with Group(cluster, first.name) as second:
         second.put(streams="2", until="50", batch="3", tasks_max="1")
         second.until_drained()
 
@@ -89,12 +87,12 @@ def test_a_second_run_continues_from_the_stored_offsets(cluster):
 
 def test_a_killed_worker_leaves_nothing_half_done(cluster):
     """Open transactions abort; the next run neither loses nor repeats."""
-    with Group(cluster.bootstrap_servers) as first:
+    with Group(cluster) as first:
         gate = first.gates.freeze(TaskStep.COMMIT, task=0, nth=3)
         first.put(streams="1", until="50", batch="4")
         assert gate.reached.wait(30)
         first.worker.kill()
-    with Group(cluster.bootstrap_servers, first.name) as second:
+    with Group(cluster, first.name) as second:
         second.put(streams="1", until="50", batch="4")
         second.until_drained()
 
@@ -124,10 +122,9 @@ def write_config_topic(group: Group) -> None:
         producer.flush(30.0)
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_group_whose_task_count_record_says_0_starts(cluster, backend):
+def test_a_group_whose_task_count_record_says_0_starts(cluster):
     """FEN-01, FEN-13: there is nobody to fence; the new count is written all the same."""
-    group = Group(cluster.bootstrap_servers, backend=backend)
+    group = Group(cluster)
     write_config_topic(group)
     with group:
         group.put(streams="2", until="20", batch="2", tasks_max="2")

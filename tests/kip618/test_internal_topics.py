@@ -13,10 +13,10 @@ from eosfw.protocols import NewTopic
 from .group import Group
 
 
-@pytest.fixture(params=["memory", "confluent", "kafka-python"])
-def group(cluster, request) -> Iterator[Group]:
-    """A group that was not started, on each cluster through each client."""
-    made = Group(cluster.bootstrap_servers, backend=request.param)
+@pytest.fixture
+def group(cluster) -> Iterator[Group]:
+    """A group that was not started."""
+    made = Group(cluster)
     yield made
     made.worker.stop()
     made.backend.close()

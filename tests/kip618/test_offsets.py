@@ -37,7 +37,7 @@ def write_offset(
 
 def test_a_start_waits_for_offsets_in_an_open_transaction(cluster):
     """OFF-02: to read past it would be to send its records again."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         other = write_offset(group, b'{"next":7}', transactional_id=f"{group.name}-other")
         group.put(streams="1", until="10")
         group.until_step(TaskStep.READ_OFFSETS)
@@ -60,7 +60,7 @@ def last_values(group: Group) -> dict[bytes, bytes | None]:
 def test_the_newer_of_two_keys_for_a_source_partition_wins(cluster, newer):
     """OFF-01: they lie in different partitions of the topic, whose order nobody knows."""
     older = FOREIGN if newer == KEY else KEY
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         write_offset(group, b'{"next":7}', key=newer, timestamp=2_000).close()
         write_offset(group, b'{"next":3}', key=older, timestamp=1_000).close()
         group.put(streams="1", until="10", batch="3")
@@ -72,7 +72,7 @@ def test_the_newer_of_two_keys_for_a_source_partition_wins(cluster, newer):
 
 def test_a_task_goes_on_under_the_very_key_that_the_topic_has(cluster):
     """OFF-01: byte for byte what another worker group wrote, so that compaction finds its older offset."""
-    with Group(cluster.bootstrap_servers, offset_storage_partitions="1") as group:
+    with Group(cluster, offset_storage_partitions="1") as group:
         write_offset(group, b'{"next":7}', key=FOREIGN).close()
         group.put(streams="1", until="10")
         group.until_drained()
@@ -83,7 +83,7 @@ def test_a_task_goes_on_under_the_very_key_that_the_topic_has(cluster):
 
 def test_an_aborted_offset_never_was_and_a_plain_one_counts(cluster):
     """OFF-03: a Java group without exactly-once wrote it, perhaps."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         write_offset(group, b'{"next":8}').close()
         aborted = write_offset(group, b'{"next":2}', transactional_id=f"{group.name}-other")
         aborted.abort_transaction(30.0)
@@ -95,7 +95,7 @@ def test_an_aborted_offset_never_was_and_a_plain_one_counts(cluster):
 
 def test_a_damaged_offset_of_its_own_keeps_a_task_from_starting(cluster):
     """From zero would repeat everything."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         write_offset(group, b"damaged").close()
         group.put(streams="1", until="10")
         group.until(lambda: bool(group.worker.status().failures), "the refusal")
@@ -109,7 +109,7 @@ def test_a_damaged_offset_of_its_own_keeps_a_task_from_starting(cluster):
 @pytest.mark.parametrize("partitions", ["1", "4"])
 def test_offsets_lie_in_the_topic_the_worker_was_told(cluster, partitions):
     """OFF-01: as many partitions as configured; keys and values of Connect's shape."""
-    with Group(cluster.bootstrap_servers, offset_storage_partitions=partitions) as group:
+    with Group(cluster, offset_storage_partitions=partitions) as group:
         group.put(streams="1", until="3", batch="3")
         group.until_drained()
 

@@ -14,7 +14,7 @@ from eosfw.state.steps import TaskStep
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
 
-from .group import Group, exactly
+from .group import Group, Served, exactly
 
 
 class LosingProducer:
@@ -36,8 +36,6 @@ class LosingProducer:
 
 class LosingBackend:
     """A backend whose second task commit gets no answer."""
-
-    name = "confluent"
 
     def __init__(self, backend: Any, *, happened: bool) -> None:
         self._backend, self._happened = backend, happened
@@ -61,7 +59,7 @@ class LosingBackend:
 def test_a_lost_answer_is_neither_a_loss_nor_a_repeat(cluster, happened):
     """Nobody knows what happened: discard the producer, start over, read the committed offsets, replay."""
     wrap = lambda backend: LosingBackend(backend, happened=happened)  # noqa: E731
-    with Group(cluster.bootstrap_servers, wrap=wrap) as group:
+    with Group(cluster, wrap=wrap) as group:
         group.put(streams="1", until="30", batch="5")
         group.until_drained()
 
@@ -70,12 +68,13 @@ def test_a_lost_answer_is_neither_a_loss_nor_a_repeat(cluster, happened):
         assert [event.step for event in group.events].count(TaskStep.INIT_PRODUCER) == 2
 
 
-def test_an_owner_checks_its_ownership_after_an_unknown_server_error():
+@pytest.mark.parametrize("client", ["memory", "confluent", "kafka-python"])
+def test_an_owner_checks_its_ownership_after_an_unknown_server_error(client):
     """An end that races with the id's next holder gets UNKNOWN_SERVER_ERROR from Kafka at times."""
-    cluster = EmbeddedCluster.start({}, ThreadRuntime())
-    with closing(cluster), Group(cluster.bootstrap_servers) as group:
+    embedded = EmbeddedCluster.start({}, ThreadRuntime())
+    with closing(embedded), Group(Served(embedded.bootstrap_servers, client)) as group:
         task = f"{group.name}-c-0"
-        fault = cluster.faults.add(Fail("EndTxn", code="UNKNOWN_SERVER_ERROR", nth=2, transactional_id=task))
+        fault = embedded.faults.add(Fail("EndTxn", code="UNKNOWN_SERVER_ERROR", nth=2, transactional_id=task))
         group.put(streams="1", until="30", batch="5")
         group.until_drained()
 
@@ -86,7 +85,7 @@ def test_an_owner_checks_its_ownership_after_an_unknown_server_error():
 
 def test_an_owner_that_slept_past_its_transaction_timeout_starts_over(cluster):
     """TXN-10: the coordinator aborted it; it still owns its share, so one new start replays it."""
-    with Group(cluster.bootstrap_servers) as group:
+    with Group(cluster) as group:
         gate = group.gates.freeze(TaskStep.COMMIT, task=0, nth=2)
         override = {"producer.override.transaction.timeout.ms": "3000"}
         group.put(streams="1", until="30", batch="5", **override)

@@ -18,8 +18,6 @@ from eosfw.state.steps import TaskStep
 
 from .group import Group
 
-BACKENDS = pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-
 
 @pytest.fixture
 def name() -> str:
@@ -35,12 +33,11 @@ def fenced(group: Group) -> int:
     return [event.step for event in group.events].count(TaskStep.FENCED)
 
 
-@BACKENDS
-def test_a_connector_whose_ids_another_group_uses_is_refused(cluster, backend, name):
+def test_a_connector_whose_ids_another_group_uses_is_refused(cluster, name):
     """TXN-01: both groups and both connectors are named; who was there first is not disturbed."""
     with (
-        Group(cluster.bootstrap_servers, name, backend=backend) as first,
-        Group(cluster.bootstrap_servers, f"{name}-b", backend=backend) as second,
+        Group(cluster, name) as first,
+        Group(cluster, f"{name}-b") as second,
     ):
         put(first, "b-c")
         first.until_step(TaskStep.COMMITTED, 2)
@@ -55,34 +52,31 @@ def test_a_connector_whose_ids_another_group_uses_is_refused(cluster, backend, n
         assert (fenced(first), second.worker.status().tasks) == (0, ())
 
 
-@BACKENDS
-def test_ids_of_a_connector_that_was_removed_may_be_used_again(cluster, backend, name):
+def test_ids_of_a_connector_that_was_removed_may_be_used_again(cluster, name):
     """TXN-01, LOG-08: it has no task any more, so nobody would fence anybody."""
-    with Group(cluster.bootstrap_servers, name, backend=backend) as first:
+    with Group(cluster, name) as first:
         put(first, "b-c")
         first.worker.remove_connector("b-c")
-    with Group(cluster.bootstrap_servers, f"{name}-b", backend=backend) as second:
+    with Group(cluster, f"{name}-b") as second:
         assert put(second, "c") == 0
         second.until_step(TaskStep.COMMITTED, 2)
 
 
-@BACKENDS
-def test_a_connector_whose_id_is_that_of_another_groups_leader_is_refused(cluster, backend, name):
+def test_a_connector_whose_id_is_that_of_another_groups_leader_is_refused(cluster, name):
     """TXN-01, LDR-01: `connect-cluster-x-0` is the leader of group `x-0`."""
     with (
-        Group(cluster.bootstrap_servers, f"{name}-0", backend=backend),
-        Group(cluster.bootstrap_servers, "connect", backend=backend) as second,
+        Group(cluster, f"{name}-0"),
+        Group(cluster, "connect") as second,
         pytest.raises(ConfigError, match=f"is also that of the leader of group '{name}-0'"),
     ):
         put(second, f"cluster-{name}")
 
 
-@BACKENDS
-def test_a_group_whose_leader_id_equals_a_task_id_is_refused(cluster, backend, name):
+def test_a_group_whose_leader_id_equals_a_task_id_is_refused(cluster, name):
     """TXN-01, LDR-01: the other way round."""
-    with Group(cluster.bootstrap_servers, "connect", backend=backend) as first:
+    with Group(cluster, "connect") as first:
         put(first, f"cluster-{name}")
-        second = Group(cluster.bootstrap_servers, f"{name}-0", backend=backend)
+        second = Group(cluster, f"{name}-0")
         with closing(second.backend), pytest.raises(ConfigError) as told:
             second.worker.start()
 
@@ -90,10 +84,9 @@ def test_a_group_whose_leader_id_equals_a_task_id_is_refused(cluster, backend, n
     assert f"of connector 'cluster-{name}' in group 'connect'" in str(told.value)
 
 
-@BACKENDS
-def test_a_task_that_another_groups_task_fenced_says_whose_id_it_is(cluster, backend, name):
+def test_a_task_that_another_groups_task_fenced_says_whose_id_it_is(cluster, name):
     """FEN-01: a group that is no eosfw comes later; the first fencing is enough to find it."""
-    with Group(cluster.bootstrap_servers, name, backend=backend) as group:
+    with Group(cluster, name) as group:
         put(group, "b-c")
         group.until_step(TaskStep.COMMITTED, 2)
         write_as_connect(group, f"{name}-b-configs")
@@ -108,10 +101,9 @@ def test_a_task_that_another_groups_task_fenced_says_whose_id_it_is(cluster, bac
         assert fenced(group) == 1
 
 
-@BACKENDS
-def test_a_leader_that_another_groups_task_fenced_says_whose_id_it_is(cluster, backend, name):
+def test_a_leader_that_another_groups_task_fenced_says_whose_id_it_is(cluster, name):
     """LDR-04, TXN-01: it claims its privilege again only from leaders of its own group."""
-    with Group(cluster.bootstrap_servers, f"{name}-0", backend=backend) as group:
+    with Group(cluster, f"{name}-0") as group:
         write_as_connect(group, "connect-configs", f"cluster-{name}")
         with closing(group.backend.producer(f"connect-cluster-{name}-0")) as task:
             task.init_transactions(30.0)
@@ -131,13 +123,12 @@ def write_as_connect(group: Group, topic: str, connector: str = "c") -> None:
         producer.flush(30.0)
 
 
-@BACKENDS
-def test_groups_with_separate_config_topics_learn_of_a_shared_id(cluster, backend, name):
+def test_groups_with_separate_config_topics_learn_of_a_shared_id(cluster, name):
     """FEN-01: their config topics have names of their own; the coordinator knows that it was no time-out."""
     hidden = {"config_storage_topic": f"{name}-one"}, {"config_storage_topic": f"{name}-two"}
     with (
-        Group(cluster.bootstrap_servers, name, backend=backend, **hidden[0]) as first,
-        Group(cluster.bootstrap_servers, f"{name}-b", backend=backend, **hidden[1]) as second,
+        Group(cluster, name, **hidden[0]) as first,
+        Group(cluster, f"{name}-b", **hidden[1]) as second,
     ):
         groups = (first, second)
         put(first, "b-c")
@@ -149,15 +140,15 @@ def test_groups_with_separate_config_topics_learn_of_a_shared_id(cluster, backen
         if failed.id.connector == "c":
             other = f"of connector 'b-c' in group '{name}'"
         assert f"task 0 {other}" in str(failed.error)
-        if backend != "confluent":  # which cannot ask a coordinator
+        if cluster.backend != "confluent":  # which cannot ask a coordinator
             assert f"Somebody else took transactional id '{name}-b-c-0' over" in str(failed.error)
             assert "transaction.timeout.ms" not in str(failed.error)
 
 
-@pytest.mark.parametrize("backend", ["memory", "kafka-python"])
-def test_a_timed_out_transaction_is_not_taken_for_another_holders(cluster, backend, name):
+@pytest.mark.describes_transactions
+def test_a_timed_out_transaction_is_not_taken_for_another_holders(cluster, name):
     """TXN-10: the coordinator leaves an aborted transaction; another holder leaves none, or its own."""
-    group = Group(cluster.bootstrap_servers, name, backend=backend)
+    group = Group(cluster, name)
     with closing(group.backend), closing(group.backend.admin()) as admin:
         admin.create_topics([NewTopic(group.topic, 1, 1)])
         with closing(group.backend.producer(name, transaction_timeout=1.0)) as slow:

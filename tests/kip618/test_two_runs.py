@@ -14,7 +14,7 @@ def numbers(values: list[bytes], stream: bytes) -> list[int]:
 
 def test_the_older_of_two_runs_finds_itself_superseded_and_nothing_comes_twice(cluster):
     """TXN-19, FEN-10: the same file started twice, while both write."""
-    with Group(cluster.bootstrap_servers) as older, Group(cluster.bootstrap_servers, older.name) as newer:
+    with Group(cluster) as older, Group(cluster, older.name) as newer:
         older.put(streams="3", batch="3", tasks_max="2")
         older.until_step(TaskStep.COMMITTED, 5)
         newer.put(streams="3", batch="3", tasks_max="2")
@@ -36,10 +36,10 @@ def test_an_older_leader_cannot_write_configurations_any_more(cluster):
     """LDR-01, LDR-03, testFencedLeaderRecovery: its producer is fenced; the log tells it by whom."""
     from eosfw.errors import SupersededError
 
-    with Group(cluster.bootstrap_servers) as older:
+    with Group(cluster) as older:
         older.put(streams="1", until="5")
         older.until_drained()
-        with Group(cluster.bootstrap_servers, older.name) as newer:
+        with Group(cluster, older.name) as newer:
             newer.put(streams="1", until="9")
             try:
                 older.put(streams="1", until="99")
@@ -54,8 +54,8 @@ def test_an_older_leader_cannot_write_configurations_any_more(cluster):
 
 def test_a_fenced_leader_without_a_visible_successor_claims_the_id_again(cluster):
     """LDR-04: somebody claimed and went away; the write is sent again."""
-    with Group(cluster.bootstrap_servers) as group:
-        with Group(cluster.bootstrap_servers, group.name):
+    with Group(cluster) as group:
+        with Group(cluster, group.name):
             pass
         group.put(streams="1", until="5")
         group.until_drained()

@@ -1,0 +1,43 @@
+"""Run each test of KIP-618 over every backend, and over one on a real Kafka; over all of them there each night."""
+
+from __future__ import annotations
+
+import pytest
+
+from .group import Served
+
+NIGHTLY = [pytest.mark.kafka, pytest.mark.nightly]
+WAYS = [
+    pytest.param("memory", "embedded", id="memory"),
+    pytest.param("confluent", "embedded", id="confluent"),
+    pytest.param("kafka-python", "embedded", id="kafka-python"),
+    pytest.param("confluent", "real_kafka", id="confluent-kafka", marks=pytest.mark.kafka),
+    pytest.param("memory", "real_kafka", id="memory-kafka", marks=NIGHTLY),
+    pytest.param("kafka-python", "real_kafka", id="kafka-python-kafka", marks=NIGHTLY),
+]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each way for a test with a cluster; those alone whose backend can describe transactions if it is marked so."""
+    if "cluster" in metafunc.fixturenames:
+        describes = metafunc.definition.get_closest_marker("describes_transactions") is not None
+        ways = [way for way in WAYS if way.values[0] != "confluent"] if describes else WAYS
+        metafunc.parametrize(("backend", "where"), ways, indirect=True)
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest) -> str:
+    """The name of the client."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def where(request: pytest.FixtureRequest) -> str:
+    """The address of the cluster."""
+    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def cluster(backend: str, where: str) -> Served:
+    """A cluster with the client to use there."""
+    return Served(where, backend)
