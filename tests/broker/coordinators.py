@@ -8,7 +8,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from eosfw_memory.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
-from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata, refusals
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.records.transaction_result import TransactionResult
 
 FLIGHTS_0 = TopicPartition("flights", 0)
@@ -21,16 +21,12 @@ class ListLog:
     def __init__(self) -> None:
         self.records: list[tuple[bytes, bytes | None]] = []
         self.broken = False
-        self.one_by_one = False
         self.unwritable: set[str] = set()
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         if self.broken or transactional_id in self.unwritable:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         self.records.append((encode_key(transactional_id), None if metadata is None else encode_value(metadata)))
-
-    def append_each(self, changes, now_ms: int):
-        return refusals(changes, lambda each: self.append(each.transactional_id, each, now_ms))
 
     def epoch_of(self, transactional_id: str) -> int:
         return 0
@@ -56,11 +52,10 @@ class Desk:
         )
         self.unwritable: set[TopicPartition] = set()
 
-    def _write(self, where, markers):
+    def _write(self, where, marker):
         if where in self.unwritable:
-            return dict.fromkeys(range(len(markers)), KafkaError(Code.NOT_LEADER_OR_FOLLOWER))
-        self.markers += [(where, each.producer, each.result) for each in markers]
-        return {}
+            raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER)
+        self.markers.append((where, marker.producer, marker.result))
 
     def init(self, name="t", expected=None, timeout_ms=60_000) -> ProducerIdAndEpoch | Code:
         return self._tried(lambda: self.coordinator.initialise(name, timeout_ms, expected, self.now_ms))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
@@ -58,7 +58,7 @@ class Answers:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.codes: dict[str, list[Code]] = {}
         self.ever: dict[str, Code] = {}
-        one, many = TransactionCoordinator.initialise, TransactionCoordinator.take_over
+        one = TransactionCoordinator.initialise
 
         def initialise(coordinator: TransactionCoordinator, name: str, *rest: object) -> object:
             code = self._code(name)
@@ -66,14 +66,7 @@ class Answers:
                 raise KafkaError(code)
             return one(coordinator, name, *rest)  # type: ignore[arg-type]
 
-        def take_over(coordinator: TransactionCoordinator, names: Sequence[str], *rest: int) -> list[object]:
-            codes = {name: self._code(name) for name in names}
-            served = [name for name, code in codes.items() if code is None]
-            told = dict(zip(served, many(coordinator, served, *rest), strict=True))
-            return [told.get(name, code) for name, code in codes.items()]
-
         monkeypatch.setattr(TransactionCoordinator, "initialise", initialise)
-        monkeypatch.setattr(TransactionCoordinator, "take_over", take_over)
 
     def _code(self, name: str) -> Code | None:
         return self.codes[name].pop(0) if self.codes.get(name) else self.ever.get(name)

@@ -9,10 +9,9 @@ the wire's event loop.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from eosfw.concurrency import Runtime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -43,7 +42,6 @@ from eosfw_memory.unknown_transactions import end_unknown
 
 _LOG = logging.getLogger(__name__)
 NODE_ID = 1
-_NONE: Final[Mapping[int, KafkaError]] = MappingProxyType({})
 _INTERNAL = {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
 """Kafka's defaults for the broker's own topics."""
 _GROUP_TICK_MS = 250
@@ -67,8 +65,6 @@ Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | DelayedOperati
 """Answers one kind of request; None means that the client wants no answer."""
 AppendRecords: TypeAlias = Callable[[Partition, bytes | memoryview, int, BatchHeader, bool], LogAppendInfo]
 """Appends a client's batch at a time of the broker's clock; the last says whether our own codec has made it."""
-ManyHandler: TypeAlias = Callable[["Broker", Sequence[Any], Context], "list[Answer]"]
-"""Answers many requests of one kind, none of which it puts off."""
 
 
 def append_records(
@@ -108,7 +104,7 @@ class Broker:
         kept = decode(self._storage.take_coordinator_snapshot(self._own_logs()))
         self.coordinator = TransactionCoordinator(
             TopicTransactionLog(self.transaction_log, kept.transactions),
-            self._write_markers,
+            self._write_coordinators_marker,
             self._storage.producer_ids,
             config=settings.transactions,
         )
@@ -146,15 +142,6 @@ class Broker:
         assert self._group_fsync is not None
         answer = handler(self, request, context)
         return self._group_fsync.after_fsync(answer, lambda: handler(self, request, context))  # type: ignore[arg-type,return-value]
-
-    def serve_each(self, handler: ManyHandler, requests: Sequence[Any], context: Context) -> list[Answer]:
-        """Run a handler of many requests for all of them in one go."""
-        with self.lock:
-            answers = handler(self, requests, context)
-        if self._group_fsync is not None and not self._group_fsync.flush():
-            with self.lock:
-                answers = handler(self, requests, context)
-        return answers
 
     def attempt(self, deferred: DelayedOperation, *, expired: bool) -> Answer | None:
         """Try a deferred answer again."""
@@ -397,24 +384,10 @@ class Broker:
             self.groups.transaction_ended(where.partition, producer.producer_id, result)
         partition.changed()
 
-    def _write_markers(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
-        """Write the coordinator's own markers; where nothing is left to end there is nothing to write (COR-11)."""
-        if len(markers) == 1 or where.topic == GROUP_LOG:
-            return self._write_each(where, markers)
-        partition = self.topics.partition(*where)
-        if partition is None:
-            return _NONE
-        refused = partition.log.append_markers(markers, self.now_ms())
-        partition.changed()
-        return refused
-
-    def _write_each(self, where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
-        """Write them one by one, with what else their partition does about each."""
-        refused: dict[int, KafkaError] = {}
-        for at, each in enumerate(markers):
-            try:
-                self.write_marker(where, *each)
-            except KafkaError as why:
-                if why.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
-                    refused[at] = why
-        return refused
+    def _write_coordinators_marker(self, where: TopicPartition, marker: Marker) -> None:
+        """Write a marker of the coordinator; a partition that is gone needs none (COR-11)."""
+        try:
+            self.write_marker(where, *marker)
+        except KafkaError as why:
+            if why.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:
+                raise

@@ -2,7 +2,7 @@
 
 A seam is an attribute that such code may wrap, under the broker's lock; in production nothing does:
 - each request: `Broker.interceptor`;
-- each write: `Broker.append_records`, `log` and `write_markers` of the transaction coordinator, `log` and
+- each write: `Broker.append_records`, `log` and `write_marker` of the transaction coordinator, `log` and
   `transaction_ended` of the group coordinator;
 - the clock: `Broker.jump`.
 

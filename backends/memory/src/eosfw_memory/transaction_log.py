@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.codes import Code, KafkaError
@@ -11,12 +11,10 @@ from eosfw_memory.coordinators.log_partition import partition_for
 from eosfw_memory.coordinators.transaction_log_records import (
     decode_key,
     decode_value,
-    encode_changes,
     encode_key,
     encode_value,
 )
-from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata, refusals
-from eosfw_memory.log_errors import MessageTooLargeError
+from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.records.batch import BatchHeader, read_header
 from eosfw_memory.records.codec import decode_records, encode_record
 from eosfw_memory.topics import Partition, Topic
@@ -24,8 +22,6 @@ from eosfw_memory.topics import Partition, Topic
 
 class TopicTransactionLog:
     """The transaction log, in the topic that `topic` gives (or makes, when it is first needed)."""
-
-    one_by_one = False
 
     def __init__(self, topic: Callable[[], Topic], snapshot: list[TransactionChange] | None = None) -> None:
         self._topic = topic
@@ -44,26 +40,6 @@ class TopicTransactionLog:
             raise not_written(why) from why
         partition.changed()
 
-    def append_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
-        """Write one change of each of many ids, those of one partition as one batch; give those not written."""
-        try:
-            grouped = self._by_partition(changes)
-        except KafkaError as why:
-            return dict.fromkeys((each.transactional_id for each in changes), why)
-        # Whatever cannot be encoded shows before anything is written.
-        batches = [encode_changes(some, now_ms) for some in grouped.values()]
-        refused: dict[str, KafkaError] = {}
-        for (partition, some), batch in zip(grouped.items(), batches, strict=True):
-            try:
-                partition.log.append_internal(batch, len(some), now_ms)
-            except MessageTooLargeError:  # some touch very many partitions
-                refused |= refusals(some, lambda each: self.append(each.transactional_id, each, now_ms))
-            except KafkaError as why:
-                refused |= dict.fromkeys((each.transactional_id for each in some), not_written(why))
-            else:
-                partition.changed()
-        return refused
-
     def epoch_of(self, transactional_id: str) -> int:
         """The leader epoch of the partition that keeps an id."""
         return self._partition(transactional_id).log.leader_epoch
@@ -76,18 +52,6 @@ class TopicTransactionLog:
             return
         for partition in self._topic().partitions:
             yield from _changes(partition)
-
-    def _by_partition(self, changes: Sequence[TransactionMetadata]) -> dict[Partition, list[TransactionMetadata]]:
-        grouped: dict[Partition, list[TransactionMetadata]] = {}
-        partitions = self._all_partitions()
-        count = len(partitions)
-        for each in changes:
-            partition = partitions[partition_for(each.transactional_id, count)]
-            if partition in grouped:
-                grouped[partition].append(each)
-            else:
-                grouped[partition] = [each]
-        return grouped
 
     def _partition(self, transactional_id: str) -> Partition:
         partitions = self._partitions or self._all_partitions()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from eosfw.errors import ClusterUnavailableError, FatalError
@@ -49,11 +48,6 @@ class Channel(Protocol):
 
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         """The broker's answer; NotSentError, NoAnswerError or ClosedError when there is none by the deadline."""
-
-    def call_each(
-        self, api: Api, requests: Sequence[Fields], deadline: float
-    ) -> Sequence[Answer | ClusterUnavailableError]:
-        """Many requests of one kind that nobody lets wait: the answer to each, or why there is none; ClosedError."""
 
 
 class Network(Protocol):

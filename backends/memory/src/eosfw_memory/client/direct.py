@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
 from eosfw.concurrency import Event, Runtime
-from eosfw.errors import ClusterUnavailableError, EosfwError
-from eosfw_memory.broker import Broker, Context, Handler, ManyHandler
+from eosfw.errors import EosfwError
+from eosfw_memory.broker import Broker, Context, Handler
 from eosfw_memory.client.apis import Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NotSentError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 
 _SLICE = 0.25
 """Seconds one wait may take before it is looked whether the cluster is still there."""
-_TURN = 100
-"""Requests of many that are served before others get their turn."""
 
 
 @cache
@@ -23,13 +21,6 @@ def _door(api: Api) -> tuple[Handler, Context]:
     from eosfw_memory.protocol.routes import ROUTES
 
     return ROUTES[api.key].handler(), Context(api.max_version, in_process=True)
-
-
-@cache
-def _door_of_many(api: Api) -> tuple[ManyHandler, Context]:
-    from eosfw_memory.protocol.routes import ROUTES
-
-    return ROUTES[api.key].handler_of_many(), Context(api.max_version, in_process=True)
 
 
 class DirectNetwork:
@@ -75,39 +66,6 @@ class DirectNetwork:
         if answer is None:
             raise NoAnswerError(f"{api.name} at {self.servers}: the broker has no answer")
         return answer
-
-    def call_each(
-        self,
-        api: Api,
-        requests: Sequence[Fields],
-        deadline: float,
-    ) -> Sequence[Answer | ClusterUnavailableError]:
-        if self._broker.interceptor is not None:  # it is put around each request
-            return [self._tried(api, request, deadline) for request in requests]
-        answers: list[Answer | ClusterUnavailableError] = []
-        for first in range(0, len(requests), _TURN):
-            some = requests[first : first + _TURN]
-            try:
-                answers += self._served(api, some)
-            except ClusterUnavailableError:  # maybe by the fault of one of them
-                answers += [self._tried(api, each, deadline) for each in some]
-        return answers
-
-    def _tried(self, api: Api, request: Fields, deadline: float) -> Answer | ClusterUnavailableError:
-        try:
-            return self.call(api, request, deadline)
-        except ClusterUnavailableError as why:
-            return why
-
-    def _served(self, api: Api, requests: Sequence[Fields]) -> Sequence[Answer]:
-        self._refuse_if_closed(api)
-        handler, context = _door_of_many(api)
-        try:
-            return self._broker.serve_each(handler, requests, context)
-        except Exception as why:
-            raise self._failed(api, why) from why
-        finally:
-            self._broker.settle()
 
     def _failed(self, api: Api, why: Exception) -> NoAnswerError:
         return NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}")

@@ -56,9 +56,8 @@ class FenceProducersHandler:
     def _round(self, waiting: Mapping[str, Fields], told: dict[str, _Told], timer: RetryTimer) -> dict[str, Fields]:
         """One attempt to shut holders out, noted in `told`; give those for whom there is reason for another."""
         for channel, victims in self._by_coordinator(waiting, told, timer).items():
-            requests = [waiting[victim] for victim in victims]
-            answers = channel.call_each(INIT_PRODUCER_ID, requests, timer.deadline)
-            for victim, answer in zip(victims, answers, strict=True):
+            for victim in victims:
+                answer = _response(channel, waiting[victim], timer.deadline)
                 found = _told(answer)
                 told[victim] = _last(told.get(victim), found)
                 # Shutting out twice does no harm, so a lost answer is no reason to give up.
@@ -93,6 +92,14 @@ class FenceProducersHandler:
         if isinstance(told, ClusterUnavailableError):
             return type(told)(f"fence {victim!r}: {told}")
         return told
+
+
+def _response(channel: Channel, request: Fields, deadline: float) -> Answer | ClusterUnavailableError:
+    """The answer, or why there is none."""
+    try:
+        return channel.call(INIT_PRODUCER_ID, request, deadline)
+    except ClusterUnavailableError as why:
+        return why
 
 
 def _told(answer: Answer | EosfwError) -> _Told:

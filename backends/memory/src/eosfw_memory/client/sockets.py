@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import NoReturn
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import ClusterUnavailableError
 from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.channel import (
     Address,
@@ -47,17 +46,6 @@ class SocketChannel:
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         self.connect(deadline)
         return self._exchange(api, self._version(api), request, deadline)
-
-    def call_each(
-        self, api: Api, requests: Sequence[Fields], deadline: float
-    ) -> Sequence[Answer | ClusterUnavailableError]:
-        return [self._tried(api, request, deadline) for request in requests]
-
-    def _tried(self, api: Api, request: Fields, deadline: float) -> Answer | ClusterUnavailableError:
-        try:
-            return self.call(api, request, deadline)
-        except ClusterUnavailableError as why:
-            return why
 
     def connect(self, deadline: float) -> None:
         """Make the connection unless it stands; NotSentError if that cannot be done."""

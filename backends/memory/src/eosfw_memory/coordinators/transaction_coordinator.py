@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Protocol
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators import decisions
 from eosfw_memory.coordinators.decisions import Decision
-from eosfw_memory.coordinators.transaction_metadata import TV_0, TV_2, TransactionMetadata, refusals
+from eosfw_memory.coordinators.transaction_metadata import TV_0, TV_2, TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import COMPLETED, RESULT, TransactionState, advance
 from eosfw_memory.records.markers import Marker
 from eosfw_memory.records.transaction_result import TransactionResult
@@ -29,9 +28,6 @@ _LOG = logging.getLogger(__name__)
 _AT_REST = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 _OVERTAKEN = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED})
 """Somebody has ended the transaction by hand, under a newer epoch: as in Kafka it waits until the log is read anew."""
-
-_COME_AGAIN: Final = Code.CONCURRENT_TRANSACTIONS
-_NONE: Final[Mapping[str, KafkaError]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +44,15 @@ class CoordinatorConfig:
 
 _DEFAULT = CoordinatorConfig()
 
-WriteMarkers = Callable[[TopicPartition, Sequence[Marker]], Mapping[int, KafkaError]]
-"""Append control records to a partition; give those it refused, by their place in line, with why.
-
-A partition that no longer exists is passed over."""
+WriteMarker = Callable[[TopicPartition, Marker], None]
+"""Appends a control record to a partition; raises KafkaError where that refuses it, but not where it is gone."""
 
 
 class TransactionLog(Protocol):
     """Where every change is written before it counts."""
 
-    @property
-    def one_by_one(self) -> bool:
-        """Whether each change must count before the next is written."""
-
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         """Write one change, None to forget the id; raise KafkaError and write nothing if that cannot be done."""
-
-    def append_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
-        """Write one change of each of many ids; give those that could not be written, with why: the others are."""
 
     def epoch_of(self, transactional_id: str) -> int:
         """The leader epoch of the partition that keeps an id: the coordinator's own, in its markers (COR-10)."""
@@ -80,12 +67,12 @@ class TransactionCoordinator:
     def __init__(
         self,
         log: TransactionLog,
-        write_markers: WriteMarkers,
+        write_marker: WriteMarker,
         producer_ids: Iterator[int],
         config: CoordinatorConfig = _DEFAULT,
     ) -> None:
         self.log = log
-        self.write_markers = write_markers
+        self.write_marker = write_marker
         self._producer_ids = producer_ids
         self._config = config
         self._known: dict[str, TransactionMetadata] = {}
@@ -117,21 +104,6 @@ class TransactionCoordinator:
         if after.state in COMPLETED:
             raise KafkaError(Code.CONCURRENT_TRANSACTIONS)
         return after.producer
-
-    def initialise_each(self, transactional_ids: Sequence[str], timeout_ms: int, now_ms: int) -> list[Decision]:
-        """Give many ids to new holders that know nothing of older ones; the changes are logged together.
-
-        Of each, in their order, what is known now, or the code to answer: none suffers from the refusal of another.
-        """
-        self._check_timeout(timeout_ms)
-        decided: list[Decision] = []
-        for name in transactional_ids:
-            try:
-                decided.append(self._claimed(name, timeout_ms, None, now_ms) if name else Code.INVALID_REQUEST)
-            except KafkaError as why:  # there may be no producer id left
-                decided.append(why.code)
-        refused = self._apply_each([each for each in decided if not isinstance(each, Code)], now_ms)
-        return [_response_code(each, refused) for each in decided]
 
     def fresh_producer_id(self) -> int:
         """A producer id nobody had before."""
@@ -196,43 +168,48 @@ class TransactionCoordinator:
         """Write the markers of every decided transaction, then log that it is complete.
 
         If a marker or that cannot be logged the transaction waits for the next call, and its markers are written again,
-        which changes nothing for any reader (COR-10); the others need not wait (COR-11). Of many transactions the
-        markers of one partition are written together, then all that are complete are logged together.
+        which changes nothing for any reader (COR-10); the others need not wait (COR-11).
         """
-        names = _taken(self._unfinished)
-        done = self._completed_alone if len(names) == 1 else self._completed_together
-        self._wait_again(done(names, now_ms))
+        for name in _taken(self._unfinished):
+            try:
+                self._write_markers(name)
+                self._log_as_complete(name, now_ms)
+            except KafkaError as why:
+                self._wait_again(name, why)
 
     def mark(self, at_most: int | None = None) -> None:
         """Write the markers of every decided transaction, or of the oldest so many; those with all wait for the rest.
 
         The decisions have to be on the disk.
         """
-        names = _taken(self._unfinished, at_most)
-        refused = self._marked_by({name: self._known[name] for name in names})
-        self._marked += (name for name in names if name not in refused)
-        self._wait_again(refused)
+        for name in _taken(self._unfinished, at_most):
+            try:
+                self._write_markers(name)
+            except KafkaError as why:
+                self._wait_again(name, why)
+            else:
+                self._marked.append(name)
 
     def complete(self, now_ms: int, at_most: int | None = None) -> None:
         """Log every transaction that has its markers as complete, or the oldest so many.
 
         The markers have to be on the disk: nobody would write one again that is lost.
         """
-        names = _taken(self._marked, at_most)
-        self._wait_again(
-            self._apply_each([decisions.prepare_complete(self._known[name], now_ms) for name in names], now_ms)
-        )
+        for name in _taken(self._marked, at_most):
+            try:
+                self._log_as_complete(name, now_ms)
+            except KafkaError as why:
+                self._wait_again(name, why)
 
     def complete_unlogged(self, transactional_id: str, now_ms: int) -> TransactionMetadata:
         """Take note that a decided transaction was complete, which the log does not say: give what is known now."""
         self._unfinished.remove(transactional_id)
-        return self._apply(transactional_id, decisions.prepare_complete(self._known[transactional_id], now_ms), now_ms)
+        return self._log_as_complete(transactional_id, now_ms)
 
-    def _wait_again(self, refused: Mapping[str, KafkaError]) -> None:
-        for name, why in refused.items():
-            if why.code not in _OVERTAKEN:
-                self._unfinished.append(name)
-            _LOG.warning("the transaction of %r is decided but cannot be completed yet: %s", name, why)
+    def _wait_again(self, name: str, why: KafkaError) -> None:
+        if why.code not in _OVERTAKEN:
+            self._unfinished.append(name)
+        _LOG.warning("the transaction of %r is decided but cannot be completed yet: %s", name, why)
 
     def abort_timed_out(self, now_ms: int) -> list[str]:
         """Abort every transaction that is open beyond its timeout, shutting its holder out; name them (COR-15).
@@ -240,10 +217,7 @@ class TransactionCoordinator:
         Where that cannot be logged the next sweep tries the same again.
         """
         late = [known for known in self._known.values() if known.expired(now_ms)]
-        refused = self._apply_each(
-            [decisions.prepare_fence_producer_epoch(each, now_ms, self._config.version) for each in late], now_ms
-        )
-        return [each.transactional_id for each in late if each.transactional_id not in refused]
+        return [each.transactional_id for each in late if self._abort(each, now_ms)]
 
     def fence_all(self, now_ms: int) -> list[str]:
         """Shut out whoever holds any id, even in an epoch that the log does not know; name the ids."""
@@ -293,24 +267,10 @@ class TransactionCoordinator:
                 raise KafkaError(decided)
             return self._known[name]
         self.log.append(name, decided, now_ms)
-        self._count(decided)
+        self._known[name] = decided
+        if decided.state in COMPLETED:
+            self._unfinished.append(name)
         return decided
-
-    def _apply_each(self, changes: Sequence[TransactionMetadata], now_ms: int) -> Mapping[str, KafkaError]:
-        """The same for many ids; give those whose change could not be logged, hence does not count."""
-        if self.log.one_by_one:
-            return refusals(changes, lambda after: self._apply(after.transactional_id, after, now_ms))
-        refused = self.log.append_each(changes, now_ms) if changes else _NONE
-        for after in changes:
-            if after.transactional_id not in refused:
-                self._count(after)
-        return refused
-
-    def _count(self, after: TransactionMetadata) -> None:
-        """Let count what is logged."""
-        self._known[after.transactional_id] = after
-        if after.state in COMPLETED:
-            self._unfinished.append(after.transactional_id)
 
     def _check_timeout(self, timeout_ms: int) -> None:
         if not 0 < timeout_ms <= self._config.max_timeout_ms:
@@ -334,61 +294,28 @@ class TransactionCoordinator:
         del self._known[name]
         return True
 
-    def _completed_alone(self, names: Sequence[str], now_ms: int) -> Mapping[str, KafkaError]:
-        """What is below for one transaction, which most come alone: without the grouping."""
-        (name,) = names
-        prepared = self._known[name]
-        marker = (self._marker(prepared),)
-        for partition in sorted(prepared.partitions):
-            refused = self.write_markers(partition, marker)
-            if refused:
-                return {name: refused[0]}
+    def _abort(self, late: TransactionMetadata, now_ms: int) -> bool:
+        """Tell whether the abort of a transaction could be logged; if not, it stays open."""
+        decided = decisions.prepare_fence_producer_epoch(late, now_ms, self._config.version)
         try:
-            self._apply(name, decisions.prepare_complete(prepared, now_ms), now_ms)
-        except KafkaError as why:
-            return {name: why}
-        return _NONE
+            self._apply(late.transactional_id, decided, now_ms)
+        except KafkaError:
+            return False
+        return True
 
-    def _completed_together(self, names: Sequence[str], now_ms: int) -> Mapping[str, KafkaError]:
-        """Write the markers of transactions, log those whose every marker is there as complete; give the others."""
-        prepared = {name: self._known[name] for name in names}
-        refused = self._marked_by(prepared)
-        done = [decisions.prepare_complete(each, now_ms) for name, each in prepared.items() if name not in refused]
-        return {**refused, **self._apply_each(done, now_ms)}
+    def _write_markers(self, name: str) -> None:
+        prepared = self._known[name]
+        marker = Marker(prepared.producer, RESULT[prepared.state], self.log.epoch_of(name))
+        for partition in sorted(prepared.partitions):
+            self.write_marker(partition, marker)
 
-    def _marked_by(self, prepared: Mapping[str, TransactionMetadata]) -> dict[str, KafkaError]:
-        """Write the markers of transactions, partition by partition; give those that one refused."""
-        lines: dict[TopicPartition, tuple[list[str], list[Marker]]] = {}
-        for name, each in prepared.items():
-            marker = self._marker(each)
-            for partition in each.partitions:
-                line = lines.get(partition)
-                if line is None:
-                    line = lines[partition] = [], []
-                line[0].append(name)
-                line[1].append(marker)
-        refused: dict[str, KafkaError] = {}
-        for partition, (names, markers) in sorted(lines.items()):
-            for at, why in self.write_markers(partition, markers).items():
-                refused.setdefault(names[at], why)
-        return refused
-
-    def _marker(self, prepared: TransactionMetadata) -> Marker:
-        return Marker(prepared.producer, RESULT[prepared.state], self.log.epoch_of(prepared.transactional_id))
+    def _log_as_complete(self, name: str, now_ms: int) -> TransactionMetadata:
+        return self._apply(name, decisions.prepare_complete(self._known[name], now_ms), now_ms)
 
 
 def _taken(waiting: deque[str], at_most: int | None = None) -> list[str]:
     """Take those in front out of a line."""
     return [waiting.popleft() for _ in range(len(waiting) if at_most is None else min(at_most, len(waiting)))]
-
-
-def _response_code(decided: Decision, refused: Mapping[str, KafkaError]) -> Decision:
-    """What InitProducerId answers to a decision, once it was logged or refused."""
-    if isinstance(decided, Code):
-        return decided
-    if refused and decided.transactional_id in refused:
-        return refused[decided.transactional_id].code
-    return _COME_AGAIN if decided.state in COMPLETED else decided
 
 
 def _folded(changes: Iterator[tuple[str, TransactionMetadata | None]]) -> dict[str, TransactionMetadata]:

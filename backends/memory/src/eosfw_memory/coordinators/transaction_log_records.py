@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import lru_cache
 
 from eosfw.errors import DamagedDataError
@@ -16,10 +15,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.coordinators.message_reader import MessageReader
 from eosfw_memory.coordinators.transaction_metadata import NO_PRODUCER_ID, TV_0, TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.records.batch import assemble
-from eosfw_memory.records.codec import NO_PRODUCER, encode_record, record_starts
-from eosfw_memory.records.headers import NO_HEADERS
-from eosfw_memory.records.varints import VARINT, encoded_unsigned
+from eosfw_memory.records.varints import encoded_unsigned
 
 _KEY_VERSION, _VALUE_VERSION = 0, 1
 _HEAD = struct.Struct(">hqhib")
@@ -35,7 +31,6 @@ _EMPTY = TransactionState.EMPTY
 """Looking a member up in its class takes as long as packing a struct (CPython 3.11)."""
 _REMEMBERED = 1 << 15
 _KEY_HEAD = 4
-_FIXED = _HEAD.size + _TIMES.size
 _FEW = 16
 """A transaction of no more partitions is worth remembering: the next one of its producer has the same."""
 
@@ -45,12 +40,6 @@ def encode_key(transactional_id: str) -> bytes:
     """The key of every record about one transactional id."""
     name = transactional_id.encode()
     return struct.pack(">hh", _KEY_VERSION, len(name)) + name
-
-
-@lru_cache(_REMEMBERED)
-def _sized_key(transactional_id: str) -> bytes:
-    key = encode_key(transactional_id)
-    return VARINT[len(key)] + key
 
 
 def decode_key(key: bytes) -> str | None:
@@ -72,29 +61,6 @@ def _name_in(key: bytes) -> str | None:
 
 def encode_value(metadata: TransactionMetadata) -> bytes:
     """The value that states what is known now."""
-    return b"".join(_pieces(metadata))
-
-
-def encode_change(metadata: TransactionMetadata, now_ms: int) -> bytes:
-    """A batch that states what is known now of one id."""
-    return encode_record(encode_key(metadata.transactional_id), encode_value(metadata), now_ms)
-
-
-def encode_changes(changes: Sequence[TransactionMetadata], now_ms: int) -> bytes:
-    """One batch that states what is known now of each of many ids; in one pass, since there may be thousands."""
-    if len(changes) == 1:
-        return encode_change(changes[0], now_ms)
-    pieces: list[bytes] = []
-    for start, each in zip(record_starts(len(changes)), changes, strict=True):
-        key, (head, touched, times, tags) = _sized_key(each.transactional_id), _pieces(each)
-        size = _FIXED + len(touched) + len(tags)
-        value_size = VARINT[size]
-        whole = VARINT[len(start) + len(key) + len(value_size) + size + len(NO_HEADERS)]
-        pieces += whole, start, key, value_size, head, touched, times, tags, NO_HEADERS
-    return assemble(b"".join(pieces), len(changes), (now_ms, now_ms), NO_PRODUCER)
-
-
-def _pieces(metadata: TransactionMetadata) -> tuple[bytes, bytes, bytes, bytes]:
     (
         _,
         producer_id,
@@ -114,7 +80,8 @@ def _pieces(metadata: TransactionMetadata) -> tuple[bytes, bytes, bytes, bytes]:
     else:
         partitions = (_encode_few if len(touched) <= _FEW else _encode_topics)(touched)
     head = _HEAD.pack(_VALUE_VERSION, producer_id, epoch, timeout_ms, state)
-    return head, partitions, _TIMES.pack(updated_ms, started_ms), _encode_tags(previous, next_producer_id, version)
+    times = _TIMES.pack(updated_ms, started_ms)
+    return b"".join((head, partitions, times, _encode_tags(previous, next_producer_id, version)))
 
 
 def _encode_topics(touched: frozenset[TopicPartition]) -> bytes:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.codes import KafkaError
 from eosfw_memory.coordinators.transaction_state import TransactionState, advance
 
 NO_PRODUCER_ID = -1
@@ -103,16 +101,3 @@ class TransactionMetadata(NamedTuple):
         return self._replace(
             producer_id=producer_id, previous_producer_id=self.producer_id, next_producer_id=NO_PRODUCER_ID
         )
-
-
-def refusals(
-    changes: Iterable[TransactionMetadata], make: Callable[[TransactionMetadata], object]
-) -> dict[str, KafkaError]:
-    """Make changes of many ids one by one; give those that were refused, with why: none suffers from another's."""
-    refused: dict[str, KafkaError] = {}
-    for each in changes:
-        try:
-            make(each)
-        except KafkaError as why:
-            refused[each.transactional_id] = why
-    return refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -11,7 +11,7 @@ from eosfw_memory.broker import AppendRecords, Broker, Handler
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups import offsets_topic
 from eosfw_memory.coordinators.groups.group_metadata_manager import GroupLog
-from eosfw_memory.coordinators.transaction_coordinator import TransactionLog, WriteMarkers
+from eosfw_memory.coordinators.transaction_coordinator import TransactionLog, WriteMarker
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.faults import points
 from eosfw_memory.log.log_results import LogAppendInfo
@@ -43,7 +43,7 @@ class Seams:
     interceptor: Callable[[Handler], Handler] | None
     append_records: AppendRecords
     transaction_log: TransactionLog
-    write_markers: WriteMarkers
+    write_marker: WriteMarker
     group_log: GroupLog
     transaction_ended: Callable[[int, int, TransactionResult], None]
 
@@ -55,7 +55,7 @@ class Seams:
             broker.interceptor,
             broker.append_records,
             coordinator.log,
-            coordinator.write_markers,
+            coordinator.write_marker,
             groups.log,
             groups.transaction_ended,
         )
@@ -66,7 +66,7 @@ class Seams:
             interceptor,
             _around_records(self.append_records, reach),
             _TransactionLog(self.transaction_log, reach),
-            _around_markers(self.write_markers, reach),
+            _around_markers(self.write_marker, reach),
             _GroupLog(self.group_log, reach),
             _around_ended_transactions(self.transaction_ended, reach),
         )
@@ -77,16 +77,14 @@ class Seams:
         with broker.lock:
             broker.interceptor = self.interceptor
             broker.append_records = self.append_records
-            coordinator.log, coordinator.write_markers = self.transaction_log, self.write_markers
+            coordinator.log, coordinator.write_marker = self.transaction_log, self.write_marker
             groups.log, groups.transaction_ended = self.group_log, self.transaction_ended
 
 
 class _TransactionLog:
-    one_by_one = True  # a change must count before the next one meets its faults
-
     def __init__(self, log: TransactionLog, reach: Reach) -> None:
         self._log, self._reach = log, reach
-        self.append_each, self.epoch_of, self.replay = log.append_each, log.epoch_of, log.replay
+        self.epoch_of, self.replay = log.epoch_of, log.replay
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         what = points.of_change(metadata)
@@ -137,25 +135,19 @@ def _around_records(append: AppendRecords, reach: Reach) -> AppendRecords:
     return append_records
 
 
-def _around_markers(write: WriteMarkers, reach: Reach) -> WriteMarkers:
-    def write_marker(where: TopicPartition, marker: Marker) -> KafkaError | None:
+def _around_markers(write: WriteMarker, reach: Reach) -> WriteMarker:
+    def write_marker(where: TopicPartition, marker: Marker) -> None:
         producer_id = marker.producer.producer_id
         try:
             reach(points.before("marker"), producer_id=producer_id, topic=where.topic)
         except KafkaError as why:
             if why.code is not Code.UNKNOWN_TOPIC_OR_PARTITION:  # else as if the partition were gone
-                return why
+                raise
         else:
-            if refused := write(where, (marker,)):
-                return refused[0]
+            write(where, marker)
         reach(points.after("marker"), producer_id=producer_id, topic=where.topic)
-        return None
 
-    def write_markers(where: TopicPartition, markers: Sequence[Marker]) -> Mapping[int, KafkaError]:
-        outcomes = [write_marker(where, each) for each in markers]
-        return {at: why for at, why in enumerate(outcomes) if why is not None}
-
-    return write_markers
+    return write_marker
 
 
 def _around_ended_transactions(

@@ -15,7 +15,7 @@ from eosfw_memory.log.log_validator import LogConfig, check, check_size, validat
 from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerStateEntry
 from eosfw_memory.log.producer_state_replay import replay, take_marker
 from eosfw_memory.log.segment import Segment
-from eosfw_memory.log_errors import KafkaStorageError, LogError, OffsetOutOfRangeError
+from eosfw_memory.log_errors import KafkaStorageError, OffsetOutOfRangeError
 from eosfw_memory.records.batch import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -27,7 +27,7 @@ from eosfw_memory.records.batch import (
     restamped,
 )
 from eosfw_memory.records.codec import decode_records
-from eosfw_memory.records.markers import Marker, marker
+from eosfw_memory.records.markers import marker
 from eosfw_memory.records.transaction_result import TransactionResult
 
 LATEST: Final = -1
@@ -138,31 +138,6 @@ class PartitionLog:
         offset = self._put(marker(producer, result, coordinator_epoch, now_ms), 1, now_ms, now_ms)
         take_marker(self.state, producer, result, coordinator_epoch, now_ms, offset)
         return offset
-
-    def append_markers(self, markers: Sequence[Marker], now_ms: int) -> Mapping[int, LogError]:
-        """End the transactions of many producers here; give the markers that were refused by their place, with why."""
-        try:
-            self._refuse_if_failed()
-            refused = self._producers.check_markers(markers)
-            told = [each for at, each in enumerate(markers) if at not in refused] if refused else markers
-            batches = [marker(*each, now_ms) for each in told]
-            if not batches or not self._has_room(sum(map(len, batches)), now_ms):
-                return self._append_each_marker(markers, now_ms)
-            offset = self._active.append_each(batches, now_ms)
-        except KafkaStorageError as why:
-            return dict.fromkeys(range(len(markers)), why)
-        for at, each in enumerate(told, offset):
-            take_marker(self.state, *each, now_ms, at)
-        return refused
-
-    def _append_each_marker(self, markers: Sequence[Marker], now_ms: int) -> Mapping[int, LogError]:
-        refused: dict[int, LogError] = {}
-        for at, each in enumerate(markers):
-            try:
-                self.append_marker(*each, now_ms)
-            except LogError as why:
-                refused[at] = why
-        return refused
 
     def assign_epoch(self, epoch: int) -> None:
         """Go on in a leader epoch, which is never an older one (KIP-101)."""

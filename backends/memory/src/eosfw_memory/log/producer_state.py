@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple, NoReturn
 
@@ -12,12 +12,10 @@ from eosfw_memory.log.verification_state import VerificationStateEntry
 from eosfw_memory.log_errors import (
     InvalidProducerEpochError,
     InvalidTxnStateError,
-    LogError,
     OutOfOrderSequenceNumberError,
     TransactionCoordinatorFencedError,
 )
 from eosfw_memory.records.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
-from eosfw_memory.records.markers import Marker
 
 NUM_BATCHES_TO_RETAIN: Final = 5
 """As many requests as an idempotent producer may have in flight."""
@@ -172,20 +170,6 @@ class ProducerStateManager:
                 f"a marker for producer {producer.producer_id} comes from coordinator epoch {coordinator_epoch}, "
                 f"but epoch {state.coordinator_epoch} has written one"
             )
-
-    def check_markers(self, markers: Sequence[Marker]) -> dict[int, LogError]:
-        """Give those of many that would raise, by their place."""
-        refused: dict[int, LogError] = {}
-        states = self._states
-        for at, (producer, _, coordinator_epoch) in enumerate(markers):
-            state = states.get(producer.producer_id)
-            if state is None or (producer.epoch >= state.epoch and coordinator_epoch >= state.coordinator_epoch):
-                continue
-            try:
-                self.check_marker(producer, coordinator_epoch)
-            except LogError as why:
-                refused[at] = why
-        return refused
 
     def complete_transaction(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
         """Take note of an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""

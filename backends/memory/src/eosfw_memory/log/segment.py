@@ -53,13 +53,6 @@ class Segment(ABC):
         """
 
     @abstractmethod
-    def append_each(self, batches: Sequence[bytes], newest: int) -> int:
-        """Add batches of one record, one behind the other; give the base offset of the first.
-
-        Raises KafkaStorageError, with nothing changed, when they cannot all be kept.
-        """
-
-    @abstractmethod
     def bytes_of(self, first: int, last: int) -> bytes:
         """The batches from number `first` up to but not including `last`, stamped with their offsets."""
 
@@ -160,10 +153,6 @@ class MemorySegment(Segment):
         self._batches.append(batch)
         self.index_batch(base_offset, records, len(batch), newest)
         return base_offset
-
-    def append_each(self, batches: Sequence[bytes], newest: int) -> int:
-        self._batches += batches
-        return self.index_batches(batches, newest)
 
     def append_stamped(self, batch: bytes) -> None:
         """Add a batch that has its offset already."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
-from eosfw_memory.broker import Handler, ManyHandler
+from eosfw_memory.broker import Handler
 
 API_VERSIONS = 18
 
@@ -24,11 +24,6 @@ class Route:
     def handler(self) -> Handler:
         """The function that answers, imported when first needed."""
         handle: Handler = import_module(f"eosfw_memory.protocol.handlers.{self.module}").handle
-        return handle
-
-    def handler_of_many(self) -> ManyHandler:
-        """The function that answers many of them in one go, for a kind that has one."""
-        handle: ManyHandler = import_module(f"eosfw_memory.protocol.handlers.{self.module}").handle_each
         return handle
 
 

@@ -60,14 +60,6 @@ class FileSegment(Segment):
         self.index_batch(base_offset, records, len(batch), newest)
         return base_offset
 
-    def append_each(self, batches: Sequence[bytes], newest: int) -> int:
-        pieces: list[bytes | memoryview] = []
-        for base_offset, batch in enumerate(batches, self.end_offset):
-            place = PLACE.pack(base_offset, len(batch) - LENGTH_END, self.leader_epoch)
-            pieces += place, memoryview(batch)[PLACE.size :]
-        self._write((b"".join(pieces),))  # the system takes a thousand pieces and no more
-        return self.index_batches(batches, newest)
-
     def bytes_of(self, first: int, last: int) -> bytes:
         start, end = self.ends[first - 1] if first else 0, self.ends[last - 1]
         if not 0 <= start <= end <= self.size:

@@ -4,7 +4,6 @@ Behaviour
 - Without a transactional id: a fresh producer id, epoch 0 (idempotence only).
 - With one: the epoch rises by one, older holders are fenced. While an older transaction has to be ended first the
   answer is ConcurrentTransactions, as Kafka's is, and the client comes again (COR-02 to 05).
-- Many ids at once, from inside the process: each ends as if its client had come again where that was asked.
 
 Version notes: from 3 a client may name the producer id and epoch it has (KIP-360); before 4 it is told
 InvalidProducerEpoch when it was fenced. 6 would be two-phase commit (KIP-939), which Kafka 4.1 does not offer.
@@ -12,22 +11,17 @@ InvalidProducerEpoch when it was fenced. 6 would be two-phase commit (KIP-939), 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
-from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.decisions import Decision
 from eosfw_memory.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.protocol.fencing_errors import fenced_error_code
 
 _FENCED_VERSION = 4
-_COME_AGAIN = Code.CONCURRENT_TRANSACTIONS
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
@@ -39,41 +33,9 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     return {"error_code": Code.NONE, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
 
 
-def handle_each(broker: Broker, requests: Sequence[Any], context: Context) -> list[Answer]:
-    """Answer many requests; those that only take ids over are logged together."""
-    names = [each.transactional_id for each in requests]
-    timeout, none = requests[0].transaction_timeout, Code.NONE
-    alike = {(each.producer_id, each.producer_epoch, each.transaction_timeout) for each in requests}
-    if alike != {(NO_PRODUCER_ID, NO_EPOCH, timeout)} or len(set(names)) < len(names) or None in names:
-        return [handle(broker, each, context) for each in requests]
-    try:
-        told = _taken_over(broker, names, _milliseconds(timeout))
-    except KafkaError as refused:
-        return [_refusal(refused.code, context.version)] * len(requests)
-    return [
-        _refusal(each, context.version)
-        if isinstance(each, Code)
-        else {"error_code": none, "producer_id": each.producer_id, "producer_epoch": each.epoch}
-        for each in told
-    ]
-
-
-def _taken_over(broker: Broker, names: Sequence[str], timeout_ms: int) -> list[Decision]:
-    """Whoever is told to come again comes at once, so what that waits for is done in between, if it can be."""
-    told = broker.coordinator.initialise_each(names, timeout_ms, broker.now_ms())
-    early = [at for at, each in enumerate(told) if each is _COME_AGAIN]
-    if early:
-        broker.settle()
-        later = broker.coordinator.initialise_each([names[at] for at in early], timeout_ms, broker.now_ms())
-        for at, each in zip(early, later, strict=True):
-            told[at] = each
-    return told
-
-
-@cache
 def _refusal(code: Code, version: int) -> Answer:
     code = fenced_error_code(version, _FENCED_VERSION, code)
-    return MappingProxyType({"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH})  # shared
+    return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
 
 
 def _initialise(broker: Broker, request: Any) -> ProducerIdAndEpoch:
