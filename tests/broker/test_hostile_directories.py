@@ -13,8 +13,8 @@ from eosfw_memory.faults.toml_file import read_rules
 from eosfw_memory.log_errors import CorruptMessageError
 from eosfw_memory.records.batch import HEADER
 from eosfw_memory.storage.checksummed_file import decode_framed, encode_checksummed, encode_framed
-from eosfw_memory.storage.papers import TOPICS
 from eosfw_memory.storage.segment_index import KIND, encode_index
+from eosfw_memory.storage.topic_list import TOPICS
 
 from .log.log_harness import Writer
 from .storage.kit import SMALL, TOPIC, House, data_file, files

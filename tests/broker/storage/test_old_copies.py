@@ -221,7 +221,7 @@ def test_ordinary_restarts_fence_nobody(machine):
     assert machine.broker.topics.partition("t", 0).log.leader_epoch == 8
 
 
-def test_logs_of_one_age_beside_papers_of_another_are_refused(tmp_path):
+def test_logs_of_another_age_than_the_files_beside_them_are_refused(tmp_path):
     """Half a restore; exit code 4, everything as it was."""
     root, copy = tmp_path / "data", tmp_path / "copy"
     house = House(root)

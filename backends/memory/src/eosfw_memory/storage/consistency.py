@@ -9,8 +9,9 @@ from eosfw.errors import DamagedDataError, EosfwError
 from eosfw_memory.log.log_storage import LogState
 from eosfw_memory.storage.broker_epoch import NAME as BROKER_EPOCH_FILE
 from eosfw_memory.storage.lock_file import unusable_directory
-from eosfw_memory.storage.papers import PRODUCER_IDS, TOPICS
+from eosfw_memory.storage.producer_ids import PRODUCER_IDS
 from eosfw_memory.storage.topic_journal import JOURNAL
+from eosfw_memory.storage.topic_list import TOPICS
 from eosfw_memory.storage.topic_storage import FIRST_PRODUCER_ID, StoredTopic
 
 

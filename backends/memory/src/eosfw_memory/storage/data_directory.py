@@ -19,6 +19,7 @@ from eosfw_memory.log.log_storage import LogStorage
 from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log_errors import KafkaStorageError
 from eosfw_memory.storage.broker_epoch import BrokerEpoch
+from eosfw_memory.storage.checkpoints import OffsetCheckpointFile
 from eosfw_memory.storage.checksummed_file import LogFingerprint
 from eosfw_memory.storage.consistency import lost_producer_ids, stray_directories, topics_newer_than_epoch, unreadable
 from eosfw_memory.storage.coordinator_snapshot_file import save_coordinator_snapshot, take_coordinator_snapshot
@@ -28,11 +29,8 @@ from eosfw_memory.storage.file_segment import FileSegment
 from eosfw_memory.storage.group_fsync import GroupFsync
 from eosfw_memory.storage.lock_file import acquire, allow_many_files
 from eosfw_memory.storage.log_loader import LogLoader, PartitionRecovery, PreviousRun
-from eosfw_memory.storage.papers import (
-    Checkpoint,
-    cluster_id,
-    producer_ids,
-)
+from eosfw_memory.storage.meta_properties import cluster_id
+from eosfw_memory.storage.producer_ids import producer_ids
 from eosfw_memory.storage.segment_join import finish
 from eosfw_memory.storage.topic_journal import TopicJournal
 from eosfw_memory.storage.topic_storage import LogDirDescription, StoredTopic
@@ -55,8 +53,8 @@ class DataDirectory:
         self._topics: Mapping[str, StoredTopic] = self._journal.topics
         self._broker_epoch = BrokerEpoch(disk)
         self.producer_ids: Iterator[int] = iter(())
-        self._starts = Checkpoint(disk, "log-start-offset-checkpoint")
-        self._cleaned = Checkpoint(disk, "cleaner-offset-checkpoint")
+        self._starts = OffsetCheckpointFile(disk, "log-start-offset-checkpoint")
+        self._cleaned = OffsetCheckpointFile(disk, "cleaner-offset-checkpoint")
         self._found: dict[TopicPartition, PartitionRecovery] = {}
 
     @classmethod

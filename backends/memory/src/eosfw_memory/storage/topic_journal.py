@@ -16,14 +16,12 @@ from uuid import UUID
 from crc32c import crc32c
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.codes import KafkaError
 from eosfw_memory.log_errors import KafkaStorageError
 from eosfw_memory.storage.disk import DataFile, Disk
-from eosfw_memory.storage.papers import TopicList, plain_topic, read_topics, topic_of, write_topics
+from eosfw_memory.storage.topic_list import MALFORMED, TopicList, plain_topic, read_topics, topic_of, write_topics
 from eosfw_memory.storage.topic_storage import StoredTopic
 
 JOURNAL: Final = "topics.journal"
-_NONSENSE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, KafkaError)
 _FEW: Final = 1000
 """Changes that a start reads in no time."""
 
@@ -108,7 +106,7 @@ class TopicJournal:
         for line, body in zip(lines[:whole], bodies, strict=False):
             try:
                 self._apply(json.loads(body or b""))
-            except _NONSENSE as why:
+            except MALFORMED as why:
                 raise self._damaged(str(why)) from why
             self._size += len(line) + 1
         if any(bodies[whole:]):
