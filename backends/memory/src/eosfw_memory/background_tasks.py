@@ -1,4 +1,4 @@
-"""Run what a broker does by itself, each duty in its own rhythm."""
+"""Run what a broker does by itself, each task at an interval of its own: Kafka's `KafkaScheduler`."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from eosfw.concurrency import Runtime
 from eosfw_memory.interceptors import BrokerStoppedError
 
 _LOG = logging.getLogger(__name__)
-_IDLE_MS = 60_000
-"""How long to wait when there is nothing to do at all."""
+_NO_TASK_MS = 60_000
+"""How long to wait when there is no task at all."""
 _REST_MS = 1_000
-"""How often a duty that rests looks whether there is something again: nobody tells it."""
+"""How often a task that rests asks whether there is something to do: nothing notifies it."""
+_STOP_SECONDS = 10.0
 
 
 @dataclass(slots=True)
 class BackgroundTask:
-    """One thing to do again and again; it gets the time, in milliseconds since 1970."""
+    """A function that is called at intervals, with the time in milliseconds since 1970."""
 
     name: str
     interval_ms: int
     run: Callable[[int], None]
     due_ms: int
     rests: Callable[[], bool] = lambda: False
-    """Whether there is nothing to do it for; then it comes once a second at most."""
+    """Whether there is nothing to do; then the task runs once a second at most."""
 
     def next_ms(self) -> int:
-        """How long until it comes again."""
+        """How long until its next run."""
         return max(self.interval_ms, _REST_MS) if self.rests() else self.interval_ms
 
 
 class BackgroundTasks:
-    """Everything a broker does by itself. Callers hold the broker's lock; clocks and threads are theirs, too."""
+    """All tasks of one broker. Callers hold the broker's lock and give the time."""
 
     def __init__(self) -> None:
         self._all: list[BackgroundTask] = []
@@ -45,15 +47,15 @@ class BackgroundTasks:
         now_ms: int,
         rests: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Do something every so often, for the first time after one interval; less often while it `rests`."""
+        """Add a task that runs for the first time after one interval, and less often while it `rests`."""
         task = BackgroundTask(name, interval_ms, run, 0, rests)
         task.due_ms = now_ms + task.next_ms()
         self._all.append(task)
 
     def run(self, now_ms: int) -> None:
-        """Do what is due. One that fails is logged and comes again: the others must go on.
+        """Run the tasks that are due. A failure is logged, so that the other tasks run and this one runs again.
 
-        Raise BrokerStoppedError where an interceptor stops the broker.
+        Raises BrokerStoppedError where an interceptor stops the broker.
         """
         for task in self._all:
             if task.due_ms <= now_ms:
@@ -62,14 +64,33 @@ class BackgroundTasks:
                     task.run(now_ms)
                 except BrokerStoppedError:
                     raise
-                except Exception:  # noqa: BLE001 the next round must come
+                except Exception:  # noqa: BLE001 one task's failure must not end all others
                     _LOG.exception("%s failed; the next attempt comes in %d ms", task.name, task.interval_ms)
 
     def on_clock_moved_back(self, now_ms: int) -> None:
-        """Let no duty wait for longer than its interval, though the clock may have gone back."""
+        """Let no task wait for longer than its interval."""
         for task in self._all:
             task.due_ms = min(task.due_ms, now_ms + task.next_ms())
 
     def wait_ms(self, now_ms: int) -> int:
-        """How long until something is due."""
-        return max(0, min((task.due_ms - now_ms for task in self._all), default=_IDLE_MS))
+        """How long until a task is due."""
+        return max(0, min((task.due_ms - now_ms for task in self._all), default=_NO_TASK_MS))
+
+
+class BackgroundThread:
+    """Runs due tasks on a thread of its own, for a broker whose network does not."""
+
+    def __init__(self, run_due: Callable[[], None], idle_seconds: Callable[[], float], runtime: Runtime) -> None:
+        self._run_due = run_due
+        self._idle_seconds = idle_seconds
+        self._stop = runtime.event()
+        self._thread = runtime.spawn("eosfw-broker", self._run)
+
+    def close(self) -> None:
+        """End the thread once the tasks that are running have ended."""
+        self._stop.set()
+        self._thread.join(_STOP_SECONDS)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._idle_seconds()):
+            self._run_due()

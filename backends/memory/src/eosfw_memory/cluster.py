@@ -14,7 +14,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
-from eosfw_memory.background_thread import BackgroundThread
+from eosfw_memory.background_tasks import BackgroundThread
 from eosfw_memory.broker import NODE_ID, Broker
 from eosfw_memory.faults import FaultInjector
 from eosfw_memory.log_errors import LogError
@@ -66,7 +66,9 @@ class EmbeddedCluster:
         where = settings.listener
         if where is None:
             broker, faults = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
-            return cls(broker, faults, BackgroundThread(broker, runtime), broker.endpoint)
+            return cls(
+                broker, faults, BackgroundThread(broker.run_due_tasks, broker.idle_seconds, runtime), broker.endpoint
+            )
         _refuse_strangers(settings, where.host)
         listening = _listen(where)
         listens_on = Endpoint(*listening.getsockname()[:2])
