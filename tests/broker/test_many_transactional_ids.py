@@ -13,6 +13,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker
 from eosfw_memory.codes import Code, KafkaError
+from eosfw_memory.coordinators.transaction_log import TransactionStateTopic
 from eosfw_memory.coordinators.transaction_log_records import decode_key
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import TransactionState
@@ -23,7 +24,6 @@ from eosfw_memory.records.codec import decode_records, encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.transaction_log import TopicTransactionLog
 
 from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk
 from .log.log_harness import COMMITTED, NOW, Consumer
@@ -227,7 +227,7 @@ def test_a_change_too_large_for_the_log_is_refused_alone():
     far = frozenset(TopicPartition("t", number) for number in range(99))
     wide = TransactionMetadata("wide", 99, 0, TIMEOUT_MS, S.ONGOING, far)
 
-    log = TopicTransactionLog(broker.transaction_log)
+    log = TransactionStateTopic(broker.transaction_log)
 
     with pytest.raises(KafkaError) as refused:
         log.append("wide", wide, NOW)

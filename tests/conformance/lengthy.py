@@ -12,8 +12,8 @@ from eosfw_memory.broker import Broker
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.client.messages import format_of
 from eosfw_memory.client.sockets import addresses
+from eosfw_memory.coordinators.transaction_log import TopicTransactionLog
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
-from eosfw_memory.transaction_log import TopicTransactionLog
 
 _INIT_PRODUCER_ID, _VERSION = 22, 5
 _TURN = 250

@@ -9,11 +9,11 @@ from eosfw.errors import ConfigError, IndefiniteOutcomeError, ProducerFencedErro
 from eosfw_memory.client.apis import METADATA, Fields
 from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
+from eosfw_memory.coordinators.transaction_log import TransactionStateTopic
 from eosfw_memory.faults import Delay, Drop, Fail, Jump, Lose, Refuse, Repeat, Restart
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.points import requests
 from eosfw_memory.protocol.routes import ROUTES
-from eosfw_memory.transaction_log import TopicTransactionLog
 from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, record
 
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
@@ -257,7 +257,7 @@ def test_a_broker_without_faults_has_nothing_in_its_seams(cluster, faults):
     """Zero cost when there is none."""
     empty = Seams.of(cluster.broker)
     assert empty.interceptor is None
-    assert type(empty.transaction_log) is TopicTransactionLog
+    assert type(empty.transaction_log) is TransactionStateTopic
     assert type(empty.group_log) is OffsetsTopic
 
     fault = faults.add(Lose("EndTxn"))

@@ -6,8 +6,8 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw_memory import transaction_log
 from eosfw_memory.broker import Broker
+from eosfw_memory.coordinators import transaction_log
 from eosfw_memory.coordinators.groups import offsets_topic as group_log
 from eosfw_memory.coordinators.groups.group_records import Committed
 from eosfw_memory.records.transaction_result import TransactionResult

@@ -22,6 +22,7 @@ from eosfw_memory.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.coordinators.transaction_log import TransactionStateTopic
 from eosfw_memory.coordinators.transaction_metadata import NO_PRODUCER_ID, TransactionMetadata
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.interceptors import BrokerStoppedError
@@ -37,7 +38,6 @@ from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, LogDirDescription, TopicStorage
 from eosfw_memory.topics import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Partition, Topic, Topics
 from eosfw_memory.transaction_completion import StepwiseCompletion, transactional_id_of
-from eosfw_memory.transaction_log import TopicTransactionLog
 from eosfw_memory.unknown_transactions import end_unknown
 
 _LOG = logging.getLogger(__name__)
@@ -101,9 +101,9 @@ class Broker:
         self.restarts = 0
         """How often it was started anew: answers that were put off before will never come."""
         self._upon_restart: list[Callable[[], None]] = []
-        kept = decode(self._storage.take_coordinator_snapshot(self._own_logs()))
+        kept = decode(self._storage.take_coordinator_snapshot(self._internal_logs()))
         self.coordinator = TransactionCoordinator(
-            TopicTransactionLog(self.transaction_log, kept.transactions),
+            TransactionStateTopic(self.transaction_log, kept.transactions),
             self._write_coordinators_marker,
             self._storage.producer_ids,
             config=settings.transactions,
@@ -119,7 +119,7 @@ class Broker:
         self._group_fsync = self._storage.group_fsync(self.lock, runtime)
         self._load()
         if self._storage.restored:
-            self._disown()
+            self._fence_all()
 
     def now_ms(self) -> int:
         """Milliseconds since 1970 by a clock that never goes back, so that no timeout is cut short or drawn out."""
@@ -172,7 +172,7 @@ class Broker:
         if self._group_fsync is not None:
             self._group_fsync.close()
         with self.lock:
-            self._storage.save_coordinator_snapshot(self._own_logs(), self._state)
+            self._storage.save_coordinator_snapshot(self._internal_logs(), self._state)
             self._storage.close(self.topics.logs())
 
     def _load(self) -> None:
@@ -189,7 +189,7 @@ class Broker:
             self._group_fsync.start(StepwiseCompletion(self))
         self.settle()
 
-    def _disown(self) -> None:
+    def _fence_all(self) -> None:
         """Shut out the producers that may have seen what an older copy of the data does not know."""
         for name in self.coordinator.fence_all(self.now_ms()):
             _LOG.warning("transactional id %r: whoever holds it was fenced", name)
@@ -213,7 +213,7 @@ class Broker:
     def _add_duties(self) -> None:
         settings, now_ms = self.settings, self.now_ms()
         self.background_tasks.add(
-            "ending late transactions", settings.abort_timed_out_interval_ms, self._end_late, now_ms
+            "ending late transactions", settings.abort_timed_out_interval_ms, self._abort_timed_out, now_ms
         )
         self.background_tasks.add(
             "forgetting transactional ids", settings.expire_ids_interval_ms, self._expire_ids, now_ms
@@ -224,7 +224,7 @@ class Broker:
         )
         self.background_tasks.add("forgetting offsets of groups", _OFFSETS_CHECK_MS, self.groups.expire_offsets, now_ms)
 
-    def _end_late(self, now_ms: int) -> None:
+    def _abort_timed_out(self, now_ms: int) -> None:
         for name in self.coordinator.abort_timed_out(now_ms):
             _LOG.info("transaction of %r was open beyond its timeout: aborted, its producer fenced", name)
 
@@ -252,14 +252,14 @@ class Broker:
         with self.lock:
             self._up_at = self._runtime.now() + down
             self.restarts += 1
-            self._lead_anew()
+            self._begin_leader_epochs()
             for log in self.topics.logs().values():
                 log.rebuild_producer_state()
             self._load()
             for drop in self._upon_restart:
                 drop()
 
-    def _lead_anew(self) -> None:
+    def _begin_leader_epochs(self) -> None:
         """Lead every partition in a later epoch, as a start does, unless it cannot be kept that one was begun."""
         with suppress(KafkaStorageError):
             self._storage.begin_epoch()
@@ -326,7 +326,7 @@ class Broker:
     def _state(self) -> bytes:
         return encode(self.coordinator.transactions(), self.groups.snapshot())
 
-    def _own_logs(self) -> list[PartitionLog]:
+    def _internal_logs(self) -> list[PartitionLog]:
         topics = filter(None, map(self.topics.by_name, sorted(INTERNAL)))
         return [partition.log for topic in topics for partition in topic.partitions]
 
@@ -336,9 +336,9 @@ class Broker:
 
     # --- looking in
 
-    def place(self) -> LogDirDescription:
+    def describe_log_dir(self) -> LogDirDescription:
         """Where all data are, with how much room there is."""
-        return self._storage.place()
+        return self._storage.describe_log_dir()
 
     def open_transactions(self) -> list[OpenTransaction]:
         """Every transaction that holds back a last stable offset, once for each partition it has written to."""

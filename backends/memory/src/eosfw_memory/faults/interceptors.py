@@ -12,6 +12,7 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups import offsets_topic
 from eosfw_memory.coordinators.groups.group_metadata_manager import GroupLog
 from eosfw_memory.coordinators.transaction_coordinator import TransactionLog, WriteMarker
+from eosfw_memory.coordinators.transaction_log import not_written
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.faults import points
 from eosfw_memory.log.log_results import LogAppendInfo
@@ -19,7 +20,6 @@ from eosfw_memory.records.batch import BatchHeader
 from eosfw_memory.records.markers import Marker
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.topics import GROUP_LOG, Partition
-from eosfw_memory.transaction_log import not_written
 
 
 class Reach(Protocol):
@@ -99,7 +99,7 @@ class _TransactionLog:
 class _GroupLog:
     def __init__(self, log: GroupLog, reach: Reach) -> None:
         self._log, self._reach = log, reach
-        self.partition_of, self.place, self.replay = log.partition_of, log.place, log.replay
+        self.partition_of, self.describe_position, self.replay = log.partition_of, log.describe_position, log.replay
 
     def append(
         self,

@@ -48,7 +48,7 @@ class LogStorage(Protocol):
     def failure_message(self) -> str:
         """What to tell whoever wants to write all the same; the broker's log is told it, too, once."""
 
-    def place(self, offset: int) -> str:
+    def describe_position(self, offset: int) -> str:
         """Where an offset is, for people."""
 
     def load(self) -> LoadedLog:
@@ -93,7 +93,7 @@ class InMemoryLogStorage:
     def failure_message(self) -> str:
         return ""
 
-    def place(self, offset: int) -> str:
+    def describe_position(self, offset: int) -> str:
         return f"offset {offset}"
 
     def load(self) -> LoadedLog:

@@ -134,7 +134,7 @@ class DataDirectory:
         log_storage.save_first_dirty_offset = partial(self._cleaned.put, where)
         return log_storage
 
-    def place(self) -> LogDirDescription:
+    def describe_log_dir(self) -> LogDirDescription:
         total, _, usable = shutil.disk_usage(self.disk.root)
         return LogDirDescription(str(self.disk.root), total, usable, failed=self.disk.failed is not None)
 

@@ -48,7 +48,7 @@ class FileLogStorage:
         self._disk.report("failure", self.directory, why)
         return why
 
-    def place(self, offset: int) -> str:
+    def describe_position(self, offset: int) -> str:
         begins = (int(path.stem) for path in self.directory.glob(f"*{LOG}") if path.stem.isdecimal())
         holding = max((base for base in begins if base <= offset), default=0)
         return f"{self.directory / file_name(holding, LOG)} (offset {offset})"

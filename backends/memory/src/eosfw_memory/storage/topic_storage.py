@@ -71,7 +71,7 @@ class TopicStorage(Protocol):
     def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
         """Where the segments of one partition are."""
 
-    def place(self) -> LogDirDescription:
+    def describe_log_dir(self) -> LogDirDescription:
         """Where everything is, with how much room there is."""
 
     def producers_fenced(self) -> None:
@@ -119,7 +119,7 @@ class InMemoryTopicStorage:
     def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
         return InMemoryLogStorage()
 
-    def place(self) -> LogDirDescription:
+    def describe_log_dir(self) -> LogDirDescription:
         return LogDirDescription("(memory)")
 
     def producers_fenced(self) -> None:

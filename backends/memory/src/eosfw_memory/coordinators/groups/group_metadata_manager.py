@@ -38,7 +38,7 @@ class GroupLog(Protocol):
     ) -> int:
         """Write records, all or none; give the offset of the first; raise KafkaError if that cannot be done."""
 
-    def place(self, partition: int, position: int) -> str:
+    def describe_position(self, partition: int, position: int) -> str:
         """Where a change is, for people."""
 
     def replay(self) -> Iterator[GroupLogRecord | GroupLogMarker]:
@@ -152,7 +152,7 @@ class GroupMetadataManager:
         try:
             self._apply(change, now_ms)
         except DamagedDataError as why:
-            where = self.log.place(change.partition, change.position)
+            where = self.log.describe_position(change.partition, change.position)
             raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
 
     def _apply(self, change: GroupLogRecord, now_ms: int) -> None:

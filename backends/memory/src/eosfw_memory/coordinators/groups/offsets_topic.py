@@ -85,12 +85,12 @@ class OffsetsTopic:
                 try:
                     found = list(_read(number, batch, header))
                 except KafkaError as why:
-                    raise DamagedDataError(f"{self.place(number, header.base_offset)}: {why}") from why
+                    raise DamagedDataError(f"{self.describe_position(number, header.base_offset)}: {why}") from why
                 yield from found
 
-    def place(self, partition: int, position: int) -> str:
+    def describe_position(self, partition: int, position: int) -> str:
         """Where a change is, for people."""
-        return self._topic().partitions[partition].log.log_storage.place(position)
+        return self._topic().partitions[partition].log.log_storage.describe_position(position)
 
 
 def not_written(why: KafkaError) -> KafkaError:

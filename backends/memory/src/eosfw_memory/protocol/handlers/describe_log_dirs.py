@@ -22,7 +22,7 @@ from eosfw_memory.delayed_operation import Answer
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer with the one directory."""
-    place = broker.place()
+    place = broker.describe_log_dir()
     if place.failed:
         result: Answer = {"error_code": Code.KAFKA_STORAGE_ERROR, "log_dir": place.name, "topics": ()}
     else:

@@ -25,9 +25,9 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DisconnectClientError
 from eosfw_memory.log.partition_log import PartitionLog
+from eosfw_memory.protocol.transaction_verification import add_write, verify_write
 from eosfw_memory.records.batch import NO_PRODUCER_ID, BatchHeader, check_sum, first_header, header_at, sole_batch
 from eosfw_memory.topics import INTERNAL
-from eosfw_memory.verification import add_write, verify_write
 
 _ACKS = (-1, 0, 1)
 _ADDING_VERSION = 12

@@ -23,7 +23,7 @@ from eosfw_memory.protocol.offset_commit_validation import (
     offset_commit_answer,
     validate_partitions,
 )
-from eosfw_memory.verification import verify_offsets
+from eosfw_memory.protocol.transaction_verification import verify_offsets
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:

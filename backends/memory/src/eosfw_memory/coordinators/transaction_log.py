@@ -20,7 +20,7 @@ from eosfw_memory.records.codec import decode_records, encode_record
 from eosfw_memory.topics import Partition, Topic
 
 
-class TopicTransactionLog:
+class TransactionStateTopic:
     """The transaction log, in the topic that `topic` gives (or makes, when it is first needed)."""
 
     def __init__(self, topic: Callable[[], Topic], snapshot: list[TransactionChange] | None = None) -> None:
@@ -76,7 +76,7 @@ def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | 
         try:
             changes = list(_stated(batch, header))
         except (DamagedDataError, KafkaError) as why:
-            place = partition.log.log_storage.place(header.base_offset)
+            place = partition.log.log_storage.describe_position(header.base_offset)
             raise DamagedDataError(f"{place}: {why}: restore the file from a copy") from why
         yield from changes
 
