@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
+from eosfw.cli.console import TerminalStyle
 from eosfw.cli.doctor.checks import Section, check_environment, exit_code
 from eosfw.cli.doctor.environment import (
     DistributionState,
@@ -22,7 +23,7 @@ from eosfw.cli.doctor.environment import (
     TemporaryFolder,
 )
 from eosfw.cli.doctor.probes import command_failure, plugin_findings
-from eosfw.cli.doctor.report import Look, as_text
+from eosfw.cli.doctor.report import as_text
 from eosfw.cli.doctor.versions import applies, parse_requirement, satisfies
 from eosfw.errors import ExitCode
 from eosfw.health import Finding, Health
@@ -228,9 +229,9 @@ def test_on_a_terminal_words_are_wrapped_and_commands_are_not() -> None:
     long = Finding("x", Health.BROKEN, "word " * 40, "pip install " + "word-" * 40)
     sections = [Section("S", [long])]
 
-    text = as_text(sections, Look(width=80, colours=True))
+    text = as_text(sections, TerminalStyle(width=80, colours=True))
 
     lines = text.splitlines()
     assert [line for line in lines if len(line) > 100] == [line for line in lines if "-> pip install" in line]
     assert "\x1b[1;31mBROKEN" in text
-    assert "\x1b" not in as_text(sections, Look(width=80))
+    assert "\x1b" not in as_text(sections, TerminalStyle(width=80))

@@ -9,6 +9,7 @@ import typer.main
 
 from eosfw.cli import broker, debug, doctor, new, plugins, read, run, txn
 from eosfw.cli.command_plugins import PluginGroup
+from eosfw.cli.option_groups import expand_groups
 from eosfw.cli.verify_option import VerifyCommand
 
 _HELP = """Exactly-once source connectors and transactional messaging for Python.
@@ -24,7 +25,9 @@ def command() -> Any:
     # Plain help: rich takes longer to format it than all the rest of `eosfw --help`.
     app = typer.Typer(cls=PluginGroup, help=_HELP, rich_markup_mode=None)
     app.callback()(_root)
-    app.command("run", cls=VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(run.command)
+    app.command("run", cls=VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(
+        expand_groups(run.command)
+    )
     app.command("read", short_help="Print a source's records, without a cluster.")(read.command)
     app.command("broker", short_help="Serve an embedded broker for any Kafka client.")(broker.command)
     app.command("plugins", short_help="List what is installed, what fails to load.")(plugins.command)

@@ -30,15 +30,12 @@ def _as_json(plugins: Plugins) -> dict[str, Any]:
 
 
 def _as_text(plugins: Plugins) -> str:
-    lines = _columns([("ROLE", "NAME", "DISTRIBUTION", "VERSION"), *plugins.all()])
+    from eosfw.cli.console import TerminalStyle, draw, plain_text, table
+
+    shown: list[Any] = [table(("ROLE", "NAME", "DISTRIBUTION", "VERSION"), plugins.all())]
     if plugins.failures:
-        lines += ["", "Not working:"]
-        lines += [f"  {one.distribution} ({one.entry_point}): {one.reason}" for one in plugins.failures]
+        lines = [f"  {one.distribution} ({one.entry_point}): {one.reason}" for one in plugins.failures]
+        shown += ["", "Not working:", *map(plain_text, lines)]
     if plugins.clashes():
-        lines += ["", "Clashes:", *(f"  {clash}" for clash in plugins.clashes())]
-    return "\n".join(lines)
-
-
-def _columns(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        shown += ["", "Clashes:", *(plain_text(f"  {clash}") for clash in plugins.clashes())]
+    return draw(shown, TerminalStyle.of_stdout())

@@ -1,4 +1,4 @@
-"""Show on stderr how far a run is."""
+"""How far a run is, on stderr: a live line on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -6,37 +6,41 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from typing import Self, TextIO
+from contextlib import ExitStack, contextmanager
+from typing import Any, Self, TextIO
 
-from eosfw.cli.status_line import Estimate, committed_parts, duration_text, fit_parts, progress_amount
+from rich.console import Console
+from rich.file_proxy import FileProxy
+from rich.live import Live
+
+from eosfw.cli.status_line import Estimate, StatusLine, committed_parts, duration_text, progress_amount
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.runtime import WorkerStatus
 
-_LIVE = 0.2
+_REFRESH = 0.2
 """Seconds between two states of the line on a terminal."""
 _HEARTBEAT = 10.0
 """Seconds without a line after which one says that the run goes on, where stderr is no terminal."""
-_CLEAR = "\r\x1b[2K"
 
 
 class Progress:
-    """One line that changes on a terminal, a line now and then elsewhere; nothing but warnings when quiet.
+    """The `Reporter` of the command line; nothing but warnings when quiet. A context manager.
 
-    A thread of its own keeps it going, whatever the run waits for. It is a context manager, and a log filter: what
-    others log while the line is open gets a line of its own.
+    A thread of its own keeps the line going, whatever the run waits for. Its state is computed before rich is called:
+    rich's locks must not be held while a worker's are taken, since that worker may be about to log.
     """
 
     def __init__(self, runtime: Runtime, *, quiet: bool, stream: TextIO | None = None) -> None:
         self._runtime = runtime
         self._quiet = quiet
-        self._stream = stream or sys.stderr
-        self._live = self._stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self._console = Console(file=stream or sys.stderr, soft_wrap=True, highlight=False, markup=False, emoji=False)
+        self._is_live = self._console.is_interactive and "NO_COLOR" not in os.environ
         self._lock = runtime.lock()
         self._ended = runtime.event()
+        self._undo = ExitStack()
         self._begun = self._phase_begun = self._shown = runtime.now()
-        self._open_line = False
         self._counts: tuple[int, int] | None = None
         self._advance: SourceProgress | None = None
         self._estimate = Estimate()
@@ -47,19 +51,14 @@ class Progress:
 
     def __enter__(self) -> Self:
         if not self._quiet:
-            self._ticker = self._runtime.spawn("eosfw-progress", self._tick)
-            for handler in logging.getLogger().handlers:
-                handler.addFilter(self.filter)
+            live = self._undo.enter_context(self._live_line()) if self._is_live else None
+            ticker = self._runtime.spawn("eosfw-progress", lambda: self._tick(live))
+            self._undo.callback(ticker.join, _HEARTBEAT)
+        self._undo.callback(self._ended.set)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if not self._quiet:
-            self._ticker.join(_HEARTBEAT)
-            for handler in logging.getLogger().handlers:
-                handler.removeFilter(self.filter)
-        with self._lock:
-            self._clear()
+        self._undo.close()
 
     # --- what a run reports
 
@@ -86,34 +85,30 @@ class Progress:
 
     def print_line(self, text: str) -> None:
         """Print a line that stays."""
-        with self._lock:
-            self._clear()
-            self._shown = self._runtime.now()
-            print(text, file=self._stream, flush=True)
+        self._shown = self._runtime.now()
+        self._console.print(text)
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Let every log record pass, on a line of its own."""
-        with self._lock:
-            self._clear()
-        return True
-
-    def _tick(self) -> None:
-        while not self._ended.wait(_LIVE if self._live else _HEARTBEAT / 10):
-            with self._lock:
-                if self._live:
-                    self._redraw()
-                elif self._runtime.now() - self._shown >= _HEARTBEAT:
-                    self.print_line(self._status(None))
-
-    def _redraw(self) -> None:
-        # One column stays free: a line that fills the last one is wrapped by some terminals.
-        print(f"{_CLEAR}{self._status(self._width() - 1)}", end="", file=self._stream, flush=True)
-        self._open_line = True
-
-    def _status(self, width: int | None) -> str:
-        return fit_parts(
-            [f"eosfw: {part}" if number == 0 else part for number, part in enumerate(self._parts())], width
+    @contextmanager
+    def _live_line(self) -> Iterator[Live]:
+        """A line that changes; what is logged meanwhile is printed above it."""
+        live = Live(
+            "", console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
         )
+        with live, _handlers_writing_to(FileProxy(self._console, self._console.file)):
+            self._console.show_cursor(True)  # so that a process that is killed leaves a terminal with its cursor
+            yield live
+
+    def _tick(self, live: Live | None) -> None:
+        while not self._ended.wait(_HEARTBEAT / 10 if live is None else _REFRESH):
+            if live is not None:
+                live.update(self._status_line(), refresh=True)
+            elif self._runtime.now() - self._shown >= _HEARTBEAT:
+                self.print_line(str(self._status_line()))
+
+    def _status_line(self) -> StatusLine:
+        with self._lock:
+            first, *others = self._parts()
+        return StatusLine([f"eosfw: {first}", *others])
 
     def _parts(self) -> Iterator[str]:
         now = self._runtime.now()
@@ -131,16 +126,17 @@ class Progress:
             yield progress_amount(advance)
         yield duration_text(now - self._begun)
 
-    def _width(self) -> int:
-        try:
-            return os.get_terminal_size(self._stream.fileno()).columns or 80
-        except (OSError, ValueError):
-            return 80
 
-    def _clear(self) -> None:
-        if self._open_line:
-            print(_CLEAR, end="", file=self._stream, flush=True)
-        self._open_line = False
+@contextmanager
+def _handlers_writing_to(stream: Any) -> Iterator[None]:
+    """Let log handlers write to a stream for a while."""
+    handlers = [one for one in logging.getLogger().handlers if isinstance(one, logging.StreamHandler)]
+    before = [(one, one.setStream(stream)) for one in handlers]
+    try:
+        yield
+    finally:
+        for handler, own in before:
+            handler.setStream(own)
 
 
 def _trouble(status: WorkerStatus) -> list[str]:

@@ -1,4 +1,4 @@
-"""Offer `eosfw run`: a pipeline file, from its sources to its steps' output."""
+"""`eosfw run`: run a pipeline file, from its sources to the output of its steps."""
 
 from __future__ import annotations
 
@@ -18,51 +18,62 @@ if TYPE_CHECKING:
     from eosfw.pipeline import Options, Pipeline, RunControl, Summary
 
 
-def command(  # noqa: PLR0913 (an argument for each option)
-    file: Annotated[Path, typer.Argument(help="The pipeline file (TOML); its relative paths start at its folder.")],
-    *,
+@dataclass(frozen=True, slots=True)
+class RunArguments:
+    """What the command line says of a run."""
+
     check: Annotated[
         bool, typer.Option("--check", help="Report every problem of the file; ask sources; start nothing.")
-    ] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+    ] = False
+    json_: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False
     timeout: Annotated[
         float | None,
         typer.Option(min=0, help="End a run that is not done after so many seconds; says what was stuck; exit code 6."),
-    ] = None,
+    ] = None
     idle: Annotated[
         float, typer.Option(min=0, help="Seconds without records after which a source that knows no end is drained.")
-    ] = 5.0,
-    steps_only: Annotated[bool, typer.Option("--steps-only", help="Run the steps alone, no connectors.")] = False,
-    verify: Annotated[str | None, typer.Option(*OPTIONS, metavar=METAVAR, help=HELP, show_default=False)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only warnings.")] = False,
+    ] = 5.0
+    steps_only: Annotated[bool, typer.Option("--steps-only", help="Run the steps alone, no connectors.")] = False
+    verify: Annotated[str | None, typer.Option(*OPTIONS, metavar=METAVAR, help=HELP, show_default=False)] = None
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only warnings.")] = False
     timeline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the run's transactions there: FILE.svg, or FILE.txt.")
-    ] = None,
+    ] = None
+
+    def pipeline_options(self) -> Options:
+        """What concerns the pipeline; BadParameter for options that contradict each other."""
+        from eosfw.pipeline import Options, Verification
+
+        wanted = parse_verify_option(self.verify)
+        if self.steps_only and wanted not in (None, Verification.OFF):
+            raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
+        return Options(idle=self.idle, steps_only=self.steps_only, verify=wanted)
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="The pipeline file (TOML); its relative paths start at its folder.")],
+    arguments: RunArguments,
 ) -> None:
     """Run a pipeline file: its connectors until drained, its steps over what they committed, then a summary."""
     from eosfw.cli.stdout import reserved_stdout
-    from eosfw.pipeline import Options, Verification
 
-    wanted = parse_verify_option(verify)
-    if steps_only and wanted not in (None, Verification.OFF):
-        raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
-    showing = Showing(timeout, quiet, TimelineFile.checked(timeline))
-    options = Options(idle=idle, steps_only=steps_only, verify=wanted)
+    options = arguments.pipeline_options()
+    display = Display(arguments.timeout, arguments.quiet, TimelineFile.checked(arguments.timeline))
     with reserved_stdout() as write:
-        if check:
-            with problems_as_json(write if json_ else None):
+        if arguments.check:
+            with problems_as_json(write if arguments.json_ else None):
                 _check(file, options)
-            write(json.dumps({"problems": []}) if json_ else f"{file}: no problems")
+            write(json.dumps({"problems": []}) if arguments.json_ else f"{file}: no problems")
             return
-        with failure_as_json(write if json_ else None) as finished:
-            summary = _run(file, options, showing, finished)
-        write(json.dumps(summary.as_json()) if json_ else summary.as_text())
+        with failure_as_json(write if arguments.json_ else None) as finished:
+            summary = _run(file, options, display, finished)
+        write(json.dumps(summary.as_json()) if arguments.json_ else summary.as_text())
     raise typer.Exit(summary.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
-    """How long a run may take, what it shows."""
+class Display:
+    """How long a run may take, and what it shows meanwhile."""
 
     timeout: float | None
     quiet: bool
@@ -81,24 +92,24 @@ def _check(file: Path, options: Options) -> None:
         require_sources(pipeline, plugins, runtime)
 
 
-def _run(file: Path, options: Options, showing: Showing, finished: FinishedRun) -> Summary:
+def _run(file: Path, options: Options, display: Display, finished: FinishedRun) -> Summary:
     from eosfw.cli.progress import Progress
     from eosfw.cli.signals import RunLimits, run_with_signals
     from eosfw.concurrency import ThreadRuntime
 
     pipeline = _opened(file)
     runtime = ThreadRuntime()
-    with Progress(runtime, quiet=showing.quiet) as progress:
+    with Progress(runtime, quiet=display.quiet) as progress:
         limits = RunLimits(
-            showing.timeout, lambda: _stuck(progress), lambda: _clean_stop_timeout(progress), progress.print_line
+            display.timeout, lambda: _stuck(progress), lambda: _clean_stop_timeout(progress), progress.print_line
         )
         try:
             return run_with_signals(lambda control: _work(pipeline, options, control, progress), runtime, limits)
         finally:
             if progress.run is not None:
                 finished.history = progress.run.history
-                if showing.timeline is not None:
-                    showing.timeline.write(
+                if display.timeline is not None:
+                    display.timeline.write(
                         progress.run.history, f"Transactions of {pipeline.path.name}", progress.print_line
                     )
 

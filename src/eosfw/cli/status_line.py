@@ -1,27 +1,46 @@
-"""Compose the line that shows how far a run is."""
+"""The line that shows how far a run is, composed of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.filesize import decimal
+from rich.text import Text
 
 from eosfw.connectors import SourceProgress
 from eosfw.text import quantity
 
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+_SEPARATOR = ", "
 _STALLED = 5.0
-"""Seconds without progress after which its rate foretells nothing."""
+"""Seconds without progress after which no time left is shown. (rich.progress would keep the last rate.)"""
 
 
-def fit_parts(parts: Sequence[str], width: int | None) -> str:
-    """As many parts as `width` columns hold, the most important first; None is endless. At least the first is cut."""
-    if width is None:
-        return ", ".join(parts)
+class StatusLine:
+    """Parts of a line, the most important first; on a terminal, those that fit as a whole are shown."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self._parts = list(parts)
+
+    def __str__(self) -> str:
+        return _SEPARATOR.join(self._parts)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        # One column stays free: a line that fills the last one is wrapped by some terminals.
+        yield Text(fit_parts(self._parts, options.max_width - 1), no_wrap=True)
+
+
+def fit_parts(parts: Sequence[str], width: int) -> str:
+    """As many parts as `width` columns hold; the first is cut if it alone is wider."""
     line = parts[0]
     for part in parts[1:]:
-        if len(line) + 2 + len(part) > width:
+        longer = f"{line}{_SEPARATOR}{part}"
+        if cell_len(longer) > width:
             break
-        line = f"{line}, {part}"
-    return line if len(line) <= width else line[: max(0, width - 3)] + "..."
+        line = longer
+    # Three dots, not an ellipsis: a terminal's encoding may lack it.
+    return line if cell_len(line) <= width else set_cell_size(line, max(0, width - 3)) + "..."
 
 
 def committed_parts(records: int, transactions: int, seconds: float) -> Iterator[str]:
@@ -35,14 +54,7 @@ def progress_amount(progress: SourceProgress) -> str:
     """How much of a source was read, in its unit."""
     if progress.unit != "bytes":
         return f"{progress.done:,} of {progress.total:,} {progress.unit}"
-    return f"{_size(progress.done)} of {_size(progress.total)}"
-
-
-def _size(count: int) -> str:
-    value, unit = float(count), 0
-    while value >= 1000 and unit < len(_UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{value:,.0f} {_UNITS[unit]}" if unit == 0 or value >= 100 else f"{value:.1f} {_UNITS[unit]}"
+    return f"{decimal(progress.done)} of {decimal(progress.total)}"
 
 
 def duration_text(seconds: float) -> str:
@@ -55,7 +67,7 @@ def duration_text(seconds: float) -> str:
 
 
 class Estimate:
-    """Tell how long something takes yet, from how fast it was since it was first looked at."""
+    """The time that is left, from the rate since the first look; none while the source stands still."""
 
     def __init__(self) -> None:
         self._first: tuple[float, int] | None = None
@@ -63,7 +75,7 @@ class Estimate:
         """When progress was last seen, and how far it was."""
 
     def parts(self, progress: SourceProgress, now: float) -> Iterator[str]:
-        """The share that is done and the time left, while there is a rate to tell it from."""
+        """The share that is done, and the time left where a rate is known."""
         self._first = self._first or (now, progress.done)
         if self._moved is None or progress.done != self._moved[1]:
             self._moved = (now, progress.done)

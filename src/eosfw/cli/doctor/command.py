@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +11,6 @@ from eosfw.cli.addresses import parse_listener
 
 if TYPE_CHECKING:
     from eosfw.cli.doctor.checks import Section
-    from eosfw.cli.doctor.report import Look
 
 
 def command(
@@ -32,15 +28,16 @@ def command(
     Starts nothing but `java -version`. Exit code 0: nothing is broken (what is optional may be absent); 3: something
     is; 6: the pipeline's cluster, or a connector's source, cannot be reached.
     """
+    from eosfw.cli.console import TerminalStyle
     from eosfw.cli.doctor.checks import exit_code
     from eosfw.cli.doctor.report import as_json, as_text
     from eosfw.cli.stdout import reserved_stdout
 
     address = None if listen is None else parse_listener("--listen", listen)
-    look = _look()
+    style = TerminalStyle.of_stdout()
     with reserved_stdout() as write:  # what a plugin prints when it is imported is not our answer
         sections = _sections(file, address)
-        write(as_json(sections) if json_ else as_text(sections, look))
+        write(as_json(sections) if json_ else as_text(sections, style))
     raise typer.Exit(exit_code(sections))
 
 
@@ -58,12 +55,3 @@ def _sections(file: Path | None, listen: str | None) -> list[Section]:
 
         sections.append(Section("Pipeline", pipeline_findings(file, plugins, ThreadRuntime())))
     return sections
-
-
-def _look() -> Look:
-    from eosfw.cli.doctor.report import Look
-
-    if not sys.stdout.isatty():
-        return Look()
-    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    return Look(shutil.get_terminal_size().columns, colours=not plain)

@@ -1,49 +1,35 @@
-"""Show findings to people, to programs."""
+"""Findings as text for people, as JSON for programs."""
 
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from eosfw.cli.console import TerminalStyle, draw
 from eosfw.cli.doctor.checks import Section, exit_code
 from eosfw.health import Finding, Health
 
-_MARKS: Mapping[Health, str] = {
-    Health.FINE: "ok",
-    Health.ABSENT: "-",
-    Health.BROKEN: "BROKEN",
-    Health.UNAVAILABLE: "UNREACHED",
+_MARKS: Mapping[Health, Text] = {
+    Health.FINE: Text("ok", "green"),
+    Health.ABSENT: Text("-", "dim"),
+    Health.BROKEN: Text("BROKEN", "bold red"),
+    Health.UNAVAILABLE: Text("UNREACHED", "bold yellow"),
 }
-_COLOURS: Mapping[Health, str] = {
-    Health.FINE: "\x1b[32m",
-    Health.ABSENT: "\x1b[2m",
-    Health.BROKEN: "\x1b[1;31m",
-    Health.UNAVAILABLE: "\x1b[1;33m",
-}
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_MARK_WIDTH = max(len(mark) for mark in _MARKS.values())
+_INDENT = 2
 _WIDEST_SUBJECT = 28
-_MARK_WIDTH = max(map(len, _MARKS.values()))
+"""Columns of a terminal for subjects; a longer one is wrapped."""
 
 
-class Look(NamedTuple):
-    """How a text is to look: how wide if it is to be wrapped, in colours or not."""
-
-    width: int | None = None
-    colours: bool = False
-
-
-def as_text(sections: Sequence[Section], look: Look) -> str:
+def as_text(sections: Sequence[Section], style: TerminalStyle) -> str:
     """One line per finding under its heading, its remedy below, a summary."""
-    subjects = [len(one.subject) for section in sections for one in section.findings]
-    column = min(max(subjects, default=0), _WIDEST_SUBJECT)
-    lines = []
-    for section in sections:
-        lines += [_painted(section.title, _BOLD, look)]
-        lines += [line for one in section.findings for line in _lines(one, column, look)]
-        lines += [""]
-    return "\n".join([*lines, _summary(sections)])
+    return draw(_renderables(sections, _subject_width(sections, style)), style)
 
 
 def as_json(sections: Sequence[Section]) -> str:
@@ -62,44 +48,44 @@ def as_json(sections: Sequence[Section]) -> str:
     return json.dumps({"findings": findings, "exit_code": int(exit_code(sections))})
 
 
-def _lines(one: Finding, column: int, look: Look) -> Iterator[str]:
-    indent = " " * (2 + _MARK_WIDTH + 2 + column + 2)
-    mark = _painted(_MARKS[one.health].ljust(_MARK_WIDTH), _COLOURS[one.health], look)
-    first, *more = _wrapped(one.found, look, len(indent))
-    head = f"  {mark}  {one.subject.ljust(column)}"
-    if len(one.subject) > column:  # too long for its column: what was found gets lines of its own
-        yield head
-        yield indent + first
-    else:
-        yield f"{head}  {first}"
-    yield from (indent + line for line in more)
-    if one.remedy:
-        yield f"{indent}-> {one.remedy}"  # never wrapped: it may be a command to copy
+def _subject_width(sections: Sequence[Section], style: TerminalStyle) -> int:
+    widest = max((cell_len(one.subject) for section in sections for one in section.findings), default=0)
+    return widest if style.width is None else min(widest, _WIDEST_SUBJECT, style.width // 3)
 
 
-def _wrapped(text: str, look: Look, indent: int) -> list[str]:
-    lines = text.splitlines() or [""]
-    if look.width is None:
-        return lines
-    width = max(look.width - indent, 30)
-    return [
-        part
-        for line in lines
-        for part in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
-    ]
+def _renderables(sections: Sequence[Section], subject_width: int) -> Iterator[RenderableType]:
+    for section in sections:
+        yield Text(section.title, "bold")
+        for one in section.findings:
+            yield _row(one, subject_width)
+            if one.remedy:
+                yield _remedy(one, subject_width)
+        yield ""
+    yield Text(_summary(sections))
 
 
-def _painted(text: str, colour: str, look: Look) -> str:
-    return f"{colour}{text}{_PLAIN}" if look.colours else text
+def _row(finding: Finding, subject_width: int) -> RenderableType:
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_column(width=_MARK_WIDTH)
+    row.add_column(width=subject_width, overflow="fold")
+    row.add_column(overflow="fold")
+    row.add_row(_MARKS[finding.health], Text(finding.subject), Text(finding.found))
+    return Padding(row, (0, 0, 0, _INDENT), expand=False)
+
+
+def _remedy(finding: Finding, subject_width: int) -> Text:
+    """The remedy in one line, whatever the width: it may be a command, which users copy."""
+    indent = _INDENT + _MARK_WIDTH + 2 + subject_width + 2
+    return Text(f"{' ' * indent}-> {finding.remedy}", no_wrap=True, overflow="ignore")
 
 
 def _summary(sections: Sequence[Section]) -> str:
     seen = [one.health for section in sections for one in section.findings]
     broken, gone, absent = map(seen.count, (Health.BROKEN, Health.UNAVAILABLE, Health.ABSENT))
-    told = [_counted(broken, "is broken", "are broken")] if broken else ["nothing is broken"]
-    told += [_counted(gone, "cannot be reached", "cannot be reached")] if gone else []
-    told += [_counted(absent, "is optional, not installed", "are optional, not installed")] if absent else []
-    text = "; ".join(told)
+    parts = [_counted(broken, "is broken", "are broken")] if broken else ["nothing is broken"]
+    parts += [_counted(gone, "cannot be reached", "cannot be reached")] if gone else []
+    parts += [_counted(absent, "is optional, not installed", "are optional, not installed")] if absent else []
+    text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
 
 
