@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,10 +26,36 @@ Txn = Callable[..., Ended]
 LOST = ProducerIdAndEpoch(4242, 0)
 
 
-def ran(*words: str) -> Ended:
-    """`eosfw txn WORDS` as a process."""
+RECORDING = """
+from pathlib import Path
+
+from eosfw import ConfigDef, String, hookimpl
+from eosfw.builtin.fencer import AdminFencer
+
+
+class RecordingFencer(AdminFencer):
+    name = "recording"
+    config = ConfigDef(String("path", doc="where fenced ids are written"))
+
+    def configure(self, config):
+        self.path = Path(config["path"])
+
+    def fence(self, transactional_ids, timeout):
+        self.path.write_text(",".join(transactional_ids))
+        return super().fence(transactional_ids, timeout)
+
+
+@hookimpl
+def eosfw_fencers():
+    return [RecordingFencer]
+"""
+
+
+def ran(*words: str, site: Path | None = None) -> Ended:
+    """`eosfw txn WORDS` as a process, with the plugins installed in `site`."""
     command = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", "txn", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    env = os.environ | ({} if site is None else {"PYTHONPATH": str(site)})
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
 
 
 def rows(ended: Ended) -> list[dict[str, object]]:
@@ -266,3 +293,57 @@ def test_a_cluster_is_taken_from_a_pipeline_file(cluster: EmbeddedCluster, lab: 
     assert [row["transactional_id"] for row in rows(found)] == [zombie.transactional_id]
     assert none.returncode == ExitCode.CONFIGURATION
     assert "--bootstrap-servers" in none.stderr
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder in which a distribution with the fencer `recording` is installed."""
+    site = tmp_path / "site"
+    info = site / "recording-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recording\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[eosfw]\nrecording = recording_fencer\n")
+    (site / "recording_fencer.py").write_text(RECORDING)
+    return site
+
+
+@pytest.mark.parametrize("section", ["worker", "connectors.orders"])
+def test_the_fencer_that_a_pipeline_chooses_fences(
+    cluster: EmbeddedCluster, lab: BackendHarness, site: Path, tmp_path: Path, section: str
+) -> None:
+    """It fences the ids of the pipeline's tasks, as before a new generation starts; no others (FEN-06)."""
+    topic = lab.topic()
+    task, other = (lab.open_transaction(topic, b"half", transactional_id=name) for name in ("g-orders-3", "g-other-3"))
+    choice = f'fencer = "recording"\n"fencer.path" = "{tmp_path}/fenced"\n'
+    file = tmp_path / "p.toml"
+    file.write_text(
+        f'[cluster]\nbackend = "memory"\n"bootstrap.servers" = "{cluster.bootstrap_servers}"\n'
+        f'[worker]\n"group.id" = "g"\n{choice if section == "worker" else ""}'
+        f'[connectors.orders]\n"connector.class" = "not-installed-here"\n{choice if section != "worker" else ""}'
+    )
+
+    ended = ran("fence", "g-orders-3", "g-other-3", "--json", "--pipeline", str(file), site=site)
+
+    assert [row["transactional_id"] for row in rows(ended)] == ["g-orders-3", "g-other-3"]
+    assert (tmp_path / "fenced").read_text() == "g-orders-3"
+    for zombie in (task, other):
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
+
+
+def test_properties_of_a_chosen_fencer_are_checked_before_anything_is_fenced(
+    cluster: EmbeddedCluster, lab: BackendHarness, site: Path, tmp_path: Path
+) -> None:
+    zombie = lab.open_transaction(lab.topic(), b"half", transactional_id="g-orders-0")
+    file = tmp_path / "p.toml"
+    file.write_text(
+        f'[cluster]\nbackend = "memory"\n"bootstrap.servers" = "{cluster.bootstrap_servers}"\n'
+        '[worker]\n"group.id" = "g"\nfencer = "recording"\n"fencer.pth" = "x"\n'
+        '[connectors.orders]\n"connector.class" = "not-installed-here"\n'
+    )
+
+    ended = ran("fence", "g-orders-0", "--pipeline", str(file), site=site)
+
+    assert (ended.returncode, ended.stdout) == (ExitCode.CONFIGURATION, "")
+    assert "fencer.pth" in ended.stderr
+    zombie.commit_transaction(WAIT)

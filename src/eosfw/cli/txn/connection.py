@@ -1,4 +1,4 @@
-"""Choose a client that can administer transactions, connect it to the cluster that was named."""
+"""The client that administers transactions, connected to the cluster that the command line names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from eosfw.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from eosfw.concurrency import Runtime
+    from eosfw.pipeline import Pipeline
     from eosfw.protocols import Admin, Backend
     from eosfw.registry import Plugins
 
@@ -20,20 +23,26 @@ _SERVERS = "bootstrap.servers"
 
 @dataclass(frozen=True, slots=True)
 class ClusterTarget:
-    """Which cluster, and how to reach it, as the command line says."""
+    """Which cluster the command line names, and which client for it."""
 
-    pipeline: Path | None = None
-    servers: str | None = None
-    backend: str | None = None
+    pipeline: Annotated[
+        Path | None, typer.Option("--pipeline", metavar="FILE", help="Take the cluster of a pipeline file.")
+    ] = None
+    servers: Annotated[str | None, typer.Option("--bootstrap-servers", metavar="HOST:PORT", help="The cluster.")] = None
+    backend: Annotated[
+        str | None, typer.Option("--backend", help="The client to use; by default one that can do this.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An admin client, the client library it belongs to, what they wait by."""
+    """A connected client with its admin; `pipeline` is the file that names the cluster, if one does."""
 
     admin: Admin
-    backend: type[Backend]
+    backend: Backend
+    plugins: Plugins
     runtime: Runtime
+    pipeline: Pipeline | None = None
 
     def can(self, capability: str) -> bool:
         """Whether this client has a capability."""
@@ -47,16 +56,17 @@ def open_session(target: ClusterTarget, *needed: str) -> Iterator[Session]:
     from eosfw.pipeline.connectivity import require_reachable
     from eosfw.registry import load_plugins
 
-    named, properties = _cluster(target)
-    kind = _chosen(load_plugins(), target.backend, named, needed)
-    runtime = ThreadRuntime()
+    pipeline, properties = _cluster(target)
+    plugins, runtime = load_plugins(), ThreadRuntime()
+    preferred = None if pipeline is None else pipeline.cluster.backend
+    kind = _choose_backend(plugins, target.backend, preferred, needed)
     require_reachable(properties, runtime)
     with closing(kind.connect(properties, runtime)) as backend, closing(backend.admin()) as admin:
-        yield Session(admin, kind, runtime)
+        yield Session(admin, backend, plugins, runtime, pipeline)
 
 
-def _cluster(target: ClusterTarget) -> tuple[str | None, Mapping[str, str]]:
-    """The client a pipeline file names, if any, and the properties that lead to the cluster."""
+def _cluster(target: ClusterTarget) -> tuple[Pipeline | None, Mapping[str, str]]:
+    """The pipeline file, if one is named, and the properties that lead to the cluster."""
     from eosfw.pipeline.connectivity import require_addresses
 
     given = {} if target.servers is None else {_SERVERS: target.servers}
@@ -68,25 +78,27 @@ def _cluster(target: ClusterTarget) -> tuple[str | None, Mapping[str, str]]:
         return None, given
     from eosfw.pipeline.parsing import load_with_problems
 
-    cluster = load_with_problems(target.pipeline).cluster
-    properties = {**cluster.properties, **given}
+    pipeline = load_with_problems(target.pipeline)
+    properties = {**pipeline.cluster.properties, **given}
     if _SERVERS not in properties:
         why = "its embedded cluster lives only while it runs; name one with --bootstrap-servers"
         raise ConfigError(Problem(str(target.pipeline), why))
     require_addresses(f"{target.pipeline}: {_SERVERS}", properties[_SERVERS])
-    return cluster.backend, properties
+    return pipeline, properties
 
 
-def _chosen(plugins: Plugins, asked: str | None, named: str | None, needed: Sequence[str]) -> type[Backend]:
-    """The client that was asked for, else the pipeline's if it can do this, else the first that can."""
+def _choose_backend(plugins: Plugins, asked: str | None, preferred: str | None, needed: Sequence[str]) -> type[Backend]:
+    """The client that was asked for, else the pipeline's if it has what is needed, else the first that has."""
     able = [name for name in plugins.names("backend") if not plugins.backend(name).capabilities.lacking(*needed)]
     if asked is not None:
         kind = plugins.backend(asked)
         if lacking := kind.capabilities.lacking(*needed):
-            others = ", ".join(able) or "none that is installed"
-            what = f"backend {asked!r} lacks {', '.join(lacking)}; those that can reach the same cluster: {others}"
+            alternatives = ", ".join(able) or "none that is installed"
+            what = (
+                f"backend {asked!r} lacks {', '.join(lacking)}; those that can reach the same cluster: {alternatives}"
+            )
             raise ConfigError(Problem("--backend", what))
         return kind
     if not able:
         raise ConfigError(Problem("", f"no backend that is installed has {', '.join(needed)}; try: eosfw plugins"))
-    return plugins.backend(named if named in able else able[0])
+    return plugins.backend(preferred if preferred in able else able[0])

@@ -1,14 +1,14 @@
-"""Shut producers out, end what hangs; see that the last stable offset moved."""
+"""Fencing of producers and abort of hanging transactions, each with a look at the last stable offset."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eosfw.cli.txn.fencers import fence_by_choice
 from eosfw.cli.txn.queries import all_partitions, descriptions, hanging_row
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
-from eosfw.fence_producers_result import FenceProducersOptions
-from eosfw.ids import TopicPartition
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from eosfw.cli.txn.connection import Session
@@ -41,15 +41,15 @@ def fence(session: Session, names: Sequence[str], timeout: float) -> list[Row]:
     """Fence ids, then wait until nothing of theirs holds a partition any more; raise the first failure."""
     held = _held_by(session, names)
     before = _stable(session, held)
-    result = session.admin.fence_producers(names, FenceProducersOptions(timeout))
-    result.all().result()
+    fence_by_choice(session, names, timeout)
     _await_free(session, names, held, timeout)
     after = _stable(session, held)
+    producers = _producers(session, names)
     return [
         {
             "transactional_id": name,
-            "producer_id": result.producer_id(name).result(),
-            "producer_epoch": result.epoch(name).result(),
+            "producer_id": None if producers is None else producers[name].producer_id,
+            "producer_epoch": None if producers is None else producers[name].epoch,
             "last_stable_offsets": [
                 {"partition": str(each), "before": before[each], "after": after[each]} for each in held[name]
             ],
@@ -92,6 +92,13 @@ def abort(session: Session, where: TopicPartition, start_offset: int) -> Row:
         "last_stable_offset_before": before,
         "last_stable_offset_after": after,
     }
+
+
+def _producers(session: Session, names: Collection[str]) -> Mapping[str, ProducerIdAndEpoch] | None:
+    """Who holds each id now; None where the client cannot tell."""
+    if not session.can("describe_transactions"):
+        return None
+    return {one.transactional_id: one.producer for one in descriptions(session.admin, names)}
 
 
 def _held_by(session: Session, names: Collection[str]) -> Mapping[str, list[TopicPartition]]:

@@ -1,38 +1,64 @@
-"""Show rows as a table, or as one JSON object."""
+"""Rows as a table or paragraphs for people, as JSON for programs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Self
+
+from rich.table import Table
+
+from eosfw.cli.console import TerminalStyle, draw, plain_text, table
 
 _NONE = "-"
 _FEW = 4
-"""How many parts of a value a line of a table shows."""
+"""How many parts of a value a cell of a table shows."""
+Rows = Sequence[Mapping[str, Any]]
 
 
-def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
-    """One object: every row under `transactions`."""
+class RowFormat(NamedTuple):
+    """How rows are written to stdout."""
+
+    json: bool
+    style: TerminalStyle
+
+    @classmethod
+    def of_stdout(cls, *, json: bool) -> Self:
+        """For stdout as it is now: call this before stdout is reserved for data."""
+        return cls(json, TerminalStyle.of_stdout())
+
+    def table(self, rows: Rows) -> str:
+        """A line per row under a heading, or one JSON object."""
+        return _as_json(rows) if self.json else draw([_table(rows)], self.style)
+
+    def paragraphs(self, rows: Rows) -> str:
+        """A line per fact, a blank line between rows, or one JSON object."""
+        return _as_json(rows) if self.json else draw([_paragraphs(rows)], self.style)
+
+
+def _as_json(rows: Rows) -> str:
     return json.dumps({"transactions": rows})
 
 
-def as_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A line per row under a heading; nothing at all where there is none."""
-    if not rows:
-        return ""
-    lines = [[name.replace("_", " ").upper() for name in rows[0]]]
-    lines += [[_brief(value) for value in row.values()] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+def _table(rows: Rows) -> Table:
+    headings = [_words(name).upper() for name in rows[0]]
+    return table(headings, [[_brief(value) for value in row.values()] for row in rows])
 
 
-def as_paragraphs(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A line per fact, a blank line between rows."""
-    width = max((len(name) for row in rows for name in row), default=0)
-    return "\n\n".join(
-        "\n".join(f"{name.replace('_', ' '):{width}}  {_text(value)}".rstrip() for name, value in row.items())
-        for row in rows
-    )
+def _paragraphs(rows: Rows) -> Table:
+    facts = Table.grid(padding=(0, 2, 0, 0))
+    facts.add_column(no_wrap=True)
+    facts.add_column(overflow="fold")
+    for number, row in enumerate(rows):
+        if number:
+            facts.add_row()
+        for name, value in row.items():
+            facts.add_row(_words(name), plain_text(_text(value)))
+    return facts
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _brief(value: Any) -> str:
@@ -46,6 +72,6 @@ def _text(value: Any) -> str:
         return ", ".join(map(_text, value)) or _NONE
     if isinstance(value, dict):
         first, *rest = value.items()
-        more = ", ".join(f"{name.replace('_', ' ')} {_text(each)}" for name, each in rest)
+        more = ", ".join(f"{_words(name)} {_text(each)}" for name, each in rest)
         return f"{first[1]} ({more})" if more else str(first[1])
     return _NONE if value is None else str(value)
