@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode find
 from real_kafka import SETTINGS, RealKafka, RealKafkaUnavailableError, wait_for_coordinators
 
 GRACE = 5.0
+SHARED_KAFKA = pytest.StashKey[RealKafka]()
+"""In the controlling process of pytest-xdist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,25 @@ def pytest_configure(config: pytest.Config) -> None:
     # A busy machine is no error of what is tested.
     settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("unhurried")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Let the workers of pytest-xdist share one real Kafka, where `-m` asks for tests that need it."""
+    config, wanted = node.config, node.config.option.markexpr
+    if "kafka" not in wanted or "not kafka" in wanted or config.getoption("--eos-kafka"):
+        return
+    if SHARED_KAFKA not in config.stash:
+        with suppress(RealKafkaUnavailableError):  # then each worker tries, and says why it cannot
+            config.stash[SHARED_KAFKA] = shared = RealKafka.start()
+            wait_for_coordinators(shared.bootstrap_servers)
+    if SHARED_KAFKA in config.stash:
+        node.workerinput["eos_kafka"] = config.stash[SHARED_KAFKA].bootstrap_servers
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SHARED_KAFKA in config.stash:
+        config.stash[SHARED_KAFKA].stop()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -74,6 +96,9 @@ def real_kafka(
     unavailable: Callable[[str, str], NoReturn],
 ) -> Iterator[str]:
     """The address of a real Kafka, shared by all tests: use topics and ids of your own."""
+    if shared := getattr(request.config, "workerinput", {}).get("eos_kafka"):
+        yield shared
+        return
     if running := request.config.getoption("--eos-kafka"):
         wait_for_coordinators(running)
         yield running
