@@ -115,6 +115,16 @@ def test_plugins_are_shown_in_columns_for_people(start) -> None:
     assert "testkit (broken): ModuleNotFoundError" in run.out()
 
 
+def test_properties_of_parts_are_listed_as_a_user_writes_them(start) -> None:
+    sited = {"role": "fencer", "name": "sited", "property": "fencer.site", "default": "Oslo", "doc": "where it fences"}
+    as_json, as_text = start("plugins", "--json"), start("plugins")
+    as_json.end()
+    as_text.end()
+
+    assert sited in json.loads(as_json.out())["properties"]
+    assert "fencer.site  sited  Oslo     where it fences" in as_text.out()
+
+
 def test_a_reader_that_has_had_enough_is_no_error() -> None:
     code = "from eosfw.cli import main; main(['plugins'])"
     reader, writer = os.pipe()

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eosfw import ConfigDef, ExactlyOnceSupport, Int, SourceConnector, SourceRecord, SourceTask, String, hookimpl
+from eosfw import (
+    Config,
+    ConfigDef,
+    ExactlyOnceSupport,
+    Int,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    String,
+    hookimpl,
+)
+from eosfw.builtin.fencer import AdminFencer
 from eosfw.errors import Problem, RetriableError, StepFailedError
 from eosfw.protocols import Verdict
 
@@ -190,6 +201,21 @@ class PlainEngine:
 
     def close(self) -> None:
         self.closed = True
+
+
+class SitedFencer(AdminFencer):
+    """A part with a property of its own."""
+
+    name = "sited"
+    config = ConfigDef(String("site", "Oslo", "where it fences"))
+
+    def configure(self, config: Config) -> None:
+        """Take the property."""
+
+
+@hookimpl
+def eosfw_fencers() -> Iterable[type[SitedFencer]]:
+    return [SitedFencer]
 
 
 @hookimpl

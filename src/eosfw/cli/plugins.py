@@ -1,4 +1,4 @@
-"""Offer `eosfw plugins`: what is installed, what of it does not work."""
+"""`eosfw plugins`: list what is installed, and what of it does not work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def command(*, json_: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False) -> None:
-    """List every backend, cluster, store, fencer, reader, connector and step engine, and what fails to load."""
+    """List every plugin by role, the properties of parts, and what fails to load."""
     from eosfw.registry import load_plugins
 
     plugins = load_plugins()
@@ -24,6 +24,7 @@ def command(*, json_: Annotated[bool, typer.Option("--json", help="One JSON obje
 def _as_json(plugins: Plugins) -> dict[str, Any]:
     return {
         "plugins": [row._asdict() for row in plugins.all()],
+        "properties": [row._asdict() for row in plugins.part_properties()],
         "failures": [failure._asdict() for failure in plugins.failures],
         "clashes": plugins.clashes(),
     }
@@ -33,6 +34,9 @@ def _as_text(plugins: Plugins) -> str:
     from eosfw.cli.console import TerminalStyle, draw, plain_text, table
 
     shown: list[Any] = [table(("ROLE", "NAME", "DISTRIBUTION", "VERSION"), plugins.all())]
+    if plugins.part_properties():
+        rows = [(one.property, one.name, one.default, one.doc) for one in plugins.part_properties()]
+        shown += ["", table(("PROPERTY", "OF", "DEFAULT", "MEANING"), rows)]
     if plugins.failures:
         lines = [f"  {one.distribution} ({one.entry_point}): {one.reason}" for one in plugins.failures]
         shown += ["", "Not working:", *map(plain_text, lines)]

@@ -6,13 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eosfw.config.definition import nearest
+from eosfw.config.definition import REQUIRED, Key, nearest
+from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, Configurable
 from eosfw.distributions import extras
 from eosfw.errors import EosfwError, PluginError
 
 if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
     from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
+
+_PART_KEYS = {"offset store": OFFSET_STORE, "fencer": FENCER, "isolation reader": ISOLATION_READER}
+"""The property that chooses a part of each role; the part's own properties have it for a prefix."""
 
 
 class PluginRow(NamedTuple):
@@ -22,6 +26,16 @@ class PluginRow(NamedTuple):
     name: str
     distribution: str
     version: str
+
+
+class PartProperty(NamedTuple):
+    """A property of a part that a plugin offers, by the name that a user writes."""
+
+    role: str
+    name: str
+    property: str
+    default: str
+    doc: str
 
 
 class PluginFailure(NamedTuple):
@@ -109,6 +123,15 @@ class Plugins:
         """One row per class that is offered, by role."""
         return [PluginRow(one.role, one.name, one.source.distribution, one.source.version) for one in self._found]
 
+    def part_properties(self) -> list[PartProperty]:
+        """The properties of every offset store, fencer and isolation reader that takes some."""
+        parts = [one for one in self._found if one.role in _PART_KEYS and isinstance(one.cls, Configurable)]
+        return [
+            PartProperty(one.role, one.name, f"{_PART_KEYS[one.role]}.{name}", _default_text(key), key.doc)
+            for one in parts
+            for name, key in one.cls.config.keys.items()
+        ]
+
     def classes(self) -> list[tuple[type[Any], str]]:
         """Every class that is offered, once, with its distribution."""
         return list({one.cls: (one.cls, one.source.distribution) for one in self._found}.values())
@@ -150,6 +173,12 @@ class Plugins:
     def _broken(self) -> str:
         shown = "; ".join(f"{one.distribution} ({one.entry_point}): {one.reason}" for one in self.failures)
         return f" Not working: {shown}" if shown else ""
+
+
+def _default_text(key: Key) -> str:
+    if key.default is REQUIRED:
+        return "required"
+    return "" if key.default is None else str(key.default)
 
 
 def _instantiate(one: RegisteredPlugin) -> Any:
