@@ -51,7 +51,7 @@ def test_a_generation_is_null_until_the_first_commit_then_counts_up():
     assert (log.entry("c").generation, log.entry("c").pending_fencing) == (0, False)
 
     folded(*task_records("c", []), log=log)
-    assert log.entry("c") == ConnectorEntry({}, 1, task_count_record=1, pending_fencing=True)
+    assert log.entry("c") == ConnectorEntry({}, 1, applied_properties={}, task_count_record=1, pending_fencing=True)
 
 
 def test_tasks_take_effect_only_with_their_commit_record():

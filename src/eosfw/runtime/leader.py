@@ -9,7 +9,8 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, PrivilegedWriteError, SupersededError
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
-from eosfw.runtime.task_plan import Announce
+from eosfw.runtime.connector_fencer import ConnectorFencer
+from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.zombie_fencing import FencingRefusedError, ZombieFencing
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.config_records import (
@@ -34,8 +35,7 @@ class LeaderServices:
 
     group_id: str
     worker: str
-    fence: Callable[[str, Sequence[str]], None]
-    """Shut out producers of a connector by their transactional ids; raise if any may still commit."""
+    fencer: ConnectorFencer
     refuse_shared_id: Callable[[], None]
     """ConfigError if somebody of another group writes under the leader's transactional id."""
     announce: Announce
@@ -43,7 +43,7 @@ class LeaderServices:
 
 
 class Leader:
-    """The group's leader in this process. Methods may be called by several threads.
+    """The `Herder` in the worker that leads its group. Methods may be called by several threads.
 
     What Kafka Connect's `DistributedHerder` does only in the leader.
     """
@@ -103,7 +103,7 @@ class Leader:
             ids = ids_to_fence(self._services.group_id, connector, self._topic.entry(connector))
             self._step(TaskStep.FENCE_ZOMBIES, connector, generation, ids=ids, count=len(ids))
             cancelled()  # whoever slept here must not fence a successor's producers
-            self._services.fence(connector, ids)
+            self._services.fencer.fence(self._topic.entry(connector), ids)
             self._step(TaskStep.CHECK_GENERATION, connector, generation)
             self._read_to_end()
             self._plan(connector, generation)

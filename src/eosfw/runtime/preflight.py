@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems
 from eosfw.config.connector import BOUNDARY, REQUIREMENT, SOURCE_CONNECTOR
-from eosfw.config.definition import Config
+from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
 from eosfw.config.worker import SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
@@ -54,6 +54,15 @@ def connector_config(connector: SourceConnector, name: str, properties: Mapping[
     return (SOURCE_CONNECTOR + connector.config).parse({"name": name, **properties}, f"connector {name}")
 
 
+def framework_config(properties: Mapping[str, str]) -> Config:
+    """A connector's properties by the framework's definition alone; what cannot be read has its default."""
+    return _with_defaults(SOURCE_CONNECTOR, properties, SOURCE_CONNECTOR.read(properties)[0])
+
+
+def _with_defaults(definition: ConfigDef, given: Mapping[str, str], values: Mapping[str, Any]) -> Config:
+    return Config({**{name: key.default for name, key in definition.keys.items()}, **values}, given)
+
+
 def _property_problems(
     plugins: Plugins,
     connector: SourceConnector | None,
@@ -67,8 +76,7 @@ def _property_problems(
         return SOURCE_CONNECTOR.read(known)[1]
     definition = SOURCE_CONNECTOR + connector.config
     values, problems = definition.read(given)
-    fallback = {name: key.default for name, key in definition.keys.items()}
-    config = Config({**fallback, **values}, given)
+    config = _with_defaults(definition, given, values)
     problems += override_problems(worker, config) + client_problems(asked, worker, config)
     problems += _topic_problems(worker, config) + parts.connector_problems(plugins, worker, config)
     if len(values) < len(definition.keys):

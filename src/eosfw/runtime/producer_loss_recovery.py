@@ -8,8 +8,10 @@ from contextlib import closing
 from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
 from eosfw.runtime.id_collision_check import collision_text, find_colliding_users, initialized_by_other
 from eosfw.runtime.status_recorder import TaskStatusRecorder
-from eosfw.runtime.task_plan import TaskPlan, WorkerServices
+from eosfw.runtime.task_plan import AssignedTask
 from eosfw.runtime.task_startup import superseded
+from eosfw.runtime.worker_services import WorkerServices
+from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.id_collisions import colliding_users
 from eosfw.state.producer_loss import ProducerLossDecision, decide_after_producer_loss
 from eosfw.state.steps import TaskStep
@@ -26,52 +28,52 @@ REMEDIES = (
 class ProducerLossRecovery:
     """Counts a task's losses within its generation, asks the config log what each means."""
 
-    def __init__(self, plan: TaskPlan, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
-        self._plan, self._services, self._recorder = plan, services, recorder
+    def __init__(self, task: AssignedTask, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
+        self._task, self._services, self._recorder = task, services, recorder
         self._losses = 0
         self._taken = 0
         """Losses behind which the coordinator knew another holder."""
 
     def check(self, error: EosfwError) -> None:
         """Return if the task may start over; SupersededError when a newer generation owns it, else the last straw."""
-        plan, services = self._plan, self._services
+        task, services = self._task, self._services
         indefinite = isinstance(error, IndefiniteOutcomeError)
         if not indefinite:
             self._recorder.step(TaskStep.FENCED, error=str(error))
         with services.config_topic.reader() as reader:
             reader.read_to_end()
-        seen = services.config_topic.entry(plan.id.connector)
+        seen = services.config_topic.entry(task.id.connector)
         self._losses += 1
-        assigned = services.membership.is_assigned(plan.id, plan.generation)
-        verdict = decide_after_producer_loss(task_ownership(seen, plan.generation, assigned=assigned), self._losses)
+        assigned = services.member.is_assigned(task.id, task.generation)
+        verdict = decide_after_producer_loss(task_ownership(seen, task.generation, assigned=assigned), self._losses)
         if verdict is ProducerLossDecision.STOP_SUPERSEDED:
-            raise superseded(plan, seen) from error
-        if not indefinite and plan.exactly_once:
-            self._look_for_other_users(error)
+            raise superseded(task, seen) from error
+        if not indefinite and task.exactly_once:
+            self._look_for_other_users(seen, error)
         if verdict is ProducerLossDecision.FAIL:
             raise type(error)(
-                f"task {plan.id} lost its producer {self._losses} times within generation {plan.generation}: {error}. "
+                f"task {task.id} lost its producer {self._losses} times within generation {task.generation}: {error}. "
                 f"{self._advice()}"
             ) from error
         self._notify(error, indefinite=indefinite)
         self._recorder.open_records = 0
 
-    def _look_for_other_users(self, error: EosfwError) -> None:
+    def _look_for_other_users(self, seen: ConnectorEntry, error: EosfwError) -> None:
         """ConfigError if another group on the cluster has a task, or a leader, of the same transactional id."""
-        plan, services, own = self._plan, self._services, str(self._plan.transactional_id)
+        task, services, own = self._task, self._services, str(self._task.transactional_id)
         try:
             found = find_colliding_users(services.backend, self._group_id, services.config_topic.partition.topic, [own])
             if services.backend.capabilities.describe_transactions:
-                with closing(services.backend.admin(plan.clients.admin)) as admin:
+                with closing(services.backend.admin(services.planner.plan(task, seen).clients.admin)) as admin:
                     self._taken += initialized_by_other(admin, own)
         except EosfwError as why:  # what befell the producer counts, not the search for a reason
-            logger.warning("task %s could not look who else uses its transactional id: %s", plan.id, why)
+            logger.warning("task %s could not look who else uses its transactional id: %s", task.id, why)
             return
         if found:
-            raise ConfigError(Problem(f"task {plan.id} was fenced", collision_text(own, found[own]))) from error
+            raise ConfigError(Problem(f"task {task.id} was fenced", collision_text(own, found[own]))) from error
 
     def _advice(self) -> str:
-        own = str(self._plan.transactional_id)
+        own = str(self._task.transactional_id)
         others = " or ".join(map(str, colliding_users(own, self._group_id)))
         if self._taken:
             named = f", such as {others}," if others else ""
@@ -85,7 +87,7 @@ class ProducerLossRecovery:
 
     @property
     def _group_id(self) -> str:
-        return str(self._plan.transactional_id).removesuffix(f"-{self._plan.id}")
+        return str(self._task.transactional_id).removesuffix(f"-{self._task.id}")
 
     def _notify(self, error: EosfwError, *, indefinite: bool) -> None:
         kind = "indefinite outcome" if indefinite else "fenced while owner"
@@ -94,5 +96,5 @@ class ProducerLossRecovery:
         )
         remedies = "" if indefinite else f" {REMEDIES}"
         self._recorder.notice(
-            kind, f"task {self._plan.id} {what} ({error}); it starts over from the committed offsets.{remedies}"
+            kind, f"task {self._task.id} {what} ({error}); it starts over from the committed offsets.{remedies}"
         )

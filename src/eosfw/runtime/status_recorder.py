@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -11,15 +11,18 @@ from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.errors import described
 from eosfw.runtime.status import Notice, PollFailures, TaskState, TaskStatus
-from eosfw.runtime.task_plan import Announce, TaskPlan
+from eosfw.runtime.task_plan import AssignedTask
 from eosfw.state.steps import StepEvent, TaskStep
+
+Announce = Callable[[StepEvent], None]
+"""Tell observers of a step; it may block."""
 
 
 class TaskStatusRecorder:
     """One task's status: written by its own thread alone, read by all."""
 
-    def __init__(self, plan: TaskPlan, announce: Announce, runtime: Runtime) -> None:
-        self._plan, self._announce, self._runtime = plan, announce, runtime
+    def __init__(self, task: AssignedTask, announce: Announce, runtime: Runtime) -> None:
+        self._task, self._announce, self._runtime = task, announce, runtime
         self._notices: dict[str, Notice] = {}
         self._step: TaskStep | None = None
         self._trace: str | None = None
@@ -35,16 +38,16 @@ class TaskStatusRecorder:
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
         """Announce a step; whoever hears it may hold this thread up."""
         self._step = step
-        plan = self._plan
+        task = self._task
         self._announce(
             StepEvent(
                 step,
                 self._runtime.now(),
                 self._runtime.wall(),
-                plan.id.connector,
-                plan.id,
-                plan.generation,
-                plan.transactional_id,
+                task.id.connector,
+                task.id,
+                task.generation,
+                task.transactional_id,
                 transaction,
                 detail,
             )
@@ -126,8 +129,8 @@ class TaskStatusRecorder:
     def snapshot(self) -> TaskStatus:
         """Everything, frozen."""
         return TaskStatus(
-            self._plan.id,
-            self._plan.generation,
+            self._task.id,
+            self._task.generation,
             self.state,
             self._step,
             self.error,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eosfw.concurrency import Runtime, Spawned
 from eosfw.runtime.status import ConnectorStatus, TaskStatus
-from eosfw.runtime.task_plan import TaskPlan, WorkerServices
+from eosfw.runtime.task_plan import AssignedTask
+from eosfw.runtime.worker_group import Assignment
+from eosfw.runtime.worker_services import WorkerServices
 from eosfw.runtime.worker_task import WorkerTask
 
 ABORT_TIMEOUT = 1.0
@@ -23,32 +25,34 @@ class _Running:
 
 
 class TaskExecutor:
-    """The tasks of this worker. Control calls come from one thread at a time; `kill` and what reads, from any."""
+    """The `TaskRunner` of this process, with a thread per task (the tasks of Kafka Connect's `Worker`).
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._lock = runtime.lock()
+    Control calls come from one thread at a time; `kill`, and what reads, from any.
+    """
+
+    def __init__(self, services: WorkerServices, graceful_timeout: float) -> None:
+        self._services, self._runtime = services, services.runtime
+        self._graceful_timeout = graceful_timeout
+        self._lock = self._runtime.lock()
         self._current: dict[str, tuple[int, list[_Running]]] = {}
         self._retired: list[_Running] = []
 
-    def start(self, connector: str, generation: int, plans: Sequence[TaskPlan], services: WorkerServices) -> None:
-        """Start a connector's tasks; nobody waits for them."""
-        tasks = [WorkerTask(plan, services) for plan in plans]
-        running = [
-            _Running(task, self._runtime.spawn(f"eosfw-{task.plan.id}-g{generation}", task.run)) for task in tasks
-        ]
+    def start_generation(self, assignment: Assignment) -> None:
+        running = [self._start(task) for task in self._services.planner.assigned_tasks(assignment)]
         with self._lock:
-            self._current[connector] = (generation, running)
+            self._current[assignment.connector] = (assignment.generation, running)
 
-    def stop_generation(self, connector: str, timeout: float) -> None:
-        """Have a connector's tasks stop, all within `timeout`; those that do not are left behind as zombies.
+    def _start(self, assigned: AssignedTask) -> _Running:
+        task = WorkerTask(assigned, self._services)
+        return _Running(task, self._runtime.spawn(f"eosfw-{assigned.id}-g{assigned.generation}", task.run))
 
-        Nothing is taken from a zombie: it may sleep anywhere, wake at any time, and must meet fencing then.
-        """
+    def stop_generation(self, connector: str) -> None:
+        # Nothing is taken from a task that does not stop in time: it may sleep anywhere, wake at any time, and must
+        # meet fencing then.
         with self._lock:
             _, running = self._current.pop(connector, (0, []))
             self._retired += running
-        _stop(running, self._runtime.now() + timeout, self._runtime)
+        _stop(running, self._runtime.now() + self._graceful_timeout, self._runtime)
 
     def stop(self, timeout: float) -> None:
         """Have every task stop cleanly, then close the clients of those that did not."""

@@ -1,23 +1,15 @@
-"""Describe a task before it starts: what it is, what it stands on."""
+"""What a task is, and how it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.connectors import SourceTask
 from eosfw.ids import ConnectorTaskId
-from eosfw.protocols import Backend, OffsetStore
-from eosfw.runtime.config_topic import ConfigTopic
-from eosfw.runtime.membership import Membership
+from eosfw.protocols import OffsetStore
 from eosfw.state.boundary import Boundary
-from eosfw.state.steps import StepEvent
-
-Announce = Callable[[StepEvent], None]
-FenceZombies = Callable[[str, int], None]
-"""Ask the leader to shut out earlier producers of a connector before this generation starts; raises if it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +31,13 @@ class ClientProperties:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskPlan:
-    """One task of one generation."""
+class AssignedTask:
+    """One task of one generation that belongs to this worker; how it runs stands in the config topic."""
 
     id: ConnectorTaskId
     generation: int
-    task_factory: Callable[[], SourceTask]
-    config: Config
-    boundary: Callable[[], Boundary]
-    offsets_topic: OffsetsTopic
-    store: OffsetStore
-    """The task's own."""
     transactional_id: str | None
     """None: at least once, without transactions (`exactly.once.source.support` is not `enabled`)."""
-    transaction_timeout: float = 60.0
-    """Also the deadline of every call that ends a transaction: later the broker has aborted it."""
-    identity_headers: bool = False
-    identity_named: bool = True
-    """Whether somebody asked for those headers; if not, a batch that cannot tell its records apart goes without."""
-    record_topics: tuple[int, int] = (1, -1)
-    """Partitions, replication factor of topics created for records."""
-    clients: ClientProperties = field(default_factory=ClientProperties)
 
     @property
     def exactly_once(self) -> bool:
@@ -67,13 +45,32 @@ class TaskPlan:
         return self.transactional_id is not None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerServices:
-    """What every task of a worker stands on."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPlan:
+    """How a task runs, as the config topic says when it starts (the `TaskConfig` of Kafka Connect, and its clients)."""
 
-    backend: Backend
-    config_topic: ConfigTopic
-    membership: Membership
-    fence_zombies: FenceZombies
-    announce: Announce
-    runtime: Runtime
+    task: AssignedTask
+    task_factory: Callable[[], SourceTask]
+    config: Config
+    boundary: Callable[[], Boundary]
+    offsets_topic: OffsetsTopic
+    store: OffsetStore
+    """The task's own."""
+    transaction_timeout: float
+    """Also the deadline of every call that ends a transaction: later the broker has aborted it."""
+    identity_headers: bool
+    identity_named: bool
+    """Whether somebody asked for those headers; if not, a batch that cannot tell its records apart goes without."""
+    record_topics: tuple[int, int]
+    """Partitions, replication factor of topics created for records."""
+    clients: ClientProperties
+
+    @property
+    def id(self) -> ConnectorTaskId:
+        """Which task it is."""
+        return self.task.id
+
+    @property
+    def exactly_once(self) -> bool:
+        """Whether records and offsets commit in one transaction."""
+        return self.task.exactly_once

@@ -5,20 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
-from eosfw.config.clients import ClientProblems, ClientSettings
+from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
 from eosfw.config.connector import BOUNDARY, IDENTITY
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector
-from eosfw.errors import ConfigError, EosfwError, Problem
+from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
 from eosfw.identity import kind_in_force
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
 from eosfw.runtime.preflight import connector_config, connector_problems
-from eosfw.runtime.task_plan import ClientProperties, OffsetsTopic, TaskPlan
+from eosfw.runtime.task_plan import AssignedTask, ClientProperties, OffsetsTopic, TaskPlan
+from eosfw.runtime.worker_group import Assignment
 from eosfw.state.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
+from eosfw.state.config_log import ConnectorEntry
 
 logger = logging.getLogger(__name__)
 
@@ -54,11 +57,12 @@ class TaskPlanner:
     """Plans the tasks of one worker's connectors."""
 
     def __init__(self, worker: Config, plugins: Plugins, facts: ClusterFacts) -> None:
-        self._worker, self._plugins, self._facts = worker, plugins, facts
+        self._worker, self._plugins = worker, plugins
+        self.facts = facts
 
     def check(self, name: str, properties: Mapping[str, str]) -> ValidatedConnector:
         """Check a connector and split its work; ConfigError lists every problem."""
-        problems = connector_problems(self._plugins, self._worker, name, properties, self._facts.problems)
+        problems = connector_problems(self._plugins, self._worker, name, properties, self.facts.problems)
         if problems:
             raise ConfigError(*problems)
         full = {"name": name, **properties}
@@ -72,36 +76,65 @@ class TaskPlanner:
                     f"connector {name}", f"the connector split its work into {len(tasks)} tasks; tasks.max is {most}"
                 )
             )
+        if odd := _first_odd(tasks):
+            raise ConfigError(Problem(f"connector {name}", odd))
         task_configs = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
         return ValidatedConnector(connector, config, full, tasks, task_configs)
 
-    def plans(self, validated: ValidatedConnector, generation: int) -> list[TaskPlan]:
-        """One plan per task of a generation."""
-        return [self._plan(validated, generation, number) for number in range(len(validated.tasks))]
+    def assigned_tasks(self, assignment: Assignment) -> list[AssignedTask]:
+        """The tasks of an assignment, with the ids under which they write."""
+        return [
+            self._assigned(ConnectorTaskId(assignment.connector, number), assignment.generation)
+            for number in assignment.tasks
+        ]
 
-    def _plan(self, validated: ValidatedConnector, generation: int, number: int) -> TaskPlan:
-        worker, config = self._worker, validated.config
-        task = ConnectorTaskId(config["name"], number)
-        transactional_id = task_transactional_id(worker["group.id"], task)
-        producer = clients.task_producer(worker, config, transactional_id, self._facts.max_transaction_timeout)
-        consumer = clients.offsets_consumer(worker, config)
-        admin = clients.connector_admin(worker, config)
-        if number == 0:
-            warn(producer, consumer, admin)
+    def _assigned(self, task: ConnectorTaskId, generation: int) -> AssignedTask:
+        exactly_once = clients.exactly_once(self._worker)
+        return AssignedTask(task, generation, self._transactional_id(task) if exactly_once else None)
+
+    def _transactional_id(self, task: ConnectorTaskId) -> str:
+        return task_transactional_id(self._worker["group.id"], task)
+
+    def plan(self, task: AssignedTask, entry: ConnectorEntry) -> TaskPlan:
+        """How a task runs by what the config topic says of its connector; TaskFailedError if that is incomplete."""
+        if entry.applied_properties is None or task.id.task >= len(entry.tasks):
+            raise TaskFailedError(
+                f"task {task.id} cannot start: the config topic has no complete configuration for generation "
+                f"{task.generation}; start the connector again"
+            )
+        worker, name = self._worker, task.id.connector
+        connector = self._plugins.connector(entry.applied_properties.get("connector.class", ""))
+        config = connector_config(connector, name, entry.applied_properties)
+        producer, consumer, admin = self._client_settings(config, task.id)
         return TaskPlan(
-            task,
-            generation,
-            validated.connector.task,
-            validated.task_configs[number],
-            self._boundary(config),
-            offsets_topic(worker),
-            parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),
-            transactional_id if clients.exactly_once(worker) else None,
-            producer.transaction_timeout,
-            kind_in_force(config[IDENTITY], self._facts.capabilities) == "headers",
-            config[IDENTITY] is not None,
-            (config["topic.creation.default.partitions"], config["topic.creation.default.replication.factor"]),
-            ClientProperties(producer.properties, consumer.properties, admin.properties),
+            task=task,
+            task_factory=connector.task,
+            config=task_config(connector, entry.tasks[task.id.task], f"task {task.id}"),
+            boundary=self._boundary(config),
+            offsets_topic=offsets_topic(worker),
+            store=parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),
+            transaction_timeout=producer.transaction_timeout,
+            identity_headers=kind_in_force(config[IDENTITY], self.facts.capabilities) == "headers",
+            identity_named=config[IDENTITY] is not None,
+            record_topics=(
+                config["topic.creation.default.partitions"],
+                config["topic.creation.default.replication.factor"],
+            ),
+            clients=ClientProperties(producer.properties, consumer.properties, admin.properties),
+        )
+
+    def log_replaced_properties(self, validated: ValidatedConnector) -> None:
+        """Warn of client properties of a connector that exactly-once replaces."""
+        log_warnings(*self._client_settings(validated.config, ConnectorTaskId(validated.config["name"], 0)))
+
+    def _client_settings(
+        self, config: Config, task: ConnectorTaskId
+    ) -> tuple[ProducerSettings, ClientSettings, ClientSettings]:
+        worker, longest = self._worker, self.facts.max_transaction_timeout
+        return (
+            clients.task_producer(worker, config, self._transactional_id(task), longest),
+            clients.offsets_consumer(worker, config),
+            clients.connector_admin(worker, config),
         )
 
     def _boundary(self, config: Config) -> Callable[[], Boundary]:
@@ -123,6 +156,18 @@ def _split(connector: SourceConnector, config: Config, most: int) -> list[dict[s
         raise ConfigError(Problem(f"connector {config['name']}", f"it could not split its work: {said}")) from error
 
 
+def _first_odd(tasks: Sequence[Mapping[Any, Any]]) -> str | None:
+    """What the config topic could not give back as it was: it holds texts alone."""
+    for number, task in enumerate(tasks):
+        for name, value in task.items():
+            if not (isinstance(name, str) and isinstance(value, str)):
+                return (
+                    f"its configuration of task {number} has {name!r} as {type(value).__name__}; "
+                    f"names and values must be text"
+                )
+    return None
+
+
 def task_config(connector: SourceConnector, properties: Mapping[str, str], where: str) -> Config:
     """A task's properties, parsed if its class says how."""
     definition = connector.task.config
@@ -138,7 +183,7 @@ def offsets_topic(worker: Config) -> OffsetsTopic:
     )
 
 
-def warn(*settings: ClientSettings) -> None:
+def log_warnings(*settings: ClientSettings) -> None:
     """Log what was replaced on the way to a client's properties."""
     for warning in (text for one in settings for text in one.warnings):
         logger.warning(warning)

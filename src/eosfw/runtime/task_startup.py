@@ -12,9 +12,10 @@ from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.offsets import read_offsets
 from eosfw.runtime.status_recorder import TaskStatusRecorder
-from eosfw.runtime.task_plan import TaskPlan, WorkerServices
+from eosfw.runtime.task_plan import AssignedTask, TaskPlan
 from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.topic_creation import ensure_offsets_topic
+from eosfw.runtime.worker_services import WorkerServices
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.steps import TaskStep
 from eosfw.state.task_ownership import TaskOwnership, ownership_before_init, task_ownership
@@ -28,6 +29,7 @@ class StopRequestedError(Exception):
 class StartupResult:
     """What a start leaves behind: a producer that owns its id, an admin client, the offsets to go on from."""
 
+    plan: TaskPlan
     producer: TransactionalProducer
     admin: Admin
     offsets: Mapping[str, tuple[SourcePartition, SourceOffset]]
@@ -36,41 +38,49 @@ class StartupResult:
 class TaskStartup:
     """One run of the startup protocol; each step is announced, then done."""
 
-    def __init__(self, plan: TaskPlan, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
-        self._plan, self._services, self._recorder = plan, services, recorder
+    def __init__(self, task: AssignedTask, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
+        self._task, self._services, self._recorder = task, services, recorder
 
     def run(self, stop: Event, resources: TaskResources) -> StartupResult:
         """Go through all steps up to READ_OFFSETS; raise at the first that says no."""
-        if self._plan.exactly_once:
+        if self._task.exactly_once:
             self._fence_zombies()
-        admin = resources.register(self._services.backend.admin(self._plan.clients.admin))
-        self._check_offsets_topic(admin)
-        producer = self._own_producer(stop, resources) if self._plan.exactly_once else self._producer(resources)
-        return StartupResult(producer, admin, self._read_offsets(admin, resources))
+        plan = self._plan()
+        admin = resources.register(self._services.backend.admin(plan.clients.admin))
+        self._check_offsets_topic(plan, admin)
+        producer = self._own_producer(plan, stop, resources) if plan.exactly_once else self._producer(plan, resources)
+        return StartupResult(plan, producer, admin, self._read_offsets(plan, admin, resources))
 
     def _fence_zombies(self) -> None:
         self._recorder.step(TaskStep.REQUEST_FENCING)
         try:
-            self._services.fence_zombies(self._plan.id.connector, self._plan.generation)
+            self._services.herder.fence_zombies(self._task.id.connector, self._task.generation)
         except Exception as error:
             self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
             raise TaskFailedError(
-                f"task {self._plan.id} cannot start: earlier producers could not be fenced: {error}"
+                f"task {self._task.id} cannot start: earlier producers could not be fenced: {error}"
             ) from error
         self._recorder.step(TaskStep.CHECK_TASK_COUNT)
         self._refuse_unless(self._ownership(before_init=True), TaskOwnership.OWNER)
 
-    def _check_offsets_topic(self, admin: Admin) -> None:
+    def _plan(self) -> TaskPlan:
+        """How to run, from the config topic alone: what was in memory when the task was assigned may be outdated."""
+        entry = self._services.config_topic.entry(self._task.id.connector)
+        if task_ownership(entry, self._task.generation, assigned=True) is not TaskOwnership.OWNER:
+            raise superseded(self._task, entry)
+        return self._services.planner.plan(self._task, entry)
+
+    def _check_offsets_topic(self, plan: TaskPlan, admin: Admin) -> None:
         self._recorder.step(TaskStep.CHECK_OFFSETS_TOPIC)
-        topic = self._plan.offsets_topic
+        topic = plan.offsets_topic
         ensure_offsets_topic(admin, topic.name, topic.partitions, topic.replication_factor)
 
-    def _own_producer(self, stop: Event, resources: TaskResources) -> TransactionalProducer:
+    def _own_producer(self, plan: TaskPlan, stop: Event, resources: TaskResources) -> TransactionalProducer:
         self._recorder.step(TaskStep.INIT_PRODUCER)
         if stop.is_set():  # initialising now would fence a successor (TXN-14)
             raise StopRequestedError
-        producer = self._producer(resources)
-        producer.init_transactions(self._plan.transaction_timeout)
+        producer = self._producer(plan, resources)
+        producer.init_transactions(plan.transaction_timeout)
         self._recorder.step(TaskStep.READ_CONFIG)
         self._read_config(resources)
         self._recorder.step(TaskStep.CHECK_OWNERSHIP)
@@ -85,21 +95,20 @@ class TaskStartup:
             finally:
                 resources.unregister(reader)
 
-    def _producer(self, resources: TaskResources) -> TransactionalProducer:
-        plan = self._plan
+    def _producer(self, plan: TaskPlan, resources: TaskResources) -> TransactionalProducer:
         return resources.register(
             self._services.backend.producer(
-                plan.transactional_id,
+                self._task.transactional_id,
                 transaction_timeout=plan.transaction_timeout,
                 properties=plan.clients.producer,
             )
         )
 
     def _read_offsets(
-        self, admin: Admin, resources: TaskResources
+        self, plan: TaskPlan, admin: Admin, resources: TaskResources
     ) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
         self._recorder.step(TaskStep.READ_OFFSETS)
-        plan, backend = self._plan, self._services.backend
+        backend = self._services.backend
         isolation = IsolationLevel.READ_COMMITTED if plan.exactly_once else IsolationLevel.READ_UNCOMMITTED
         reader = resources.register(backend.reader(isolation, properties=plan.clients.consumer))
         try:
@@ -116,26 +125,26 @@ class TaskStartup:
 
     def _ownership(self, *, before_init: bool = False) -> TaskOwnership:
         ask = ownership_before_init if before_init else task_ownership
-        plan, services = self._plan, self._services
-        assigned = services.membership.is_assigned(plan.id, plan.generation)
-        return ask(services.config_topic.entry(plan.id.connector), plan.generation, assigned=assigned)
+        task, services = self._task, self._services
+        assigned = services.member.is_assigned(task.id, task.generation)
+        return ask(services.config_topic.entry(task.id.connector), task.generation, assigned=assigned)
 
     def _refuse_unless(self, found: TaskOwnership, wanted: TaskOwnership) -> None:
         if found is wanted:
             return
         if found is TaskOwnership.UNFENCED:
             raise TaskFailedError(
-                f"task {self._plan.id} cannot start: no task count record follows its task configurations, so "
+                f"task {self._task.id} cannot start: no task count record follows its task configurations, so "
                 f"earlier producers may still be at work; start the connector again"
             )
-        raise superseded(self._plan, self._services.config_topic.entry(self._plan.id.connector))
+        raise superseded(self._task, self._services.config_topic.entry(self._task.id.connector))
 
 
-def superseded(plan: TaskPlan, seen: ConnectorEntry) -> SupersededError:
+def superseded(task: AssignedTask, seen: ConnectorEntry) -> SupersededError:
     """Say who took the task over."""
     if seen.properties is None:
-        return SupersededError(f"task {plan.id} of generation {plan.generation}: its connector was deleted")
+        return SupersededError(f"task {task.id} of generation {task.generation}: its connector was deleted")
     worker = seen.committed_by or "of another kind"
     return SupersededError(
-        f"task {plan.id} of generation {plan.generation} was fenced by generation {seen.generation}, worker {worker}"
+        f"task {task.id} of generation {task.generation} was fenced by generation {seen.generation}, worker {worker}"
     )

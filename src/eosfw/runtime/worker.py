@@ -10,24 +10,25 @@ from dataclasses import replace
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
-from eosfw.config.parts import FENCER, chosen
 from eosfw.config.worker import SUPPORT
-from eosfw.errors import ConfigError, EosfwError, Problem
+from eosfw.errors import ConfigError, Problem
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, IsolationLevel
-from eosfw.registry import Plugins, parts
+from eosfw.registry import Plugins
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
+from eosfw.runtime.connector_fencer import ConnectorFencer
 from eosfw.runtime.id_collision_check import collision_text, find_colliding_users
 from eosfw.runtime.internal_topics import ensure_internal_topics
 from eosfw.runtime.leader import Leader, LeaderServices
-from eosfw.runtime.membership import SoleMember
 from eosfw.runtime.preflight import worker_problems
+from eosfw.runtime.sole_member import SoleMember
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
+from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.task_executor import TaskExecutor
-from eosfw.runtime.task_plan import Announce, WorkerServices
-from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner, ValidatedConnector, warn
-from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT
+from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner, log_warnings
+from eosfw.runtime.worker_group import Assignment
+from eosfw.runtime.worker_services import WorkerServices
 
 
 class Worker:
@@ -44,37 +45,40 @@ class Worker:
     ) -> None:
         self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
-        self._member = SoleMember(self.name, runtime)
-        self._executor = TaskExecutor(runtime)
-        self._planned: dict[str, ValidatedConnector] = {}
-        self._facts = ClusterFacts(backend.capabilities, backend.problems)
-        topic = self._topic = self._config_topic()
-        services = LeaderServices(
-            config["group.id"], self.name, self._fence, self._refuse_leaders_id, announce, runtime
+        self._topic = self._config_topic()
+        self._planner = TaskPlanner(config, plugins, ClusterFacts(backend.capabilities, backend.problems))
+        self._member = SoleMember(runtime)
+        self._leader = Leader(
+            self._topic,
+            self._config_writer(),
+            LeaderServices(
+                config["group.id"],
+                self.name,
+                ConnectorFencer(config, backend, plugins, runtime),
+                self._refuse_leaders_id,
+                announce,
+                runtime,
+            ),
         )
-        self._leader = Leader(topic, self._config_writer(topic), services)
-        self._services = WorkerServices(
-            backend,
-            topic,
-            self._member,
-            self._leader.fence_zombies,
-            announce,
-            runtime,
+        self._executor = TaskExecutor(
+            WorkerServices(backend, self._topic, self._planner, self._leader, self._member, announce, runtime),
+            self._graceful_timeout,
         )
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config log; ConfigError if properties cannot work."""
         config = self._config
-        if problems := worker_problems(self._plugins, config, self._backend.name, self._facts.problems):
+        if problems := worker_problems(self._plugins, config, self._backend.name, self._backend.problems):
             raise ConfigError(*problems)
         admin = self._backend.admin()
         try:
             ensure_internal_topics(admin, config)
-            self._facts = replace(self._facts, max_transaction_timeout=admin.max_transaction_timeout())
+            self._planner.facts = replace(self._planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
             admin.close()
         self._refuse_leaders_id()
         self._leader.start()
+        self._member.join(self._executor)
 
     def put_connector(self, name: str, properties: Mapping[str, str]) -> int:
         """Commit a connector's configuration anew, replace its tasks; return the new generation.
@@ -83,23 +87,18 @@ class Worker:
         abandoned and reported as zombies. ConfigError lists all that is wrong with the properties, and changes
         nothing. SupersededError when a newer run of the group took over.
         """
-        planner = TaskPlanner(self._config, self._plugins, self._facts)
-        planned = planner.check(name, properties)
+        validated = self._planner.check(name, properties)
         if clients.exactly_once(self._config):
-            self._refuse_shared(f"connector {name}", planned.transactional_ids(self._config["group.id"]))
-        self._planned[name] = planned
-        generation = self._leader.put_connector(name, planned.properties, planned.tasks)
-        self._executor.stop_generation(name, self._graceful_timeout)
-        self._member.assign(name, generation, len(planned.tasks))
-        self._executor.start(name, generation, planner.plans(planned, generation), self._services)
+            self._refuse_shared(f"connector {name}", validated.transactional_ids(self._config["group.id"]))
+        self._planner.log_replaced_properties(validated)
+        generation = self._leader.put_connector(name, validated.properties, validated.tasks)
+        self._member.on_new_generation(Assignment(name, generation, range(len(validated.tasks))))
         return generation
 
     def remove_connector(self, name: str) -> None:
         """Stop a connector's tasks, delete its configuration; its task count record stays, so re-creation fences."""
         self._leader.remove_connector(name)
-        self._member.revoke(name)
-        self._executor.stop_generation(name, self._graceful_timeout)
-        self._planned.pop(name, None)
+        self._member.on_removal(name)
 
     def status(self) -> WorkerStatus:
         """What every task does now; cheap, callable from any thread."""
@@ -131,12 +130,14 @@ class Worker:
         """Stop cleanly: each task finishes its batch and commits (TXN-11); after `timeout` seconds (default
         `task.shutdown.graceful.timeout.ms`) producers are closed, so what is still open aborts."""
         self._executor.stop(self._graceful_timeout if timeout is None else timeout)
+        self._member.leave()
         self._leader.close()
         self._topic.close()
 
     def kill(self) -> None:
         """Close every producer at once, so that open transactions abort; from any thread, also during `stop`."""
         self._executor.kill()
+        self._member.leave()
         self._leader.close()
         self._topic.close()
 
@@ -149,16 +150,18 @@ class Worker:
         committed = clients.exactly_once(config)  # LDR-05
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         consumer = clients.config_consumer(config)
-        warn(consumer)
+        log_warnings(consumer)
         return ConfigTopic(self._backend, config["config.storage.topic"], isolation, self._runtime, consumer.properties)
 
-    def _config_writer(self, topic: ConfigTopic) -> ConfigWriter:
+    def _config_writer(self) -> ConfigWriter:
         config = self._config
         group = None if config[SUPPORT] == "disabled" else config["group.id"]
         producer = clients.leader_producer(config, leader_transactional_id(config["group.id"]))
         if group is not None:
-            warn(producer)
-        return ConfigWriter(self._backend, topic, self._runtime, group_id=group, worker=self.name, settings=producer)
+            log_warnings(producer)
+        return ConfigWriter(
+            self._backend, self._topic, self._runtime, group_id=group, worker=self.name, settings=producer
+        )
 
     def _refuse_leaders_id(self) -> None:
         if self._config[SUPPORT] != "disabled":
@@ -169,20 +172,6 @@ class Worker:
         found = find_colliding_users(self._backend, group, topic, transactional_ids)
         if found:
             raise ConfigError(*(Problem(where, collision_text(one, user)) for one, user in found.items()))
-
-    def _fence(self, connector: str, transactional_ids: Sequence[str]) -> None:
-        planned = self._planned.get(connector)
-        properties = {} if planned is None else clients.connector_admin(self._config, planned.config).properties
-        choice = chosen(FENCER, self._config, None if planned is None else planned.config)
-        fencer = parts.fencer(self._plugins, choice, self._backend, properties, self._runtime)
-        try:
-            failed = [error for error in fencer.fence(transactional_ids, ROUND_TIMEOUT).values() if error]
-        finally:
-            fencer.close()
-        if failed:
-            raise EosfwError(f"{len(failed)} of {len(transactional_ids)} could not be fenced: {failed[0]}") from failed[
-                0
-            ]
 
 
 def _is_drained(task: TaskStatus, now: float, idle: float) -> bool:

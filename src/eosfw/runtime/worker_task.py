@@ -21,10 +21,11 @@ from eosfw.runtime.source_task_loop import ExactlyOnceSourceTaskLoop
 from eosfw.runtime.source_task_transaction import SourceTaskTransaction, TaskOutput
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.status_recorder import TaskStatusRecorder
-from eosfw.runtime.task_plan import TaskPlan, WorkerServices
+from eosfw.runtime.task_plan import AssignedTask
 from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.task_startup import StartupResult, StopRequestedError, TaskStartup
 from eosfw.runtime.topic_creation import RecordTopics
+from eosfw.runtime.worker_services import WorkerServices
 from eosfw.state.offsets import PendingOffsets
 from eosfw.state.steps import TaskStep
 
@@ -37,16 +38,17 @@ PRODUCER_LOSS_ERRORS = (ProducerFencedError, InvalidProducerEpochError, Indefini
 class WorkerTask:
     """A task's life on its own thread; `trigger_stop`, `kill`, `status` are for other threads.
 
-    Kafka Connect's `WorkerSourceTask`, or its `ExactlyOnceWorkerSourceTask` where the plan says exactly once.
+    Kafka Connect's `WorkerSourceTask`, or its `ExactlyOnceWorkerSourceTask` where it writes exactly once.
     """
 
-    def __init__(self, plan: TaskPlan, services: WorkerServices) -> None:
-        self.plan = plan
+    def __init__(self, task: AssignedTask, services: WorkerServices) -> None:
+        self.id = task.id
+        self._task = task
         self._services = services
-        self._recorder = TaskStatusRecorder(plan, services.announce, services.runtime)
+        self._recorder = TaskStatusRecorder(task, services.announce, services.runtime)
         self._stop = services.runtime.event()
         self._resources = TaskResources(services.runtime)
-        self._recovery = ProducerLossRecovery(plan, services, self._recorder)
+        self._recovery = ProducerLossRecovery(task, services, self._recorder)
         self._transaction: SourceTaskTransaction | None = None
 
     def status(self) -> TaskStatus:
@@ -83,7 +85,7 @@ class WorkerTask:
                 recorder.stopped()
             else:
                 # Whoever runs the worker finds it in the status, tells it once, ends: what is left is the trace.
-                logger.info("task %s failed", self.plan.id, exc_info=True)
+                logger.info("task %s failed", self.id, exc_info=True)
                 recorder.failed(error)
         else:
             recorder.stopped()
@@ -103,11 +105,11 @@ class WorkerTask:
                 return None
 
     def _run_once(self) -> None:
-        started = TaskStartup(self.plan, self._services, self._recorder).run(self._stop, self._resources)
+        started = TaskStartup(self._task, self._services, self._recorder).run(self._stop, self._resources)
         self._recorder.step(TaskStep.START_TASK)
         if self._stop.is_set():
             return
-        source = self.plan.task_factory()
+        source = started.plan.task_factory()
         try:
             self._go(source, started)
         finally:
@@ -115,8 +117,9 @@ class WorkerTask:
 
     def _go(self, source: SourceTask, started: StartupResult) -> None:
         transaction = self._transaction = self._open_output(source, started)
-        loop = ExactlyOnceSourceTaskLoop(self.plan, source, transaction, self._recorder, self._services.runtime)
-        loop.start(started.offsets, self.plan.store.partition_key)
+        plan = started.plan
+        loop = ExactlyOnceSourceTaskLoop(plan, source, transaction, self._recorder, self._services.runtime)
+        loop.start(started.offsets, plan.store.partition_key)
         self._recorder.running()
         try:
             loop.run(self._stop)
@@ -127,7 +130,7 @@ class WorkerTask:
             raise
 
     def _open_output(self, source: SourceTask, started: StartupResult) -> SourceTaskTransaction:
-        plan, services, producer = self.plan, self._services, started.producer
+        plan, services, producer = started.plan, self._services, started.producer
         commit_protocol = (
             TransactionalCommit(producer, plan.transaction_timeout, services.runtime)
             if plan.exactly_once
@@ -148,10 +151,10 @@ class WorkerTask:
         try:
             abort()
         except Exception as error:  # noqa: BLE001 what failed before says more; the coordinator aborts in time
-            logger.warning("task %s could not abort its open transaction: %s", self.plan.id, error)
+            logger.warning("task %s could not abort its open transaction: %s", self.id, error)
 
     def _stop_source(self, source: SourceTask) -> None:
         try:
             source.stop()
         except BaseException as error:
-            logger.exception("task %s failed when it was stopped: %s", self.plan.id, described(error))  # noqa: TRY401 a log without traces must tell it too
+            logger.exception("task %s failed when it was stopped: %s", self.id, described(error))  # noqa: TRY401 a log without traces must tell it too

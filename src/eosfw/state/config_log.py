@@ -26,6 +26,8 @@ class ConnectorEntry:
     """How many task configurations took force, from 0; None before the first."""
     tasks: tuple[Mapping[str, str], ...] = ()
     """Empty while inconsistent."""
+    applied_properties: Mapping[str, str] | None = None
+    """The connector's properties when these tasks took force; `properties` may be newer (`AppliedConnectorConfig`)."""
     inconsistent: bool = False
     """A commit record came without all its tasks: new ones must be asked for."""
     task_count_record: int | None = None
@@ -142,6 +144,7 @@ def _apply_commit(old: ConnectorEntry, count: int) -> ConnectorEntry:
     return replace(
         old,
         tasks=tuple(old.deferred[number] for number in range(count)),
+        applied_properties=old.properties,
         generation=0 if old.generation is None else old.generation + 1,
         inconsistent=False,
         pending_fencing=True,

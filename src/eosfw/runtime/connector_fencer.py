@@ -1,0 +1,36 @@
+"""Fence a connector's earlier producers by the fencer that its properties choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eosfw.concurrency import Runtime
+from eosfw.config import Config, clients
+from eosfw.config.parts import FENCER, chosen
+from eosfw.errors import EosfwError
+from eosfw.protocols import Backend
+from eosfw.registry import Plugins, parts
+from eosfw.runtime.preflight import framework_config
+from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT
+from eosfw.state.config_log import ConnectorEntry
+
+
+class ConnectorFencer:
+    """Fences under the name of the connector's admin client, as Kafka Connect's `Worker.fenceZombies` does."""
+
+    def __init__(self, worker: Config, backend: Backend, plugins: Plugins, runtime: Runtime) -> None:
+        self._worker, self._backend, self._plugins, self._runtime = worker, backend, plugins, runtime
+
+    def fence(self, entry: ConnectorEntry, transactional_ids: Sequence[str]) -> None:
+        """Return once no earlier holder of these ids can commit; raise if any may still."""
+        connector = framework_config(entry.applied_properties or {})
+        admin = clients.connector_admin(self._worker, connector).properties
+        choice = chosen(FENCER, self._worker, connector)
+        fencer = parts.fencer(self._plugins, choice, self._backend, admin, self._runtime)
+        try:
+            failed = [error for error in fencer.fence(transactional_ids, ROUND_TIMEOUT).values() if error]
+        finally:
+            fencer.close()
+        if failed:
+            first = failed[0]
+            raise EosfwError(f"{len(failed)} of {len(transactional_ids)} could not be fenced: {first}") from first

@@ -1,0 +1,74 @@
+"""The three parts of a worker, each known to the others by one narrow protocol.
+
+The herder decides for the whole group and writes the config topic. The member knows which tasks belong to this worker.
+The runner runs them, from what the config topic says. A member of a group of many processes, elected and assigned to by
+the group coordinator, implements `WorkerGroupMember` differently; herder and runner stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from eosfw.ids import ConnectorTaskId
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Tasks of one generation of a connector that belong to this worker (Kafka Connect's `ExtendedAssignment`)."""
+
+    connector: str
+    generation: int
+    tasks: Sequence[int]
+
+
+class Herder(Protocol):
+    """What the group's leader does for all (Kafka Connect's `Herder`); called by any thread."""
+
+    def put_connector(self, name: str, properties: Mapping[str, str], tasks: Sequence[Mapping[str, str]]) -> int:
+        """Commit a connector's properties and its task configurations; return the new generation."""
+
+    def remove_connector(self, name: str) -> None:
+        """Delete a connector from the config topic."""
+
+    def fence_zombies(self, connector: str, generation: int) -> None:
+        """Return once no earlier producer of the connector can commit; raise if one may, or for an old generation.
+
+        Kafka Connect's `Herder.fenceZombieSourceTasks`: a worker that does not lead asks the leader for it.
+        """
+
+    def confirm(self) -> None:
+        """Raise SupersededError if another worker took the group over."""
+
+
+class WorkerGroupMember(Protocol):
+    """A worker's place in its group (Kafka Connect's `WorkerGroupMember`); thread-safe."""
+
+    def join(self, runner: TaskRunner) -> None:
+        """Join the group; from now on tell the runner which tasks to start and to stop."""
+
+    def leave(self) -> None:
+        """Leave the group: nothing is assigned to this worker any more."""
+
+    def on_new_generation(self, assignment: Assignment) -> None:
+        """Hear that the herder committed a generation; `assignment` holds all of its tasks.
+
+        A group shares them out among its members, as Kafka Connect does in the rebalance that follows.
+        """
+
+    def on_removal(self, connector: str) -> None:
+        """Hear that the herder deleted a connector."""
+
+    def is_assigned(self, task: ConnectorTaskId, generation: int) -> bool:
+        """Whether the task, in this generation of its connector, belongs to this worker now."""
+
+
+class TaskRunner(Protocol):
+    """Runs what is assigned to this worker (the tasks of Kafka Connect's `Worker`)."""
+
+    def start_generation(self, assignment: Assignment) -> None:
+        """Start tasks of a generation, from the configurations that the config topic has for it; do not wait."""
+
+    def stop_generation(self, connector: str) -> None:
+        """Stop a connector's tasks; those that do not stop in time are left behind and reported as zombies."""

@@ -1,0 +1,25 @@
+"""What the tasks of a worker share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eosfw.concurrency import Runtime
+from eosfw.protocols import Backend
+from eosfw.runtime.config_topic import ConfigTopic
+from eosfw.runtime.status_recorder import Announce
+from eosfw.runtime.task_planner import TaskPlanner
+from eosfw.runtime.worker_group import Herder, WorkerGroupMember
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerServices:
+    """What every task of a worker is given."""
+
+    backend: Backend
+    config_topic: ConfigTopic
+    planner: TaskPlanner
+    herder: Herder
+    member: WorkerGroupMember
+    announce: Announce
+    runtime: Runtime

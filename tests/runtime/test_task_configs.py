@@ -1,0 +1,193 @@
+"""A task runs by what the config topic says, whatever any worker had in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import pytest
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.config import Config, ConfigDef, String
+from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.errors import ConfigError, IllegalStateError, ProducerFencedError
+from eosfw.ids import ConnectorTaskId
+from eosfw.runtime.sole_member import SoleMember
+from eosfw.runtime.status import TaskState
+from eosfw.runtime.worker_group import Assignment
+from eosfw.state.config_records import ConfigRecord, connector_record, task_records
+from eosfw.state.steps import StepEvent, TaskStep
+
+from .fake import Entry, FakeCluster
+from .stage import Stage
+
+
+class NotedTask(SourceTask):
+    """Notes what it was started with; has nothing to give."""
+
+    started: ClassVar[list[str]]
+
+    def start(self, config: Config, context: Any) -> None:
+        self.started.append(config["share"])
+
+    def poll(self) -> None:
+        return None
+
+    def at_end(self) -> bool:
+        return True
+
+
+class SharesConnector(SourceConnector):
+    """Splits its work as the list `shares` says at that moment."""
+
+    name = "shares"
+    config = ConfigDef(String("topic", "t"))
+
+    def __init__(self, *shares: Any) -> None:
+        self.shares: list[Any] = list(shares)
+        self.task = type("Task", (NotedTask,), {"started": []})  # type: ignore[misc]
+
+    @property
+    def started(self) -> list[str]:
+        return self.task.started  # type: ignore[attr-defined, no-any-return]
+
+    def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [{"share": share} for share in self.shares]
+
+
+def write(cluster: FakeCluster, *records: ConfigRecord) -> None:
+    """Put records into the config topic as another worker of the group does."""
+    for key, value in records:
+        cluster.append("g-configs", 0, Entry(key, value, (), None))
+
+
+def assign(stage: Stage, generation: int, *tasks: int) -> None:
+    """Tell the worker what a group's coordinator would tell it."""
+    stage.worker._member.on_new_generation(Assignment("c", generation, tasks))
+
+
+def test_a_restarted_worker_starts_tasks_from_the_config_topic() -> None:
+    """The configuration is a log: what an earlier worker committed is all that a new one knows."""
+    cluster, connector = FakeCluster(), SharesConnector("a", "b")
+    with Stage(connector, cluster) as stage:
+        stage.put(tasks_max="2")
+        stage.until_drained()
+
+    again = SharesConnector("never asked for")
+    with Stage(again, cluster) as stage:
+        assign(stage, 0, 0, 1)
+        stage.until_drained()
+
+    assert sorted(connector.started) == sorted(again.started) == ["a", "b"]
+
+
+def test_a_task_gets_what_the_topic_says_not_what_was_planned() -> None:
+    """Another worker's generation: this one neither planned nor checked it."""
+    cluster, connector = FakeCluster(), SharesConnector("planned")
+    with Stage(connector, cluster) as stage:
+        stage.put()
+        stage.until_drained()
+        properties = {"name": "c", "connector.class": "shares"}
+        write(cluster, connector_record("c", properties), *task_records("c", [{"share": "x"}, {"share": "y"}]))
+        stage.worker._leader.fence_zombies("c", 1)
+        assign(stage, 1, 1)
+        stage.until_drained()
+
+    assert connector.started == ["planned", "y"]
+
+
+def test_a_task_that_starts_over_reads_its_configuration_again() -> None:
+    """What its worker had in memory is gone by then, as after a restart."""
+    cluster, connector = FakeCluster(), SharesConnector("a")
+    cluster.fail["init"] = [ProducerFencedError("a coordinator's timeout")]
+
+    def forget(event: StepEvent) -> None:
+        if event.step is TaskStep.FENCED:
+            connector.shares[:] = ["forgotten"]
+
+    with Stage(connector, cluster, forget) as stage:
+        stage.put()
+        stage.until_drained()
+
+    assert connector.started == ["a"]
+    assert stage.steps().count(TaskStep.INIT_PRODUCER) == 2
+
+
+def test_newer_connector_properties_wait_for_task_configurations_of_their_own() -> None:
+    """A leader writes the two one after the other: until the second, tasks run by what they were made from."""
+    cluster, connector = FakeCluster(), SharesConnector("a")
+    with Stage(connector, cluster) as stage:
+        stage.put(**{"admin.override.client.id": "old"})
+        stage.until_drained()
+        newer = {"name": "c", "connector.class": "shares", "admin.override.client.id": "new"}
+        write(cluster, connector_record("c", newer))
+        stage.worker.confirm()
+        assign(stage, 0, 0)
+        stage.until_drained()
+
+    named = [made.properties["client.id"] for made in cluster.made if "client.id" in made.properties]
+    assert set(named) == {"old"}
+
+
+def test_a_task_of_a_generation_the_topic_has_replaced_does_not_start() -> None:
+    cluster, connector = FakeCluster(), SharesConnector("a")
+    with Stage(connector, cluster, exactly_once_source_support="disabled") as stage:
+        stage.put()
+        stage.put()
+        stage.until_drained()
+        connector.started.clear()
+        assign(stage, 0, 0)
+        (task,) = stage.until_ended()
+
+    assert (task.superseded, connector.started) == (True, [])
+    assert "was fenced by generation 1" in str(task.error)
+
+
+def test_a_task_the_topic_has_no_configuration_for_fails() -> None:
+    with Stage(SharesConnector("a"), exactly_once_source_support="disabled") as stage:
+        stage.put()
+        assign(stage, 0, 7)
+        (task,) = stage.until_ended()
+
+    assert task.state is TaskState.FAILED
+    assert "task c-7 cannot start: the config topic has no complete configuration" in str(task.error)
+
+
+@pytest.mark.parametrize("share", [5, None, True], ids=repr)
+def test_a_task_configuration_that_is_no_text_is_refused(share: object) -> None:
+    """The topic would give it back as text: the task would get something else than its connector said."""
+    with Stage(SharesConnector(share)) as stage, pytest.raises(ConfigError, match=r"has 'share' as .*must be text"):
+        stage.put()
+
+    assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
+
+
+def test_a_member_assigns_nothing_before_it_joined_and_after_it_left() -> None:
+    """The narrow protocols: a runner that only notes is enough for a member."""
+
+    class Noted:
+        def __init__(self) -> None:
+            self.calls: list[object] = []
+
+        def start_generation(self, assignment: Assignment) -> None:
+            self.calls.append(assignment)
+
+        def stop_generation(self, connector: str) -> None:
+            self.calls.append(connector)
+
+    member, runner, whole = SoleMember(ThreadRuntime()), Noted(), Assignment("c", 3, range(2))
+    with pytest.raises(IllegalStateError, match="start it first"):
+        member.on_new_generation(whole)
+    member.join(runner)
+    member.on_new_generation(whole)
+
+    asked = [(0, 3), (1, 3), (2, 3), (0, 2)]
+    assert [member.is_assigned(ConnectorTaskId("c", number), generation) for number, generation in asked] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert runner.calls == ["c", whole]
+    member.leave()
+    assert not member.is_assigned(ConnectorTaskId("c", 0), 3)
