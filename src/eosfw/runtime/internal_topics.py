@@ -28,18 +28,25 @@ _LOST = {
 }
 
 
+def config_topic(worker: Config) -> NewTopic:
+    """The topic of a worker group's configurations, as it is to be created."""
+    return NewTopic(worker[CONFIGS], 1, worker["config.storage.replication.factor"], COMPACTED)
+
+
+def offsets_topic(worker: Config) -> NewTopic:
+    """The topic of a worker group's source offsets, as it is to be created."""
+    return NewTopic(
+        worker[OFFSETS],
+        worker["offset.storage.partitions"],
+        worker["offset.storage.replication.factor"],
+        COMPACTED,
+    )
+
+
 def ensure_internal_topics(admin: Admin, worker: Config) -> None:
     """Create what is missing; ConfigError where a topic exists that would lose what it is given."""
     _refuse_unfit(admin, worker)
-    wanted = (
-        NewTopic(worker[CONFIGS], 1, worker["config.storage.replication.factor"], COMPACTED),
-        NewTopic(
-            worker[OFFSETS],
-            worker["offset.storage.partitions"],
-            worker["offset.storage.replication.factor"],
-            COMPACTED,
-        ),
-    )
+    wanted = (config_topic(worker), offsets_topic(worker))
     missing = {topic.name for topic in wanted} - set(admin.partitions([topic.name for topic in wanted]))
     for topic in wanted:
         if topic.name in missing:

@@ -29,7 +29,7 @@ CLAIM_PAUSES = (0.25, 0.5, 1.0)
 """Pauses in which a leader that lost its privilege looks for the one who took it, before it claims again (LDR-04)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderServices:
     """What a leader needs of the rest of its worker."""
 
@@ -173,9 +173,16 @@ class Leader:
 
     def _step(self, step: TaskStep, connector: str, generation: int | None = None, **detail: object) -> None:
         runtime = self._services.runtime
-        transactional_id = self._writer.transactional_id
         self._services.announce(
-            StepEvent(step, runtime.now(), runtime.wall(), connector, None, generation, transactional_id, None, detail)
+            StepEvent(
+                step=step,
+                at=runtime.now(),
+                wall=runtime.wall(),
+                connector=connector,
+                generation=generation,
+                transactional_id=self._writer.transactional_id,
+                detail=detail,
+            )
         )
 
     def close(self) -> None:

@@ -38,18 +38,17 @@ class TaskStatusRecorder:
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
         """Announce a step; whoever hears it may hold this thread up."""
         self._step = step
-        task = self._task
         self._announce(
             StepEvent(
-                step,
-                self._runtime.now(),
-                self._runtime.wall(),
-                task.id.connector,
-                task.id,
-                task.generation,
-                task.transactional_id,
-                transaction,
-                detail,
+                step=step,
+                at=self._runtime.now(),
+                wall=self._runtime.wall(),
+                connector=self._task.id.connector,
+                task=self._task.id,
+                generation=self._task.generation,
+                transactional_id=self._task.transactional_id,
+                transaction=transaction,
+                detail=detail,
             )
         )
 
@@ -129,21 +128,21 @@ class TaskStatusRecorder:
     def snapshot(self) -> TaskStatus:
         """Everything, frozen."""
         return TaskStatus(
-            self._task.id,
-            self._task.generation,
-            self.state,
-            self._step,
-            self.error,
-            self._trace,
-            self._superseded,
-            self.records,
-            self.transactions,
-            self.at_end,
-            self.idle_since,
-            self.open_records,
-            tuple(self._notices.values()),
-            self.progress,
-            self._poll_failures,
+            id=self._task.id,
+            generation=self._task.generation,
+            state=self.state,
+            step=self._step,
+            error=self.error,
+            trace=self._trace,
+            superseded=self._superseded,
+            records=self.records,
+            transactions=self.transactions,
+            at_end=self.at_end,
+            idle_since=self.idle_since,
+            open_records=self.open_records,
+            notices=tuple(self._notices.values()),
+            progress=self.progress,
+            poll_failures=self._poll_failures,
         )
 
 

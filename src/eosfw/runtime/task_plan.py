@@ -8,17 +8,8 @@ from dataclasses import dataclass, field
 from eosfw.config import Config
 from eosfw.connectors import SourceTask
 from eosfw.ids import ConnectorTaskId
-from eosfw.protocols import OffsetStore
+from eosfw.protocols import NewTopic, OffsetStore
 from eosfw.state.boundary import Boundary
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetsTopic:
-    """Where source offsets lie, and what the topic is created with."""
-
-    name: str
-    partitions: int = 25
-    replication_factor: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,7 @@ class TaskPlan:
     task_factory: Callable[[], SourceTask]
     config: Config
     boundary: Callable[[], Boundary]
-    offsets_topic: OffsetsTopic
+    offsets_topic: NewTopic
     store: OffsetStore
     """The task's own."""
     transaction_timeout: float

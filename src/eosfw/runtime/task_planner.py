@@ -17,8 +17,9 @@ from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
 from eosfw.identity import kind_in_force
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
+from eosfw.runtime.internal_topics import offsets_topic
 from eosfw.runtime.preflight import connector_config, connector_problems
-from eosfw.runtime.task_plan import AssignedTask, ClientProperties, OffsetsTopic, TaskPlan
+from eosfw.runtime.task_plan import AssignedTask, ClientProperties, TaskPlan
 from eosfw.runtime.worker_group import Assignment
 from eosfw.state.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
 from eosfw.state.config_log import ConnectorEntry
@@ -172,15 +173,6 @@ def task_config(connector: SourceConnector, properties: Mapping[str, str], where
     """A task's properties, parsed if its class says how."""
     definition = connector.task.config
     return Config(properties, properties) if definition is None else definition.parse(properties, where)
-
-
-def offsets_topic(worker: Config) -> OffsetsTopic:
-    """Where a worker group keeps source offsets."""
-    return OffsetsTopic(
-        worker["offset.storage.topic"],
-        worker["offset.storage.partitions"],
-        worker["offset.storage.replication.factor"],
-    )
 
 
 def log_warnings(*settings: ClientSettings) -> None:

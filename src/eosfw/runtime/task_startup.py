@@ -14,7 +14,7 @@ from eosfw.runtime.offsets import read_offsets
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_plan import AssignedTask, TaskPlan
 from eosfw.runtime.task_resources import TaskResources
-from eosfw.runtime.topic_creation import ensure_offsets_topic
+from eosfw.runtime.topic_creation import ensure_topic
 from eosfw.runtime.worker_services import WorkerServices
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.steps import TaskStep
@@ -72,8 +72,7 @@ class TaskStartup:
 
     def _check_offsets_topic(self, plan: TaskPlan, admin: Admin) -> None:
         self._recorder.step(TaskStep.CHECK_OFFSETS_TOPIC)
-        topic = plan.offsets_topic
-        ensure_offsets_topic(admin, topic.name, topic.partitions, topic.replication_factor)
+        ensure_topic(admin, plan.offsets_topic)
 
     def _own_producer(self, plan: TaskPlan, stop: Event, resources: TaskResources) -> TransactionalProducer:
         self._recorder.step(TaskStep.INIT_PRODUCER)

@@ -22,11 +22,6 @@ def ensure_topic(admin: Admin, topic: NewTopic) -> int:
     return topic.partitions
 
 
-def ensure_offsets_topic(admin: Admin, name: str, partitions: int, replication_factor: int) -> None:
-    """Create the offsets topic unless it exists."""
-    ensure_topic(admin, NewTopic(name, partitions, replication_factor, COMPACTED))
-
-
 class RecordTopics:
     """Creates topics for records when a task first sends to them; for one thread."""
 

@@ -48,22 +48,25 @@ class Worker:
         self._topic = self._config_topic()
         self._planner = TaskPlanner(config, plugins, ClusterFacts(backend.capabilities, backend.problems))
         self._member = SoleMember(runtime)
-        self._leader = Leader(
-            self._topic,
-            self._config_writer(),
-            LeaderServices(
-                config["group.id"],
-                self.name,
-                ConnectorFencer(config, backend, plugins, runtime),
-                self._refuse_leaders_id,
-                announce,
-                runtime,
-            ),
+        leader_services = LeaderServices(
+            group_id=config["group.id"],
+            worker=self.name,
+            fencer=ConnectorFencer(config, backend, plugins, runtime),
+            refuse_shared_id=self._refuse_leaders_id,
+            announce=announce,
+            runtime=runtime,
         )
-        self._executor = TaskExecutor(
-            WorkerServices(backend, self._topic, self._planner, self._leader, self._member, announce, runtime),
-            self._graceful_timeout,
+        self._leader = Leader(self._topic, self._config_writer(), leader_services)
+        services = WorkerServices(
+            backend=backend,
+            config_topic=self._topic,
+            planner=self._planner,
+            herder=self._leader,
+            member=self._member,
+            announce=announce,
+            runtime=runtime,
         )
+        self._executor = TaskExecutor(services, self._graceful_timeout)
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config log; ConfigError if properties cannot work."""

@@ -12,7 +12,7 @@ from eosfw.runtime.task_planner import TaskPlanner
 from eosfw.runtime.worker_group import Herder, WorkerGroupMember
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerServices:
     """What every task of a worker is given."""
 
