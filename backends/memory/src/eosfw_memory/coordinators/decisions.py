@@ -28,8 +28,6 @@ from eosfw_memory.records.transaction_result import TransactionResult
 Decision: TypeAlias = TransactionMetadata | Code
 
 _S = TransactionState
-# Looking a member up in its class takes as long as a look-up in this module and a call (CPython 3.11).
-_EMPTY, _ONGOING, _PREPARE_ABORT, _PREPARE_EPOCH_FENCE = _S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT, _S.PREPARE_EPOCH_FENCE
 _NONE = Code.NONE
 _NOWHERE: frozenset[TopicPartition] = frozenset()
 _PREPARING = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
@@ -90,7 +88,7 @@ def initialise(
         return Code.CONCURRENT_TRANSACTIONS
     if expected is not None and not _may_continue(known, expected):
         return Code.PRODUCER_FENCED
-    if known.state is _ONGOING:
+    if known.state is _S.ONGOING:
         return prepare_fence_producer_epoch(known, now_ms, version)
     if known.exhausted:
         if expected is not None and expected.epoch != known.epoch:
@@ -121,7 +119,7 @@ def _emptied(
     known: TransactionMetadata, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int
 ) -> TransactionMetadata:
     return known.transition_to(
-        _EMPTY,
+        _S.EMPTY,
         epoch=epoch,
         timeout_ms=timeout_ms,
         partitions=_NOWHERE,
@@ -151,11 +149,11 @@ def add_partitions(
     code = _check_producer(known, producer)
     if known is None or code is not _NONE:
         return code
-    if known.state is _ONGOING and partitions <= known.partitions:
+    if known.state is _S.ONGOING and partitions <= known.partitions:
         return _NONE
     started_ms = now_ms if known.state in _AT_REST else known.started_ms
     return known.transition_to(
-        _ONGOING,
+        _S.ONGOING,
         partitions=known.partitions | partitions,
         started_ms=started_ms,
         updated_ms=now_ms,
@@ -172,7 +170,7 @@ def end(
     # Strictly equal: only the coordinator bumps epochs (KAFKA-9600).
     if known.epoch != producer.epoch:
         return Code.PRODUCER_FENCED
-    if known.state is _ONGOING:
+    if known.state is _S.ONGOING:
         return known.transition_to(PREPARED[result], updated_ms=now_ms, client_version=TV_0)
     return _END_ANSWERS.get((known.state, result), Code.INVALID_TXN_STATE)
 
@@ -198,7 +196,7 @@ def end_with_epoch_bump(
     if known.epoch == LAST_EPOCH:
         return _NO_EPOCH_LEFT
     # An abort before any write has no start of its own.
-    started_ms = known.started_ms if known.state is _ONGOING else now_ms
+    started_ms = known.started_ms if known.state is _S.ONGOING else now_ms
     next_producer_id = fresh_producer_id() if known.exhausted else NO_PRODUCER_ID
     return _prepared_bumping(known, decided, now_ms)._replace(started_ms=started_ms, next_producer_id=next_producer_id)
 
@@ -237,11 +235,11 @@ def prepare_fence_producer_epoch(known: TransactionMetadata, now_ms: int, versio
     In version 1 nobody is ever given that epoch. In version 2 it is the one that the holder's own abort would have led
     to, so a holder that asks for just that may go on.
     """
-    advance(known.state, _PREPARE_EPOCH_FENCE)  # passed through, never logged
+    advance(known.state, _S.PREPARE_EPOCH_FENCE)  # passed through, never logged
     if version >= TV_2:
-        return _prepared_bumping(known, _PREPARE_ABORT, now_ms)
+        return _prepared_bumping(known, _S.PREPARE_ABORT, now_ms)
     return known.transition_to(
-        _PREPARE_ABORT, epoch=known.epoch + 1, updated_ms=now_ms, last_epoch=NO_EPOCH, client_version=TV_0
+        _S.PREPARE_ABORT, epoch=known.epoch + 1, updated_ms=now_ms, last_epoch=NO_EPOCH, client_version=TV_0
     )
 
 
@@ -254,7 +252,7 @@ def fenced_with_new_producer_id(
     """
     if known.state in _PREPARING:
         return known._replace(next_producer_id=next_producer_id)
-    if known.state is _ONGOING:
+    if known.state is _S.ONGOING:
         return prepare_fence_producer_epoch(known, now_ms, version)._replace(next_producer_id=next_producer_id)
     return _emptied(known.with_producer_id(next_producer_id), 0, NO_EPOCH, known.timeout_ms, now_ms)
 

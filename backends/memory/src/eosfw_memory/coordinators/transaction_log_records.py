@@ -27,9 +27,8 @@ _NO_PARTITIONS = encoded_unsigned(0)
 _NO_TAGS = encoded_unsigned(0)
 _NOBODY = _INT64.pack(NO_PRODUCER_ID)
 _OLD = _INT16.pack(TV_0)
-_EMPTY = TransactionState.EMPTY
-"""Looking a member up in its class takes as long as packing a struct (CPython 3.11)."""
 _REMEMBERED = 1 << 15
+"""Encoding a key, the partitions and the tags anew is a seventh of a small transaction of the memory client."""
 _KEY_HEAD = 4
 _FEW = 16
 """A transaction of no more partitions is worth remembering: the next one of its producer has the same."""
@@ -75,7 +74,7 @@ def encode_value(metadata: TransactionMetadata) -> bytes:
         next_producer_id,
         version,
     ) = metadata
-    if state is _EMPTY:  # Kafka writes null, not an empty array, while there is no transaction
+    if state is TransactionState.EMPTY:  # Kafka writes null, not an empty array, while there is no transaction
         partitions = _NO_PARTITIONS
     else:
         partitions = (_encode_few if len(touched) <= _FEW else _encode_topics)(touched)

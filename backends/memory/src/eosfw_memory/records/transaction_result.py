@@ -10,6 +10,3 @@ class TransactionResult(Enum):
 
     COMMIT = "commit"
     ABORT = "abort"
-
-    # The interpreter's own hash: that of `Enum` is a call into Python, once for every look-up in a table.
-    __hash__ = object.__hash__
