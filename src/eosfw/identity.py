@@ -179,3 +179,8 @@ def _each_numbered(objects: Sequence[dict[str, Any]]) -> list[bytes] | None:
 
 def _canonical(thing: Any) -> bytes:
     return _ENCODER.encode(thing).encode(errors="surrogatepass")
+
+
+def identity_text(identity: bytes) -> str:
+    """An identity for people: the parts of one from headers side by side."""
+    return identity.replace(b"\0", b" ").decode(errors="backslashreplace")

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eosfw.count_difference import Mismatch
 from eosfw.records import SourceRecord
 from pytest_eos.dataframe_keys import PLACE, is_frame, with_key_columns
-from pytest_eos.difference import EXAMPLES, PLACES, Difference, Mismatch, examples_of, identity_text, not_unique_message
+from pytest_eos.difference import EXAMPLES, PLACES, Difference, identity_text, not_unique_message
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -22,7 +23,7 @@ def duplicates_in_frame(seen: DataFrame, key: Any) -> Difference:
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
     marked, columns = with_key_columns(seen, key)
-    groups = marked.groupBy(*columns).agg(F.count(F.lit(1)).alias("seen_"), F.lit(1).cast("long").alias("due_"))
+    groups = marked.groupBy(*columns).agg(F.count(F.lit(1)).alias("seen_"), F.lit(1).cast("long").alias("expected_"))
     return _difference(groups, marked, columns)
 
 
@@ -31,11 +32,13 @@ def compare_frame(seen: DataFrame, expected: Any, key: Any) -> Difference:
 
     ValueError when expected values or rows are not unique, TypeError when they do not fit the key's columns.
     """
+    from eosfw_spark.identity_counts import count_by
+
     marked, columns = with_key_columns(seen, key)
     folder = Path(tempfile.mkdtemp(prefix="eos-expected-"))
     try:
         due = _due(marked.select(*columns), expected, key, folder)
-        return _difference(_counted(marked, due, columns), marked, columns, unique=not isinstance(expected, Counter))
+        return _difference(count_by(columns, marked, due), marked, columns, unique=not isinstance(expected, Counter))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -71,36 +74,18 @@ def _of_values(like: DataFrame, expected: Sequence[Any], key: Any) -> DataFrame:
         raise TypeError(f"key {key!r}: expected values do not fit its columns, of type {kinds}: {why}") from why
 
 
-def _counted(marked: DataFrame, due: DataFrame, columns: list[str]) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    both = marked.select(*columns, F.lit(1).alias("seen_"), F.lit(0).alias("due_")).unionAll(
-        due.select("*", F.lit(0).alias("seen_"), F.lit(1).alias("due_"))
-    )
-    return both.groupBy(*columns).agg(F.sum("seen_").alias("seen_"), F.sum("due_").alias("due_"))
-
-
 def _difference(groups: DataFrame, marked: DataFrame, columns: list[str], *, unique: bool = False) -> Difference:
-    from pyspark.sql import functions as F  # noqa: N812
+    from eosfw_spark.identity_counts import totals
 
-    sums = groups.select(
-        *(
-            F.coalesce(F.sum(F.expr(what)), F.lit(0))
-            for what in (
-                "case when due_ > 0 then greatest(seen_ - due_, 0) end",
-                "case when due_ = 0 then seen_ end",
-                "greatest(due_ - seen_, 0)",
-                "case when due_ > 1 then 1 end",
-                "seen_ + due_",
-            )
-        )
-    ).first()
-    duplicates, unexpected, missing, repeated, compared = sums or (0, 0, 0, 0, 0)
+    sums = totals(groups, repeated="case when expected_ > 1 then 1 end", compared="seen_ + expected_")
+    duplicates, unexpected, missing, repeated, compared = sums
     if unique and repeated:
-        example = groups.where("due_ > 1").limit(1).collect()[0]
-        raise ValueError(not_unique_message(int(repeated), identity_text(_identity(example, columns))))
+        example = groups.where("expected_ > 1").limit(1).collect()[0]
+        raise ValueError(not_unique_message(repeated, identity_text(_identity(example, columns))))
     examples = _examples(groups, marked, columns) if duplicates or unexpected or missing else []
-    return Difference(int(duplicates), int(unexpected), int(missing), examples_of(examples), int(compared))
+    # Duplicates first, then what nobody expects, then what is missing: the order does not change from run to run.
+    ordered = sorted(examples, key=lambda one: (one.excess < 0, one.expected == 0, repr(one.identity)))
+    return Difference(duplicates, unexpected, missing, tuple(ordered), compared)
 
 
 def _examples(groups: DataFrame, marked: DataFrame, columns: list[str]) -> list[Mismatch]:
@@ -108,14 +93,19 @@ def _examples(groups: DataFrame, marked: DataFrame, columns: list[str]) -> list[
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    kind = F.expr("case when seen_ < due_ then 'missing' when due_ = 0 then 'unexpected' else 'duplicate' end")
+    kind = F.expr(
+        "case when seen_ < expected_ then 'missing' when expected_ = 0 then 'unexpected' else 'duplicate' end"
+    )
     rank = F.row_number().over(Window.partitionBy("kind_").orderBy(*columns))
     mismatches = (
-        groups.where("seen_ <> due_").withColumn("kind_", kind).withColumn("rank_", rank).where(f"rank_ <= {EXAMPLES}")
+        groups.where("seen_ <> expected_")
+        .withColumn("kind_", kind)
+        .withColumn("rank_", rank)
+        .where(f"rank_ <= {EXAMPLES}")
     ).collect()
     places = _places([[row[name] for name in columns] for row in mismatches], marked, columns)
     return [
-        Mismatch(_identity(row, columns), row["seen_"], row["due_"], tuple(places.get(number, ())))
+        Mismatch(_identity(row, columns), row["seen_"], row["expected_"], tuple(places.get(number, ())))
         for number, row in enumerate(mismatches)
     ]
 

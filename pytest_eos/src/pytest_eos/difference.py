@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
+
+from eosfw.count_difference import CountDifference, Mismatch
+from eosfw.identity import identity_text as bytes_text
 
 EXAMPLES = 6
 """How many identities of a kind are shown."""
 PLACES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """An identity that appears more or less often than it should, with some of its places."""
-
-    identity: object
-    seen: int
-    due: int
-    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +31,12 @@ class Difference:
 
 
 def compare(seen: Counter[bytes], due: Counter[bytes]) -> Difference:
-    """Compare counts; examples without places."""
-    mismatches = [Mismatch(one, seen[one], due[one]) for one in seen.keys() | due.keys() if seen[one] != due[one]]
-    too_many = [one for one in mismatches if one.seen > one.due]
-    return Difference(
-        sum(one.seen - one.due for one in too_many if one.due),
-        sum(one.seen for one in too_many if not one.due),
-        sum(one.due - one.seen for one in mismatches if one.seen < one.due),
-        examples_of(mismatches),
-        seen.total() + due.total(),
-    )
-
-
-def examples_of(mismatches: Iterable[Mismatch]) -> tuple[Mismatch, ...]:
-    """Some of each kind, in an order that does not change from run to run."""
-    ordered = sorted(mismatches, key=lambda one: repr(one.identity))
-    kinds = (
-        [one for one in ordered if one.seen > one.due > 0],
-        [one for one in ordered if one.seen > one.due == 0],
-        [one for one in ordered if one.seen < one.due],
-    )
-    return tuple(one for kind in kinds for one in kind[:EXAMPLES])
+    """Compare counts; examples without places, in an order that does not change from run to run."""
+    found = CountDifference(EXAMPLES)
+    for identity in sorted((one for one in seen.keys() | due.keys() if seen[one] != due[one]), key=repr):
+        found.add(identity, seen[identity], due[identity])
+    compared = seen.total() + due.total()
+    return Difference(found.duplicates, found.unexpected, found.missing, found.examples, compared)
 
 
 def not_unique(due: Counter[bytes]) -> str | None:
@@ -84,5 +61,5 @@ def identity_text(identity: object) -> str:
     if identity is None:
         return "(null)"
     if isinstance(identity, bytes):
-        return identity.replace(b"\0", b" ").decode(errors="backslashreplace")[:160] or "(empty)"
+        return bytes_text(identity)[:160] or "(empty)"
     return str(identity)[:160]

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eosfw.count_difference import Mismatch
 from eosfw.ids import TopicPartition
 from eosfw.records import SourceRecord
 from eosfw.text import quantity
 from pytest_eos import failure_hints
-from pytest_eos.difference import EXAMPLES, PLACES, Difference, Mismatch, identity_text
+from pytest_eos.difference import EXAMPLES, PLACES, Difference, identity_text
 from pytest_eos.identities import expected_identity, seen_identity
 from pytest_eos.provenance import Author
 from pytest_eos.run import Run, Topic
@@ -73,9 +74,9 @@ def _body(found: Findings) -> Iterator[str]:
         return
     examples = _placed(found)
     behind = ": no such record up to the committed source offsets" if found.sources else ": nobody expects them"
-    yield from _section("duplicates", [one for one in examples if one.seen > one.due > 0], found)
-    yield from _section(f"unexpected{behind}", [one for one in examples if one.seen > one.due == 0], found)
-    yield from _missing([one for one in examples if one.seen < one.due], found)
+    yield from _section("duplicates", [one for one in examples if one.seen > one.expected > 0], found)
+    yield from _section(f"unexpected{behind}", [one for one in examples if one.seen > one.expected == 0], found)
+    yield from _missing([one for one in examples if one.seen < one.expected], found)
     aborted = _visible(examples, found)
     if aborted:
         yield f"  aborted records became visible{_some(aborted)}:"
@@ -127,7 +128,7 @@ def _sources_of(mismatches: Sequence[Mismatch], found: Findings) -> dict[object,
 
 def _visible(examples: Sequence[Mismatch], found: Findings) -> list[str]:
     """Of what is too much: places of records that no transaction committed."""
-    places = [place for one in examples if one.seen > one.due for place in one.places if _in_kafka(place)]
+    places = [place for one in examples if one.seen > one.expected for place in one.places if _in_kafka(place)]
     if found.eos is None or not places:
         return []
     topics = {place.rpartition("-")[0] for place in places}
@@ -139,19 +140,19 @@ def _likely(examples: Sequence[Mismatch], aborted: Sequence[str], found: Finding
     """Where to look first; nothing where no connector is to blame."""
     if found.eos is None or aborted:
         return
-    duplicates = [one for one in examples if one.seen > one.due > 0]
+    duplicates = [one for one in examples if one.seen > one.expected > 0]
     for one in duplicates:
         authors = [author for place in one.places if (author := _author(place, found.eos)) is not None]
         yield from failure_hints.of_duplicate(authors, found.eos.history)
-    missing = any(one.seen < one.due for one in examples)
+    missing = any(one.seen < one.expected for one in examples)
     if found.sources and found.eos.last_run is not None and (missing or not duplicates):
         yield from failure_hints.of_offsets(found.eos.last_run, found.sources, missing=missing)
 
 
 def _changed(changed: Difference) -> Iterator[str]:
     for title, wrong in (
-        ("written, but not in the replay", [one for one in changed.examples if one.seen > one.due]),
-        ("in the replay, but not written", [one for one in changed.examples if one.seen < one.due]),
+        ("written, but not in the replay", [one for one in changed.examples if one.seen > one.expected]),
+        ("in the replay, but not written", [one for one in changed.examples if one.seen < one.expected]),
     ):
         if wrong:
             yield f"  {title}: {', '.join(identity_text(one.identity) for one in wrong[:EXAMPLES])}"
@@ -167,7 +168,7 @@ def _placed(found: Findings) -> Sequence[Mismatch]:
         places = wanted.get(seen_identity(record, found.kind))
         if places is not None and len(places) < PLACES:
             places.append(record.place)
-    return [Mismatch(one.identity, one.seen, one.due, tuple(wanted.get(one.identity, ()))) for one in examples]
+    return [Mismatch(one.identity, one.seen, one.expected, tuple(wanted.get(one.identity, ()))) for one in examples]
 
 
 def _writer(place: str, eos: RunHarness | None) -> str:

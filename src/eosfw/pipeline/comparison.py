@@ -12,9 +12,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from eosfw.count_difference import CountDifference, Mismatch
 from eosfw.errors import DamagedDataError
-from eosfw.identity import UnidentifiedRecords
-from eosfw.pipeline.identity_count import EXAMPLES, Spool, count_identities, identity_text
+from eosfw.identity import UnidentifiedRecords, identity_text
+from eosfw.pipeline.identity_count import EXAMPLES, Spool, count_identities
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch
 
@@ -179,6 +180,11 @@ def _equal(found: Sequence[Raw], at: int, expected: Sequence[Raw], place: int) -
     return next(number for number, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other)
 
 
+def _example(mismatch: Mismatch) -> str:
+    text = identity_text(mismatch.identity)
+    return f"{mismatch.seen} too many: {text}" if mismatch.seen else f"missing: {text}"
+
+
 @dataclass(slots=True)
 class _Apart:
     """Identities that wait for their counterpart, each side's; in files once there are more than `limit`."""
@@ -239,12 +245,12 @@ class _Apart:
         if self._spools is not None:
             found, expected = self._spill()
             return count_identities(lambda: found, expected)
-        extra, short = self._found, {identity: len(lanes) for identity, lanes in self._expected.items()}
-        examples = [
-            f"{number} too many: {identity_text(identity)}" for identity, number in list(extra.items())[:EXAMPLES]
-        ]
-        examples += [f"missing: {identity_text(identity)}" for identity in list(short)[:EXAMPLES]]
-        return Verdict(sum(extra.values()), sum(short.values()), examples)
+        difference = CountDifference(EXAMPLES)
+        for identity, number in self._found.items():
+            difference.add(identity, number, 0)
+        for identity, lanes in self._expected.items():
+            difference.add(identity, 0, len(lanes))
+        return Verdict(difference.excess, difference.missing, [_example(one) for one in difference.examples])
 
     def close(self) -> None:
         """Delete the files."""

@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
+from eosfw.count_difference import CountDifference
 from eosfw.errors import EosfwError
+from eosfw.identity import identity_text
 from eosfw.protocols import Verdict
 
 _IN_MEMORY = 16 << 20
@@ -73,11 +75,13 @@ def count_identities(
     with Spool() as seen:
         for chunk in found():
             seen.add(list(map(hash, chunk)))
-        wrong = _Wrong()
+        difference = CountDifference(EXAMPLES)
         passes = 1 + max(len(seen), len(expected)) // at_once
         for number in range(passes):
-            wrong.add(_balance(seen, expected, number, passes))
-    return wrong.verdict(found, expected)
+            for fingerprint, excess in _balance(seen, expected, number, passes).items():
+                if excess:
+                    difference.add_excess(fingerprint, excess)
+    return _verdict(difference, found, expected)
 
 
 def _balance(seen: Spool, expected: Spool, number: int, passes: int) -> Counter[int]:
@@ -90,34 +94,17 @@ def _balance(seen: Spool, expected: Spool, number: int, passes: int) -> Counter[
     return balance
 
 
-class _Wrong:
-    """What is too much, what is too little, with the fingerprints of a few of each."""
-
-    def __init__(self) -> None:
-        self._extra: dict[int, int] = {}
-        self._short: dict[int, int] = {}
-        self._duplicates = self._missing = 0
-
-    def add(self, balance: Counter[int]) -> None:
-        """Take in the result of one pass."""
-        for fingerprint, number in balance.items():
-            if number > 0:
-                self._duplicates += number
-                _keep(self._extra, fingerprint, number)
-            elif number < 0:
-                self._missing -= number
-                _keep(self._short, fingerprint, -number)
-
-    def verdict(self, found: Callable[[], Iterable[Sequence[bytes]]], expected: Iterable[Sequence[bytes]]) -> Verdict:
-        """The numbers, with examples spelt out."""
-        extra = [f"{number} too many: {one}" for one, number in _spelt(self._extra, found)]
-        short = [f"missing: {one}" for one, _ in _spelt(self._short, lambda: expected)]
-        return Verdict(self._duplicates, self._missing, [*extra, *short])
-
-
-def _keep(few: dict[int, int], fingerprint: int, number: int) -> None:
-    if len(few) < EXAMPLES:
-        few[fingerprint] = number
+def _verdict(
+    difference: CountDifference,
+    found: Callable[[], Iterable[Sequence[bytes]]],
+    expected: Iterable[Sequence[bytes]],
+) -> Verdict:
+    """The numbers, with examples spelt out."""
+    extra = {one.identity: one.seen for one in difference.examples if one.seen}
+    short = {one.identity: one.expected for one in difference.examples if one.expected}
+    examples = [f"{number} too many: {text}" for text, number in _spelt(extra, found)]
+    examples += [f"missing: {text}" for text, _ in _spelt(short, lambda: expected)]
+    return Verdict(difference.excess, difference.missing, examples)
 
 
 def _spelt(wanted: dict[int, int], chunks: Callable[[], Iterable[Sequence[bytes]]]) -> Iterator[tuple[str, int]]:
@@ -129,8 +116,3 @@ def _spelt(wanted: dict[int, int], chunks: Callable[[], Iterable[Sequence[bytes]
                 yield identity_text(identity), number
         if not left:
             return
-
-
-def identity_text(identity: bytes) -> str:
-    """An identity as text."""
-    return identity.replace(b"\0", b" ").decode(errors="backslashreplace")

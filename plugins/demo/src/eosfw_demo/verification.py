@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
+from eosfw.count_difference import CountDifference
 from eosfw.protocols import Step, StepInput, Verdict
 from eosfw_demo.aggregate import SQL, TOPIC_TABLE, Rows, aggregate, rows_of
 from eosfw_demo.environment import DemoEnvironment, DemoOptions
@@ -84,12 +84,12 @@ def compare(expected: Sequence[bytes], found: Sequence[bytes]) -> Verdict:
     """Count by value what appears more often than expected, what less."""
     balance = Counter(found)
     balance.subtract(expected)
-    extra = {line: count for line, count in balance.items() if count > 0}
-    examples = [f"{line.decode(errors='replace')} (+{count})" for line, count in islice(extra.items(), EXAMPLES)]
-    lacking = ((line, -count) for line, count in balance.items() if count < 0)
-    examples += [f"{line.decode(errors='replace')} (-{count})" for line, count in islice(lacking, EXAMPLES)]
-    missing = -sum(count for count in balance.values() if count < 0)
-    return Verdict(sum(extra.values()), missing, examples)
+    difference = CountDifference(EXAMPLES)
+    for line, excess in balance.items():
+        if excess:
+            difference.add_excess(line, excess)
+    examples = [f"{one.identity.decode(errors='replace')} ({one.excess:+})" for one in difference.examples]
+    return Verdict(difference.excess, difference.missing, examples)
 
 
 def chunks(lines: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

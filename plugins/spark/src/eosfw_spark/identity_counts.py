@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosfw.errors import DamagedDataError
-from eosfw.identity import HEADER_NAMES, UNIDENTIFIED_SHOWN, UnidentifiedRecords, identity_of
+from eosfw.identity import HEADER_NAMES, UNIDENTIFIED_SHOWN, UnidentifiedRecords, identity_of, identity_text
 from eosfw.protocols import Verdict
 
 if TYPE_CHECKING:
@@ -70,6 +70,30 @@ def _from_field(kind: str, value: Column) -> Column:
     return F.udf(identify, BinaryType(), useArrow=False)(value)
 
 
+def count_by(columns: Sequence[str], seen: DataFrame, expected: DataFrame) -> DataFrame:
+    """How often each identity, which is in these columns, was seen (`seen_`), and is expected (`expected_`)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    both = seen.select(*columns, F.lit(1).alias("seen_"), F.lit(0).alias("expected_")).unionAll(
+        expected.select("*", F.lit(0).alias("seen_"), F.lit(1).alias("expected_"))
+    )
+    return both.groupBy(*columns).agg(F.sum("seen_").alias("seen_"), F.sum("expected_").alias("expected_"))
+
+
+def totals(counts: DataFrame, **more: str) -> tuple[int, ...]:
+    """Duplicates, unexpected and missing ones, as `eosfw.count_difference` counts them; then sums of `more`, in SQL."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sums = {
+        "duplicates": "case when expected_ > 0 then greatest(seen_ - expected_, 0) end",
+        "unexpected": "case when expected_ = 0 then seen_ end",
+        "missing": "greatest(expected_ - seen_, 0)",
+        **more,
+    }
+    found = counts.select(*(F.coalesce(F.sum(F.expr(sql)), F.lit(0)).alias(name) for name, sql in sums.items())).first()
+    return tuple(int(found[name]) if found else 0 for name in sums)
+
+
 def count(seen: DataFrame, expected: DataFrame, kind: str) -> Verdict:
     """Compare both sides in one pass; a second pass, for examples, only when they differ.
 
@@ -77,22 +101,16 @@ def count(seen: DataFrame, expected: DataFrame, kind: str) -> Verdict:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    both = seen.select("identity", F.lit(1).alias("seen"), F.lit(0).alias("due")).unionAll(
-        expected.select("identity", F.lit(0).alias("seen"), F.lit(1).alias("due"))
-    )
-    excess = (F.sum("seen") - F.sum("due")).alias("excess")
-    differing = both.groupBy("identity").agg(excess).where("excess <> 0 or identity is null")
-    total = differing.select(
-        F.coalesce(F.sum(F.expr("case when identity is null then excess end")), F.lit(0)).alias("strangers"),
-        F.coalesce(F.sum(F.greatest(F.col("excess"), F.lit(0))), F.lit(0)).alias("duplicates"),
-        F.coalesce(F.sum(F.greatest(-F.col("excess"), F.lit(0))), F.lit(0)).alias("missing"),
-    ).first()
-    if total is None or not (total["duplicates"] or total["missing"]):
+    differing = count_by(["identity"], seen, expected).where("seen_ <> expected_ or identity is null")
+    sums = totals(differing, unidentified="case when identity is null then seen_ - expected_ end")
+    duplicates, unexpected, missing, unidentified = sums
+    if not (duplicates or unexpected or missing):
         return Verdict(0, 0)
-    if total["strangers"]:
-        _strangers(seen, kind, total["strangers"]).refuse()
-    wrong = differing.orderBy(F.desc("excess"), "identity").limit(EXAMPLES).collect()
-    return Verdict(total["duplicates"], total["missing"], _examples(wrong, seen))
+    if unidentified:
+        _strangers(seen, kind, unidentified).refuse()
+    excess = (F.col("seen_") - F.col("expected_")).alias("excess")
+    wrong = differing.select("identity", excess).orderBy(F.desc("excess"), "identity").limit(EXAMPLES).collect()
+    return Verdict(duplicates + unexpected, missing, _examples(wrong, seen))
 
 
 def _strangers(seen: DataFrame, kind: str, count: int) -> UnidentifiedRecords:
@@ -123,7 +141,7 @@ def _examples(wrong: Sequence[Row], seen: DataFrame) -> tuple[str, ...]:
 
 def example(identity: bytes, excess: int, places: Sequence[str]) -> str:
     """Say of one identity how it differs, with some of the places where it lies."""
-    text = identity.replace(b"\0", b" ").decode(errors="backslashreplace")
+    text = identity_text(identity)
     shown = repr(text[:_SHOWN] + ("..." if len(text) > _SHOWN else ""))
     where = f", seen at {', '.join(places)}" if places else ""
     return f"{shown} {f'{excess} too many' if excess > 0 else f'{-excess} missing'}{where}"
