@@ -9,6 +9,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
+from eosfw_memory.broker_introspection import open_transactions
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.log_partition import partition_for
 from eosfw_memory.protocol.handlers import fetch, list_offsets, metadata, offset_for_leader_epoch, write_txn_markers
@@ -32,7 +33,7 @@ def started(root) -> Broker:
 
 
 def killed(broker: Broker) -> None:
-    broker._storage.release()
+    broker.storage.release()
 
 
 @pytest.fixture(params=["in place", "stopped", "killed"])
@@ -178,10 +179,10 @@ def test_a_marker_delayed_since_before_a_restart_is_refused(broker, restarted):
 
     assert marked(broker, now, 0) is Code.TRANSACTION_COORDINATOR_FENCED
     assert log_of(broker).last_stable_offset == stable
-    assert len(broker.open_transactions()) == 1
+    assert len(open_transactions(broker)) == 1
     broker.coordinator.end("mover", now, TransactionResult.COMMIT, broker.now_ms())
     broker.settle()
-    assert broker.open_transactions() == []
+    assert open_transactions(broker) == []
     assert marked(broker, now, 2) is Code.NONE
     broker.close()
 
@@ -197,6 +198,6 @@ def test_the_next_coordinator_completes_a_prepared_transaction_in_its_epoch(brok
     broker = restarted(broker)
 
     assert marker_epochs(broker) == [2]
-    assert broker.open_transactions() == []
+    assert open_transactions(broker) == []
     assert marked(broker, holder, 0) is Code.TRANSACTION_COORDINATOR_FENCED
     broker.close()

@@ -55,7 +55,7 @@ def known(broker) -> dict[str, object]:
     return {
         "transactions": sorted(each._replace(last_epoch=-1) for each in broker.coordinator.transactions()),
         "groups": sorted(groups),
-        "offsets": sorted(store.offsets.stated(), key=repr),
+        "offsets": sorted(store.offsets.all_offsets(), key=repr),
     }
 
 
@@ -101,7 +101,7 @@ def test_a_crash_finds_no_snapshot_of_an_earlier_stop(tmp_path):
     broker = started(tmp_path)
     assert not (tmp_path / NAME).exists()
     producer = broker.coordinator.initialise("idle", 60_000, None, broker.now_ms())
-    broker._storage.release()
+    broker.storage.release()
     assert started(tmp_path).coordinator.describe("idle").producer == producer
 
 
@@ -114,7 +114,7 @@ def test_a_snapshot_of_other_logs_is_not_believed(tmp_path, clean):
     broker.coordinator.initialise("another", 60_000, None, broker.now_ms())
     broker.groups.offsets._store.commit("plain", {T0: Committed(4, 5, "", 1)}, broker.now_ms())
     before = known(broker)
-    broker.close() if clean else broker._storage.release()
+    broker.close() if clean else broker.storage.release()
     (tmp_path / NAME).write_bytes(old)
     broker = started(tmp_path)
     assert known(broker) == before

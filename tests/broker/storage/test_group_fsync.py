@@ -233,7 +233,7 @@ def test_a_decided_transaction_is_completed_by_the_next_start(tmp_path):
     served.log.append(batch, now)
     broker.coordinator.end("id", producer, TransactionResult.COMMIT, now)
     served.stop_waiting()
-    broker._storage.release()
+    broker.storage.release()
     again = Served(tmp_path)
     again.complete()
     assert [value for _, value in Consumer(again.log, COMMITTED).drain()] == [b"v"]

@@ -184,12 +184,12 @@ def test_a_whole_last_batch_with_a_changed_head_is_no_torn_write(tmp_path, flipp
 def test_closing_twice_closes_no_descriptor_twice(tmp_path):
     """By then its number is somebody else's."""
     cluster = started(tmp_path)
-    number = cluster.broker._storage._lock
+    number = cluster.broker.storage._lock
     cluster.close()
     other = os.open(os.devnull, os.O_RDONLY)
     os.dup2(other, number)
     cluster.close()
-    cluster.broker._storage.release()
+    cluster.broker.storage.release()
     os.fstat(number)
     for each in {other, number}:
         os.close(each)

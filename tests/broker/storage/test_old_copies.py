@@ -12,6 +12,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError, EosfwError, FatalError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.broker import Broker, Context
+from eosfw_memory.broker_introspection import open_transactions
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code, KafkaError
@@ -126,7 +127,7 @@ def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machin
     assert machine.begin(holder) is Code.NONE
     if state == "decided":
         machine.broker.coordinator.end("mover", holder, TransactionResult.COMMIT, machine.broker.now_ms())
-    machine.broker._storage.release()
+    machine.broker.storage.release()
     shutil.copytree(machine.root, machine.copy)
     machine.broker = machine.started()
     machine.restore("copied")
@@ -136,7 +137,7 @@ def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machin
     assert known.state in (TransactionState.COMPLETE_ABORT, TransactionState.EMPTY)
     assert known.producer_id != holder.producer_id
     assert machine.begin(holder) is Code.INVALID_PRODUCER_ID_MAPPING
-    assert machine.broker.open_transactions() == []
+    assert open_transactions(machine.broker) == []
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -215,7 +216,7 @@ def test_ordinary_restarts_fence_nobody(machine):
     """A directory that stays where it is was not restored, whether its broker was stopped or killed."""
     holder = machine.init()
     for end in ("stop", "kill", "kill", "stop"):
-        machine.broker.close() if end == "stop" else machine.broker._storage.release()
+        machine.broker.close() if end == "stop" else machine.broker.storage.release()
         machine.broker = machine.started()
     assert machine.begin(holder) is Code.NONE
     assert machine.broker.topics.partition("t", 0).log.leader_epoch == 8

@@ -14,8 +14,10 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
+from eosfw_memory import broker_introspection
 from eosfw_memory.background_tasks import BackgroundThread
-from eosfw_memory.broker import NODE_ID, Broker
+from eosfw_memory.broker import Broker
+from eosfw_memory.broker_state import NODE_ID
 from eosfw_memory.faults import FaultInjector
 from eosfw_memory.log_errors import LogError
 from eosfw_memory.network.socket_server import SocketServer
@@ -83,7 +85,7 @@ class EmbeddedCluster:
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
         """Every transaction that is open now, once for each partition it has written to."""
-        return self.broker.open_transactions()
+        return broker_introspection.open_transactions(self.broker)
 
     def is_open(self) -> bool:
         """Whether it can be called from here; a forked child has a copy of the memory, not the cluster."""
@@ -91,7 +93,7 @@ class EmbeddedCluster:
 
     def producer_of(self, partition: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
         """Who wrote a record; None for one of no transactional or idempotent producer, or where there is none."""
-        return self.broker.producer_of(partition, offset)
+        return broker_introspection.producer_of(self.broker, partition, offset)
 
     def close(self) -> None:
         """Stop serving: no port, thread or connection remains; a second call does nothing."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from eosfw_memory.broker_state import BrokerState
 from eosfw_memory.interceptors import BrokerStoppedError
 from eosfw_memory.storage.group_fsync import Completable
-
-if TYPE_CHECKING:
-    from eosfw_memory.broker import Broker
 
 
 class StepwiseCompletion:
@@ -18,8 +16,9 @@ class StepwiseCompletion:
     Kafka's `TransactionMarkerChannelManager`; a cluster of one broker sends its markers to nobody.
     """
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerState, restart: Callable[[float], None]) -> None:
         self._broker = broker
+        self._restart = restart
 
     def ready(self) -> Completable:
         broker = self._broker
@@ -36,12 +35,12 @@ class StepwiseCompletion:
 
     def _step(self, ready: Completable, make: Callable[[], None]) -> None:
         broker = self._broker
-        if broker.down or ready.restarts != broker.restarts:  # started anew, all wait for the disk first
+        if broker.down or ready.restarts != broker.restarts:  # after a restart all of them wait for the disk first
             return
         try:
             make()
         except BrokerStoppedError as stopped:
-            broker.restart(stopped.down)
+            self._restart(stopped.down)
 
 
 def transactional_id_of(request: Any) -> str | None:

@@ -9,22 +9,19 @@ told that it was written; so where it is still the holder's turn the note is wri
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.broker_state import BrokerState
 from eosfw_memory.codes import KafkaError
 from eosfw_memory.coordinators.transaction_metadata import TV_2, TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import COMPLETED, TransactionState
 from eosfw_memory.records.transaction_result import TransactionResult
 
-if TYPE_CHECKING:
-    from eosfw_memory.broker import Broker
-
 _LOG = logging.getLogger(__name__)
 _ENDS = frozenset({TransactionState.ONGOING, *COMPLETED})
 
 
-def end_unknown(broker: Broker) -> None:
+def end_unknown(broker: BrokerState) -> None:
     """Have the coordinator know of every open transaction; abort those that none of its ids can be in."""
     opened = [(where, each.producer) for where, log in broker.topics.logs().items() for each in log.open_transactions()]
     holders = broker.coordinator.holders() if opened else {}
@@ -48,7 +45,7 @@ def _is_behind(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool
     return producer.producer_id == known.next_producer_id or producer == known.producer
 
 
-def _noted(broker: Broker, name: str, producer: ProducerIdAndEpoch, where: TopicPartition) -> bool:
+def _noted(broker: BrokerState, name: str, producer: ProducerIdAndEpoch, where: TopicPartition) -> bool:
     """Whether the coordinator takes the partition in; only clients that begin by writing leave a record alone."""
     try:
         broker.coordinator.add_partitions(name, producer, [where], broker.now_ms(), TV_2)
@@ -59,7 +56,7 @@ def _noted(broker: Broker, name: str, producer: ProducerIdAndEpoch, where: Topic
 
 
 def _abort(
-    broker: Broker, where: TopicPartition, producer: ProducerIdAndEpoch, known: TransactionMetadata | None
+    broker: BrokerState, where: TopicPartition, producer: ProducerIdAndEpoch, known: TransactionMetadata | None
 ) -> None:
     whose = f"producer {producer.producer_id}" if known is None else repr(known.transactional_id)
     try:

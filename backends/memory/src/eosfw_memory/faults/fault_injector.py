@@ -107,7 +107,7 @@ class FaultInjector:
         self._runtime = runtime
         self._without = Seams.of(broker)
         self._within = self._without.intercepted(self._around, self.reach)
-        broker.upon_restart(self._settle_once_up)
+        broker.on_restart(self._settle_once_up)
         self._may_kill = False
         self._level = logging.INFO
         self._faults: tuple[Fault, ...] = ()

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import AppendRecords, Broker, Handler
+from eosfw_memory.broker import Broker, Handler
+from eosfw_memory.broker_state import AppendRecords
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups import offsets_topic
 from eosfw_memory.coordinators.groups.group_metadata_manager import GroupLog

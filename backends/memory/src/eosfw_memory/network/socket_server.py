@@ -32,7 +32,7 @@ class SocketServer:
         self._unserved = UnsupportedRequests()
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
-        broker.upon_restart(self._drop)
+        broker.on_restart(self._drop)
         self._thread = runtime.spawn("eosfw-broker", self._run)
 
     def close(self) -> None:

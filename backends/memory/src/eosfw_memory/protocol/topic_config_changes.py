@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from eosfw_memory.broker import NODE_ID, Broker
+from eosfw_memory.broker import Broker
+from eosfw_memory.broker_state import NODE_ID
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.topic_config import check_name, check_wanted

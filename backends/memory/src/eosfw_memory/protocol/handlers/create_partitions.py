@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from eosfw_memory.broker import NODE_ID, Broker, Context
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.broker_state import NODE_ID
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.topic_config import check_shape

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from eosfw_memory.broker import NODE_ID, Broker, Context
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.broker_state import NODE_ID
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from eosfw.config.definition import Boolean, Int, Key, List, Long
-from eosfw_memory.broker import NODE_ID, Broker, Context
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.broker_state import NODE_ID
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.settings import BROKER

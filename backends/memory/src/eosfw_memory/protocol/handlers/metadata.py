@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from eosfw_memory.broker import NODE_ID, Broker, Context
+from eosfw_memory.broker import Broker, Context
+from eosfw_memory.broker_state import NODE_ID
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.log.partition_log import PartitionLog
@@ -38,7 +39,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
 def _asked(broker: Broker, request: Any, version: int) -> Slices:
     names = {wanted.name: None for wanted in request.topics if wanted.name is not None}
     may_create = getattr(request, "allow_auto_topic_creation", True)
-    missing = broker.wanted_by_client(names) if may_create else ()
+    missing = broker.auto_created_topics(names) if may_create else ()
     created = yield from create_in_slices(broker.topics, first_of(missing))
     return _answer(broker, (_found(broker, wanted, version, created) for wanted in request.topics))
 
