@@ -39,23 +39,6 @@ def offset(lab: BackendHarness, group: str, one: TopicPartition) -> int | None:
     return lab.admin.group_offsets(group, [one]).get(one)
 
 
-def test_offsets_count_once_their_transaction_is_committed(lab: BackendHarness) -> None:
-    """PRD-05, GRP-01: with the records that came of them, or not at all."""
-    topic, group = lab.topic(2), ConsumerGroupMetadata(lab.name())
-    one, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
-    producer = lab.producer()
-
-    with transaction(producer):
-        producer.send(record(topic, b"made of 4"))
-        producer.send_offsets({one: 5, other: 7}, group, WAIT)
-    producer.begin_transaction()
-    producer.send_offsets({one: 9}, group, WAIT)
-    producer.abort_transaction(WAIT)
-
-    assert lab.admin.group_offsets(group.group_id, [one, other]) == {one: 5, other: 7}
-    assert lab.values(topic) == [b"made of 4"]
-
-
 def test_a_transaction_may_consist_of_offsets_alone(lab: BackendHarness) -> None:
     """PRD-05, COR-07: what was read may come to nothing."""
     one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
@@ -90,24 +73,6 @@ def test_several_groups_commit_with_one_transaction(lab: BackendHarness) -> None
         producer.send_offsets({one: 2}, groups[0], WAIT)
 
     assert [offset(lab, group.group_id, one) for group in groups] == [2, 1, 1]
-
-
-def test_who_asks_for_offsets_hears_none_that_a_transaction_may_change(lab: BackendHarness) -> None:
-    """GRP-03: the answer waits for the end; whoever read on from the old offset would read twice."""
-    one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
-    producer, heard = lab.producer(), []
-    with transaction(producer):
-        producer.send_offsets({one: 1}, group, WAIT)
-    assert offset(lab, group.group_id, one) == 1
-    producer.begin_transaction()
-    producer.send_offsets({one: 2}, group, WAIT)
-
-    lab.together(
-        lambda: heard.append(offset(lab, group.group_id, one)),
-        lambda: producer.commit_transaction(WAIT),
-    )
-
-    assert heard == [2]
 
 
 def test_a_group_that_committed_nothing_has_no_offsets(lab: BackendHarness) -> None:

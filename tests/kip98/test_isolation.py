@@ -4,36 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.errors import DamagedDataError, ReadStalledError, UnknownTopicOrPartitionError
+from eosfw.errors import UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
 from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
-
-
-def test_read_committed_stops_at_the_first_record_of_an_open_transaction(lab: BackendHarness) -> None:
-    """CON-01: the last stable offset is the first of the open transaction."""
-    topic = lab.topic()
-    lab.write(topic, b"before")
-    owner = lab.open_transaction(topic, b"open")
-    lab.write(topic, b"after")
-    assert lab.visible(topic) == [b"before"]
-    assert lab.end(topic, COMMITTED) == 1
-
-    owner.commit_transaction(WAIT)
-
-    assert lab.values(topic) == [b"before", b"open", b"after"]
-
-
-def test_a_read_across_an_open_transaction_says_where_it_waits(lab: BackendHarness) -> None:
-    """CON-01: never a silent end, which would pass for the whole topic."""
-    topic = lab.topic()
-    lab.write(topic, b"before")
-    lab.open_transaction(topic, b"open")
-    one = TopicPartition(topic, 0)
-    assert len(lab.read({one: OffsetRange(0, 1)})) == 1  # so that the reader has met its cluster
-
-    with pytest.raises(ReadStalledError, match=f"{topic}-0 at offset 1 of 2"):
-        lab.read({one: OffsetRange(0, 2)}, stall_timeout=2.0)
 
 
 def test_read_committed_filters_aborted_records_between_committed_ones(lab: BackendHarness) -> None:
@@ -107,15 +81,6 @@ def test_a_range_ends_before_the_records_behind_it(lab: BackendHarness) -> None:
 
     assert [row.value for row in rows] == [b"3", b"4", b"5"]
     assert lab.read({one: OffsetRange(6, 6)}) == []
-
-
-def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(lab: BackendHarness) -> None:
-    """CON-05: a start behind the end is what truncation looks like."""
-    topic = lab.topic()
-    lab.write(topic, b"only")
-
-    with pytest.raises(DamagedDataError, match=topic):
-        lab.read({TopicPartition(topic, 0): OffsetRange(5, 9)}, UNCOMMITTED, stall_timeout=10.0)
 
 
 def test_a_topic_that_does_not_exist_is_named(lab: BackendHarness) -> None:

@@ -26,11 +26,11 @@ LAST: Final = 4
 PARTITIONS: Final = 2
 EXPECTED: Final = [str(number).encode() for number in range(LAST)] * PARTITIONS
 REQUESTS: Final = (
-    ("InitProducerId", 1),
-    ("AddPartitionsToTxn", 1),
+    pytest.param("InitProducerId", 1, marks=pytest.mark.nightly),
+    pytest.param("AddPartitionsToTxn", 1, marks=pytest.mark.nightly),
     ("Produce", 1),
-    ("Produce", 2),
-    ("AddOffsetsToTxn", 1),
+    pytest.param("Produce", 2, marks=pytest.mark.nightly),
+    pytest.param("AddOffsetsToTxn", 1, marks=pytest.mark.nightly),
     ("TxnOffsetCommit", 1),
     ("EndTxn", 1),
 )

@@ -24,12 +24,13 @@ PATIENCE: Final = 8.0
 LAST: Final = 4
 REQUESTS: Final = (
     "InitProducerId",
-    "AddPartitionsToTxn",
+    pytest.param("AddPartitionsToTxn", marks=pytest.mark.nightly),
     "Produce",
-    "AddOffsetsToTxn",
+    pytest.param("AddOffsetsToTxn", marks=pytest.mark.nightly),
     "TxnOffsetCommit",
     "EndTxn",
 )
+"""Clients treat the other two as they treat these."""
 EVERY: Final = 1_000_000
 
 

@@ -49,18 +49,6 @@ def test_each_illegal_call_raises_and_leaves_the_transaction_unchanged(lab: Back
     assert lab.values(topic) == [b"kept"]
 
 
-def test_a_producer_without_transactional_id_knows_no_transactions(lab: BackendHarness) -> None:
-    """PRD-02."""
-    topic = lab.topic()
-    producer = lab.backend.producer(None)
-
-    refuse(producer, topic, "init", "begin", "send_offsets", "commit", "abort")
-    producer.send(record(topic, b"plain"))
-    producer.flush(WAIT)
-
-    assert lab.values(topic) == [b"plain"]
-
-
 ILLEGAL = [
     (state, call) for state in TransactionManagerState for call in ProducerCall if call not in TRANSITIONS[state]
 ]

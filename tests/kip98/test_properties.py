@@ -19,18 +19,6 @@ def kind(request: pytest.FixtureRequest) -> type[Backend]:
     return installed_plugins().backend(request.param)
 
 
-def test_a_name_that_nobody_knows_is_refused_with_the_nearest_one(kind: type[Backend], runtime: Runtime) -> None:
-    """CFG-05: every problem at once, never a property that is quietly dropped."""
-    with pytest.raises(ConfigError) as caught:
-        kind.connect({"linger.m": "5", "nonsense": "1"}, runtime)
-
-    misspelt, nonsense, missing = (problem.what for problem in caught.value.problems)
-    assert f"the {kind.name} backend" in misspelt
-    assert misspelt.endswith("linger.m: did you mean linger.ms?")
-    assert nonsense.endswith("nonsense: remove it, or choose another backend")
-    assert missing == 'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker'
-
-
 def test_a_property_of_another_client_kind_is_refused_in_an_override(kind: type[Backend], runtime: Runtime) -> None:
     """CFG-07: `producer.override.fetch.min.bytes` is a mistake, `fetch.min.bytes` of the whole backend is none."""
     backend = kind.connect({**SERVERS, "fetch.min.bytes": "1"}, runtime)

@@ -63,22 +63,6 @@ def test_a_batch_larger_than_the_buffer_arrives_whole_and_in_order(lab: BackendH
     assert lab.values(topic) == values
 
 
-def test_a_delivery_callback_hears_of_every_record_before_the_commit_returns(lab: BackendHarness) -> None:
-    """PRD-04: offsets ascend in the order of sending."""
-    topic = lab.topic()
-    producer = lab.producer()
-    heard: list[int] = []
-
-    producer.begin_transaction()
-    for number in range(100):
-        producer.send(
-            record(topic, b"%d" % number), lambda where, _: heard.append(-1 if where is None else where.offset)
-        )
-    producer.commit_transaction(WAIT)
-
-    assert heard == list(range(100))
-
-
 def test_an_order_of_calls_broken_by_a_closed_producer_is_named(lab: BackendHarness) -> None:
     """PRD-02: the text says what to do."""
     producer = lab.producer()
