@@ -1,6 +1,8 @@
 """Make an embedded broker misbehave at a chosen moment, for tests."""
 
-from eosfw_memory.faults.fault_injector import Fault, FaultInjector, Firing
+from eosfw_memory.faults.fault import Fault
+from eosfw_memory.faults.fault_injector import FaultInjector
+from eosfw_memory.faults.matching import Firing
 from eosfw_memory.faults.rules import Delay, Drop, Fail, Jump, Kill, Lose, Refuse, Repeat, Restart, Rule
 
 __all__ = [

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.faults.error_responses import error_response
+from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.rules import Delay, Drop, Fail, Lose, Repeat, Rule
-
-if TYPE_CHECKING:
-    from eosfw_memory.faults.fault_injector import Fault
 
 _FOREVER: Final = 2**31 - 1
 

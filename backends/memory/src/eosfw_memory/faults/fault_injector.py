@@ -6,8 +6,6 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +17,12 @@ from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.faults import points
 from eosfw_memory.faults.actions import Serve, apply_fault
+from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.matching import Occurrence
 from eosfw_memory.faults.parsing import parse_rule
 from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
-from eosfw_memory.faults.text import firing_text, rule_text, status_text
+from eosfw_memory.faults.text import firing_text, rule_text
 from eosfw_memory.faults.toml_file import read_rules
 from eosfw_memory.interceptors import BrokerStoppedError
 from eosfw_memory.protocol.routes import api_name
@@ -31,72 +30,6 @@ from eosfw_memory.protocol.routes import api_name
 _LOG = logging.getLogger(__name__)
 _NO_OCCURRENCE = Occurrence("")
 _STOP_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Firing:
-    """One time a fault struck."""
-
-    at_ms: int
-    """By the broker's clock."""
-    occurrence: Occurrence
-
-
-class Fault:
-    """One fault of a broker: what was asked for, whether it happened, to whom."""
-
-    def __init__(self, rule: Rule, runtime: Runtime) -> None:
-        self.rule = rule
-        self.seen = 0
-        """How many requests, or points, of its kind came by."""
-        self.firings: list[Firing] = []
-        self.answers: list[Answer | DelayedOperation | None] = []
-        """What the broker answered to each copy of a repeated request."""
-        self._triggered = runtime.event()
-        self._held: list[Callable[[], None]] = []
-        self._released = False
-
-    @property
-    def fired(self) -> bool:
-        """Whether it struck."""
-        return bool(self.firings)
-
-    def await_fired(self, timeout: float) -> Fault:
-        """Return once it struck; raise TimeoutError, saying what came by, if that takes more than `timeout` seconds."""
-        if not self._triggered.wait(timeout):
-            raise TimeoutError(f"{self} within {timeout} s")
-        return self
-
-    def release(self) -> None:
-        """Let delayed requests arrive now, on this thread; those that it meets later are not held up any more."""
-        self._released = True
-        self._let_go()
-
-    def hold(self, arrive: Callable[[], None]) -> None:
-        """Keep a delayed request until the release."""
-        self._held.append(arrive)
-        if self._released:  # since it struck, on another thread
-            self._let_go()
-
-    def due(self, occurrence: Occurrence) -> bool:
-        """Count a scene of its kind; whether it is the turn of this one."""
-        if self._released or not occurrence.matches(self.rule):
-            return False
-        self.seen += 1
-        return self.rule.nth <= self.seen < self.rule.nth + self.rule.times
-
-    def trigger(self, occurrence: Occurrence, now_ms: int) -> None:
-        """Take note that it happens now."""
-        self.firings.append(Firing(now_ms, occurrence))
-        self._triggered.set()
-
-    def _let_go(self) -> None:
-        with suppress(IndexError):
-            while True:
-                self._held.pop(0)()
-
-    def __str__(self) -> str:
-        return f"fault {rule_text(self.rule)}: {status_text(self)}"
 
 
 class FaultInjector:

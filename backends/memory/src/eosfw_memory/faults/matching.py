@@ -52,6 +52,15 @@ class Occurrence:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One time a fault struck."""
+
+    at_ms: int
+    """By the broker's clock."""
+    occurrence: Occurrence
+
+
 def _transactional_ids(request: Any) -> Iterator[str]:
     for name in ("transactional_id", "v3_and_below_transactional_id"):
         if (found := getattr(request, name, None)) is not None:

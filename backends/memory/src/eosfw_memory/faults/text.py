@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eosfw_memory.faults.fault_injector import Fault, Firing
-    from eosfw_memory.faults.matching import Occurrence
+    from collections.abc import Sequence
+
+    from eosfw_memory.faults.matching import Firing, Occurrence
     from eosfw_memory.faults.rules import Rule
 
 _WHOM = ("client_id", "transactional_id", "group_id", "topic")
@@ -21,12 +22,12 @@ def rule_text(rule: Rule) -> str:
     return ", ".join([f"{rule.kind} {what}", which, *whom])
 
 
-def status_text(fault: Fault) -> str:
+def status_text(rule: Rule, seen: int, firings: Sequence[Firing]) -> str:
     """Whether it happened, when, to whom; if it did not, how near it came."""
-    if fault.firings:
-        return "; ".join(map(firing_text, fault.firings))
-    if fault.seen:
-        return f"never fired: only {fault.seen} of the {fault.rule.nth} it waits for came by"
+    if firings:
+        return "; ".join(map(firing_text, firings))
+    if seen:
+        return f"never fired: only {seen} of the {rule.nth} it waits for came by"
     return "never fired: nothing of the kind came by"
 
 
