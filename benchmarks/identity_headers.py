@@ -40,7 +40,7 @@ def plain(producer: TransactionalProducer, topic: str, number: int) -> None:
 
 
 def batched(producer: TransactionalProducer, topic: str, number: int) -> None:
-    headers = IDENTITY.column(PARTITION, offsets(number))
+    headers = IDENTITY.column([PARTITION] * len(VALUES), offsets(number))
     producer.send_batch(ProducerBatch(topic, VALUES, partition=0, headers=headers))
 
 
@@ -51,7 +51,7 @@ def one_by_one(producer: TransactionalProducer, topic: str, number: int) -> None
 
 
 def making(_producer: TransactionalProducer, _topic: str, number: int) -> None:
-    IDENTITY.column(PARTITION, offsets(number))
+    IDENTITY.column([PARTITION] * len(VALUES), offsets(number))
 
 
 IDENTITY = IdentityHeaders("flights")

@@ -27,7 +27,7 @@ def identities(records: int) -> Iterator[list[bytes]]:
     partition = {"filename": "/data/flights-2013.csv"}
     for start in range(0, records, CHUNK):
         offsets = [{"position": 100 * number, "id": "5f3c1b0a9d"} for number in range(start, start + CHUNK)]
-        yield [identity_of(None, each, "headers") for each in headers.column(partition, offsets)]
+        yield [identity_of(None, each, "headers") for each in headers.column([partition] * len(offsets), offsets)]
 
 
 def resident() -> int:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import is_
 from typing import Any, Final
 
 from eosfw.capabilities import Capabilities
 from eosfw.errors import ConfigError, DamagedDataError, Problem, TaskFailedError
-from eosfw.records import Headers, SourceOffset, SourcePartition, SourceRecord
+from eosfw.records import Headers, SourceOffset, SourcePartition
 from eosfw.text import quantity
 
 CONNECTOR: Final = "eosfw.connector"
@@ -55,20 +57,28 @@ class IdentityHeaders:
 
     def of(self, source_partition: SourcePartition, source_offset: SourceOffset) -> Headers:
         """The headers of one record."""
-        return self.column(source_partition, [source_offset])[0]
+        return self.column([source_partition], [source_offset])[0]
 
-    def column(self, source_partition: SourcePartition, source_offsets: Sequence[SourceOffset]) -> list[Headers]:
-        """The headers of many records of one source partition."""
-        first, second = self._of_partition(source_partition)
-        return [(first, second, (SOURCE_OFFSET, each)) for each in _each_canonical(source_offsets)]
-
-    def of_records(self, records: Sequence[SourceRecord]) -> list[Headers]:
+    def column(
+        self,
+        source_partitions: Sequence[SourcePartition],
+        source_offsets: Sequence[SourceOffset],
+        headers: Sequence[Headers] | None = None,
+    ) -> list[Headers]:
         """The headers of many records, behind those that they have."""
-        offsets = _each_canonical([record.source_offset for record in records])
+        offsets = _each_canonical(source_offsets)
+        fronts = self._of_partitions(source_partitions)
+        if headers is None:
+            return [(*front, (SOURCE_OFFSET, offset)) for front, offset in zip(fronts, offsets, strict=False)]
         return [
-            (*record.headers, *self._of_partition(record.source_partition), (SOURCE_OFFSET, offset))
-            for record, offset in zip(records, offsets, strict=True)
+            (*own, *front, (SOURCE_OFFSET, offset))
+            for own, front, offset in zip(headers, fronts, offsets, strict=False)
         ]
+
+    def _of_partitions(self, partitions: Sequence[SourcePartition]) -> Iterable[Headers]:
+        if partitions and all(map(is_, partitions, repeat(partitions[0]))):
+            return repeat(self._of_partition(partitions[0]))
+        return map(self._of_partition, partitions)
 
     def _of_partition(self, partition: SourcePartition) -> Headers:
         last = self._last

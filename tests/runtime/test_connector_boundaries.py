@@ -21,7 +21,7 @@ def test_a_connector_ends_transactions_where_it_says():
 
     assert stage.cluster.committed("t") == [b"0", b"1"]
     assert stage.cluster.committed("g-offsets") == [b'{"o":2}']
-    whole = ["begin", "send t", "send t", OFFSETS, "commit"]
+    whole = ["begin", "send t 2", OFFSETS, "commit"]
     assert stage.cluster.calls == ["init", *whole, "begin", "send t", "abort", "close"]
 
 
@@ -35,7 +35,7 @@ def test_what_a_connector_aborts_is_passed_not_read_again():
     stage = run(scripted(ask), transaction_boundary="connector")
 
     assert (stage.cluster.committed("t"), stage.cluster.committed("g-offsets")) == ([], [b'{"o":2}'])
-    assert stage.cluster.calls[1:-1] == ["begin", "send t", "send t", "abort", "begin", OFFSETS, "commit"]
+    assert stage.cluster.calls[1:-1] == ["begin", "send t 2", "abort", "begin", OFFSETS, "commit"]
 
 
 def test_aborting_nothing_never_reaches_the_producer(caplog):

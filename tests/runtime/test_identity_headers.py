@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from eosfw.errors import TaskFailedError
 from eosfw.identity import HEADER_NAMES, IdentityHeaders, identity_headers, kind_in_force
-from eosfw.records import SourceRecord
 
 from .fake import CAPABILITIES, Entry, FakeCluster
 from .script import OFFSETS, batch, failure, record, run, scripted
@@ -75,22 +74,21 @@ def test_whoever_names_another_identity_gets_no_headers(identity: str):
 
 
 def test_other_backends_carry_headers_for_whoever_asks():
-    """One by one, since their batches cannot."""
+    """At the speed of single records, since their batches carry none."""
     offered = batch(0, source_offsets=[{"o": 1}, {"o": 2}])
     silent = run(scripted(offered))
     asked = run(scripted(offered), eosfw_identity="headers")
 
     assert offsets(silent) == [None, None]
     assert offsets(asked) == [b'{"o":1}', b'{"o":2}']
-    assert asked.cluster.calls.count("send t") == 2
+    assert asked.cluster.calls.count("send t 2") == 1
 
 
-def test_records_with_own_headers_go_one_by_one_where_batches_carry_none():
+def test_records_keep_their_own_headers_whatever_the_backend_declares():
     """Capabilities: never a header lost."""
     stage = run(scripted([record(number, headers=(("mine", b"%d" % number),)) for number in range(2)]))
 
     assert [entry.headers for entry in entries(stage)] == [(("mine", b"0"),), (("mine", b"1"),)]
-    assert "send t 2" not in stage.cluster.calls
 
 
 def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():
@@ -126,10 +124,13 @@ def test_a_column_has_the_headers_of_each_record_alone(partition: dict, given_of
     """Many are encoded by one call, whatever stands in them."""
     headers = IdentityHeaders("c")
     alone = [identity_headers("c", partition, offset) for offset in given_offsets]
-    records = [SourceRecord("t", b"", None, partition, offset) for offset in given_offsets]
+    own = (("mine", b"x"),)
 
-    assert headers.column(partition, given_offsets) == alone
-    assert headers.of_records(records) == alone
+    assert headers.column([partition] * len(alone), given_offsets) == alone
+    assert headers.column([dict(partition) for _ in alone], given_offsets) == alone
+    assert headers.column([partition] * len(alone), given_offsets, [own] * len(alone)) == [
+        (*own, *one) for one in alone
+    ]
     assert all(tuple(name for name, _ in one) == HEADER_NAMES for one in alone)
 
 

@@ -76,7 +76,7 @@ def test_records_are_called_back_in_order_with_the_place_they_came_to():
     stage = run(task)
 
     assert told == [(b"0", 0), (b"1", 1)]
-    assert stage.cluster.calls[1:-1] == ["begin", "send t", "send t", OFFSETS, "commit"]
+    assert stage.cluster.calls[1:-1] == ["begin", "send t 2", OFFSETS, "commit"]
 
 
 def test_a_callback_that_raises_changes_nothing():

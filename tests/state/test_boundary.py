@@ -16,6 +16,7 @@ from eosfw.state.boundary import (
     RequestedBoundary,
     split,
 )
+from eosfw.state.poll_batch import batches_of
 
 
 def record(number: int = 0) -> SourceRecord:
@@ -112,7 +113,7 @@ def test_a_stopping_connector_defined_boundary_commits_only_on_request():
 
 def polls(boundary: RequestedBoundary, *batches: list[SourceRecord]) -> list[End]:
     """How transactions end behind each piece of what polls return."""
-    return [end for batch in batches for _, end in split(batch, boundary, lambda: 0.0)]
+    return [end for batch in batches for _, end in split(batches_of(batch), boundary, lambda: 0.0)]
 
 
 def test_a_record_may_be_named_long_before_a_poll_returns_it():
@@ -120,7 +121,7 @@ def test_a_record_may_be_named_long_before_a_poll_returns_it():
     boundary, records = RequestedBoundary(), [record(number) for number in range(4)]
     boundary.commit_record(records[3])
 
-    assert polls(boundary, records[:2], [], [], records[2:]) == [End.KEEP] * 6 + [End.COMMIT]
+    assert polls(boundary, records[:2], [], [], records[2:]) == [End.KEEP] * 4 + [End.COMMIT]
 
 
 @pytest.mark.parametrize("what", ["commit", "abort"])

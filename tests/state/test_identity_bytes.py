@@ -21,7 +21,7 @@ def canonical(thing: Any) -> bytes:
 
 
 def column(offsets: list[dict[str, Any]]) -> list[bytes | None]:
-    return [headers[-1][1] for headers in IdentityHeaders("c").column({"p": 1}, offsets)]
+    return [headers[-1][1] for headers in IdentityHeaders("c").column([{"p": 1}] * len(offsets), offsets)]
 
 
 @given(st.lists(st.dictionaries(NAMES, PRIMITIVES, max_size=3), min_size=1, max_size=5))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from eosfw.records import SourceRecord
+from eosfw.state.poll_batch import SourcePosition
 from eosfw.state.stalled_offsets import POLLS, StalledOffsets
 
 
-def told(records: list[SourceRecord]) -> list[int]:
+def told(positions: list[SourcePosition]) -> list[int]:
     watch = StalledOffsets()
-    return [number for number, record in enumerate(records, 1) if watch.is_stalled_after(record)]
+    return [number for number, position in enumerate(positions, 1) if watch.is_stalled_after(position)]
 
 
-def at(offset: dict[str, int], partition: str = "a") -> SourceRecord:
-    return SourceRecord("t", b"v", None, {"p": partition}, offset)
+def at(offset: dict[str, int], partition: str = "a") -> SourcePosition:
+    return {"p": partition}, offset
 
 
 def test_many_polls_that_end_at_one_offset_are_told_once() -> None:
@@ -22,7 +22,7 @@ def test_many_polls_that_end_at_one_offset_are_told_once() -> None:
 def test_a_mapping_that_its_task_goes_on_with_counts_as_moving() -> None:
     offset = {"next": 0}
 
-    def moved() -> SourceRecord:
+    def moved() -> SourcePosition:
         offset["next"] += 1
         return at(offset)
 

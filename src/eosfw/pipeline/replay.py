@@ -20,12 +20,12 @@ from eosfw.pipeline.fresh_context import FreshTaskContext
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.task_replay import Goal, TaskReplay, faults_of
 from eosfw.protocols import IsolationLevel, OffsetStore
-from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
+from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.offsets import read_offsets
-from eosfw.runtime.poll_result import Batches, Records, records_of, whole
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, PollBoundary, RequestedBoundary
+from eosfw.state.poll_batch import PollBatch
 
 logger = logging.getLogger(__name__)
 Committed = Mapping[str, tuple[SourcePartition, SourceOffset]]
@@ -41,10 +41,10 @@ def replayed(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Seque
         while left:
             found = [(task, replay.poll(task)) for task in left]
             left = [task for task, polled in found if polled is not None]
-            yield from (_one_by_one(task, polled) for task, polled in found if polled)
+            yield from (_records(polled) for _, polled in found if polled)
             if not any(task.busy for task in left):
                 run.runtime.sleep(PAUSE)
-        yield from (_one_by_one(task, rest) for task in replay.tasks if (rest := replay.rest(task)))
+        yield from (_records(rest) for task in replay.tasks if (rest := replay.rest(task)))
         replay.check()
 
 
@@ -76,16 +76,16 @@ class Replay:
         self.tasks = tasks
         self._name, self._goal, self._runtime, self._apart = name, goal, runtime, apart
 
-    def poll(self, task: TaskReplay) -> Batches | Records | None:
+    def poll(self, task: TaskReplay) -> Sequence[PollBatch] | None:
         """A task's next records that were committed: maybe none for now, None when no more are to be expected."""
         if not (self._goal.left or task.open) or task.over(self._runtime.now()):
             return None
         return task.poll(self._runtime.now(), apart=self._apart)
 
-    def rest(self, task: TaskReplay) -> Batches | Records:
+    def rest(self, task: TaskReplay) -> Sequence[PollBatch]:
         """What is left once all is polled: the task ended this transaction when it ran, the offsets lie behind it."""
         rest, task.open = task.open, []
-        return rest  # type: ignore[return-value]
+        return rest
 
     def check(self) -> None:
         """Raise DamagedDataError unless every committed offset was met again."""
@@ -103,14 +103,8 @@ class Replay:
         )
 
 
-def _one_by_one(task: TaskReplay, polled: Batches | Records) -> list[SourceRecord]:
-    records: list[SourceRecord] = []
-    for one in polled:
-        if isinstance(one, SourceBatch):
-            records += whole(one) if one.source_offsets is None else records_of(one, task.id)
-        else:
-            records.append(one)
-    return records
+def _records(batches: Sequence[PollBatch]) -> list[SourceRecord]:
+    return [record for batch in batches for record in batch.records()]
 
 
 def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:

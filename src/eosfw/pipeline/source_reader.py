@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
 
@@ -15,11 +15,12 @@ from eosfw.connectors import SourceTask
 from eosfw.errors import EosfwError, RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.fresh_context import FreshTaskContext
-from eosfw.records import SourceBatch, SourceRecord
+from eosfw.records import SourceRecord
 from eosfw.registry import Plugins
-from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result, records_of, tells_apart, whole
+from eosfw.runtime.poll_result import has_records, read_poll_result
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner, ValidatedConnector
 from eosfw.state.boundary import BoundaryError, End, PollBoundary, RequestedBoundary, split
+from eosfw.state.poll_batch import PollBatch
 
 T = TypeVar("T")
 Told = Callable[[str], None]
@@ -110,18 +111,15 @@ class _Reading:
     def stop(self) -> None:
         self._called(self._task.stop)
 
-    def _ended(self, polled: Batches | Records, now: float) -> Iterator[SourceRecord]:
+    def _ended(self, polled: Sequence[PollBatch], now: float) -> Iterator[SourceRecord]:
         pieces = split(polled, self._boundary, lambda: now)
         while (piece := self._called(lambda: next(pieces, None))) is not None:
-            items, end = piece
-            for one in items:
-                self._open += self._apart(one) if isinstance(one, SourceBatch) else (one,)
+            batches, end = piece
+            for batch in batches:
+                self._open += batch.records()
             if end is not End.KEEP:
                 ended, self._open = self._open, []
                 yield from ended if end is End.COMMIT else ()
-
-    def _apart(self, batch: SourceBatch) -> Iterator[SourceRecord]:
-        return records_of(batch, self.id) if tells_apart(batch) else whole(batch)
 
     def _called(self, call: Callable[[], T]) -> T:
         try:

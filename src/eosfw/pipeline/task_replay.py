@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
 
 from eosfw.connectors import SourceTask
 from eosfw.errors import DamagedDataError, EosfwError, RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import OffsetStore
-from eosfw.records import SourceBatch, SourceOffset, SourcePartition, SourceRecord
-from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result, tells_apart
+from eosfw.records import SourceOffset, SourcePartition
+from eosfw.runtime.poll_result import has_records, read_poll_result
 from eosfw.state.boundary import Boundary, BoundaryError, End, split
+from eosfw.state.poll_batch import PollBatch
 
-T = TypeVar("T")
 _IDLE = 5.0
 """Seconds without a record after which a source that cannot tell its end counts as exhausted."""
 _BEYOND = 100_000
@@ -76,7 +77,7 @@ class TaskReplay:
 
     def __init__(self, task: SourceTask, task_id: ConnectorTaskId, boundary: Boundary, goal: Goal) -> None:
         self.id = task_id
-        self.open: list[SourceBatch | SourceRecord] = []
+        self.open: list[PollBatch] = []
         """What is committed of the transaction that its task has not ended yet."""
         self.busy = True
         """Whether the last poll gave anything."""
@@ -95,28 +96,28 @@ class TaskReplay:
             ended = self.failure is None and bool(self._task.at_end())
         return ended or now - idle_since > _IDLE
 
-    def poll(self, now: float, *, apart: bool) -> Batches | Records:
+    def poll(self, now: float, *, apart: bool) -> Sequence[PollBatch]:
         """Its next records that were committed, in the columns in which it gave them."""
         polled = self._poll()
         self.busy = has_records(polled)
         self._idle_since = None if self.busy else now if self._idle_since is None else self._idle_since
-        known, ended = len(self.open), []
+        known, ended = len(self.open), list[PollBatch]()
         for piece, end in self._pieces(polled, now):
-            self.open += [part for one in piece if (part := self._committed(one, apart=apart)) is not None]
+            self.open += [part for batch in piece for part in self._committed(batch, apart=apart)]
             if end is End.COMMIT:
                 ended += self.open
             if end is not End.KEEP:
                 self.open = []
         self._beyond = 0 if ended or len(self.open) > known or not self.busy else self._beyond + 1
-        return ended  # type: ignore[return-value]  # as homogeneous as what was polled
+        return ended
 
-    def _pieces(self, polled: Batches | Records, now: float) -> Iterator[tuple[Batches | Records, End]]:
+    def _pieces(self, polled: Sequence[PollBatch], now: float) -> Iterator[tuple[Sequence[PollBatch], End]]:
         try:
-            yield from split(polled, self._boundary, lambda: now)  # type: ignore[misc]
+            yield from split(polled, self._boundary, lambda: now)
         except BoundaryError as error:
             raise TaskFailedError(f"task {self.id}: {error}") from None
 
-    def _poll(self) -> Batches | Records:
+    def _poll(self) -> Sequence[PollBatch]:
         self.failure = None
         try:
             with faults_of(self.id):
@@ -125,24 +126,25 @@ class TaskReplay:
             self.failure = failure
             return ()
 
-    def _committed(self, polled: SourceBatch | SourceRecord, *, apart: bool) -> SourceBatch | SourceRecord | None:
-        partition, goal = polled.source_partition, self._goal
-        if isinstance(polled, SourceRecord):
-            return polled if goal.upto(partition, polled.source_offset, self.id) else None
-        if polled.source_offsets is None:
+    def _committed(self, batch: PollBatch, *, apart: bool) -> list[PollBatch]:
+        """The parts of a batch that were committed."""
+        goal, offsets = self._goal, batch.source_offsets
+        if offsets is None:
             if apart:
-                self._check_apart(polled)
-            return polled if goal.upto(partition, polled.source_offset, self.id) and len(polled) else None
-        number = goal.count(partition, polled.source_offsets, self.id)
-        goal.upto(partition, polled.source_offset, self.id)  # it may lie behind the last record, or there may be none
-        return None if not number else polled if number == len(polled) else _first(polled, number)
-
-    def _check_apart(self, batch: SourceBatch) -> None:
-        if not tells_apart(batch):
-            raise DamagedDataError(
-                f"task {self.id} returned a SourceBatch without `source_offsets`, so its records cannot be told "
-                f'apart: have the connector return them, or set "eosfw.identity" to "value" or "field:NAME"'
-            )
+                raise DamagedDataError(
+                    f"task {self.id} returned a SourceBatch without `source_offsets`, so its records cannot be told "
+                    f'apart: have the connector return them, or set "eosfw.identity" to "value" or "field:NAME"'
+                )
+            ((partition, offset),) = batch.positions
+            return [batch] if goal.upto(partition, offset, self.id) else []
+        found = []
+        for start, end in _partition_runs(batch.source_partitions):
+            number = goal.count(batch.source_partitions[start], offsets[start:end], self.id)
+            if number:
+                found.append(batch.part(start, start + number))
+        for partition, offset in batch.positions:
+            goal.upto(partition, offset, self.id)  # it may lie behind the last record, or there may be none
+        return found
 
 
 @contextmanager
@@ -156,14 +158,10 @@ def faults_of(task_id: ConnectorTaskId) -> Iterator[None]:
         raise TaskFailedError(f"replay of task {task_id} failed: {described(error)}") from error
 
 
-def _first(batch: SourceBatch, number: int) -> SourceBatch:
-    def cut(column: Sequence[T] | None) -> Sequence[T] | None:
-        return None if column is None else column[:number]
-
-    return replace(
-        batch,
-        values=batch.values[:number],
-        keys=cut(batch.keys),
-        timestamps=cut(batch.timestamps),
-        source_offsets=cut(batch.source_offsets),
-    )
+def _partition_runs(partitions: Sequence[SourcePartition]) -> Iterator[tuple[int, int]]:
+    """Where records of one source partition begin and end."""
+    start = 0
+    for _, run in groupby(partitions, id):
+        end = start + sum(1 for _ in run)
+        yield start, end
+        start = end

@@ -10,7 +10,7 @@ from typing import Any
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config
 from eosfw.config.connector import IDENTITY
-from eosfw.errors import DamagedDataError, Problem
+from eosfw.errors import DamagedDataError, Problem, TaskFailedError
 from eosfw.identity import NONE, IdentityHeaders, UnidentifiedRecords, identity_of, kind_in_force
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.comparison import Comparison, ExpectedRecords
@@ -19,10 +19,11 @@ from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.replay import PAUSE, Replay, replaying
 from eosfw.pipeline.task_replay import TaskReplay
 from eosfw.protocols import Verdict
-from eosfw.records import LogBatch, OffsetRange, SourceBatch, SourceRecord
+from eosfw.records import LogBatch, OffsetRange
 from eosfw.registry import Plugins
-from eosfw.runtime.poll_result import Batches, Records, offsets_of
+from eosfw.runtime.poll_result import offsets_lacking
 from eosfw.runtime.preflight import connector_config
+from eosfw.state.poll_batch import PollBatch
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 Bounds = Callable[[Collection[str]], Ranges]
@@ -137,23 +138,21 @@ class _Count:
 
         return ExpectedRecords(poll)
 
-    def _raw_expected(self, polled: Batches | Records, headers: IdentityHeaders, task: TaskReplay) -> Sequence[Any]:
+    def _raw_expected(self, polled: Sequence[PollBatch], headers: IdentityHeaders, task: TaskReplay) -> Sequence[Any]:
         """What is compared of a poll: the values, or the headers that identify each record."""
         if not polled:
             return ()
-        self._topics.update(dict.fromkeys(one.topic for one in polled))
-        if isinstance(polled[0], SourceRecord):
-            records: Records = polled  # type: ignore[assignment]
-            raw = headers.of_records(records) if self._by_headers else [record.value for record in records]
-        else:
-            raw = [each for batch in polled for each in self._column(batch, headers, task)]  # type: ignore[arg-type]
+        self._topics.update(dict.fromkeys(batch.columns.topic for batch in polled))
+        raw = [each for batch in polled for each in self._column(batch, headers, task)]
         self._identify(raw[0])  # what cannot be identified at all is said before anything is counted
         return raw
 
-    def _column(self, batch: SourceBatch, headers: IdentityHeaders, task: TaskReplay) -> Sequence[Any]:
-        if self._by_headers:
-            return headers.column(batch.source_partition, offsets_of(batch, task.id))
-        return batch.values
+    def _column(self, batch: PollBatch, headers: IdentityHeaders, task: TaskReplay) -> Sequence[Any]:
+        if not self._by_headers:
+            return batch.columns.values
+        if batch.source_offsets is None:
+            raise TaskFailedError(offsets_lacking(task.id))
+        return headers.column(batch.source_partitions, batch.source_offsets, batch.columns.headers)
 
     def _raw_found(self, batch: LogBatch) -> list[Any]:
         return list((batch.headers or [()] * len(batch)) if self._by_headers else batch.values)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from eosfw.errors import TaskFailedError
-from eosfw.records import Headers, ProducerBatch, SourceBatch, SourceOffset, SourceRecord
+from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.record_validation import all_valid, validation_error
+from eosfw.state.poll_batch import PollBatch, batches_of
 
-Batches = Sequence[SourceBatch]
-Records = Sequence[SourceRecord]
 MAX_RECORDS_PER_POLL = 1_000_000
 """Records that one poll may return: they must fit into memory, and into one transaction, together."""
 
 
-def read_poll_result(polled: Any, task: object) -> Batches | Records:
-    """All batches, or all records, that a poll returned; TaskFailedError names what is neither."""
+def read_poll_result(polled: Any, task: object) -> Sequence[PollBatch]:
+    """What a poll returned, as columns; TaskFailedError names what is neither records nor batches."""
     if polled is None:
         return ()
     if isinstance(polled, SourceBatch):
@@ -26,15 +25,27 @@ def read_poll_result(polled: Any, task: object) -> Batches | Records:
             f"poll of task {task} returned a {type(polled).__name__}; it must return a list of SourceRecord, "
             f"a SourceBatch, a list of those, or None"
         )
-    if polled:
-        _check_count(polled, task)
-        _check(polled, type(polled[0]), task)
-    return polled
+    if not polled:
+        return ()
+    _check_count(polled, task)
+    _check(polled, type(polled[0]), task)
+    if isinstance(polled[0], SourceBatch):
+        return [PollBatch.from_source_batch(batch) for batch in polled]
+    return batches_of(polled)
 
 
-def has_records(polled: Batches | Records) -> bool:
+def has_records(polled: Sequence[PollBatch]) -> bool:
     """Whether a poll gave records; an empty batch only tells of a source's offset."""
-    return any(not isinstance(one, SourceBatch) or len(one) for one in polled)
+    return any(map(len, polled))
+
+
+def offsets_lacking(task: object) -> str:
+    """Why a batch will not do that cannot tell its records apart, and the remedies."""
+    return (
+        f"task {task} returned a SourceBatch without `source_offsets`, though its context asks for `record_offsets`: "
+        f"without them records cannot be told apart; have the connector return them, or set "
+        f'"eosfw.identity" to "none", "value" or "field:NAME"'
+    )
 
 
 def _check_count(polled: Sequence[Any], task: object) -> None:
@@ -63,84 +74,3 @@ def _check(polled: Sequence[Any], kind: type, task: object) -> None:
             )
         if wrong := validation_error(item):
             raise TaskFailedError(f"poll of task {task}: the {type(item).__name__} at index {index} {wrong}")
-
-
-def records_of(batch: SourceBatch, task: object) -> Iterator[SourceRecord]:
-    """A batch record by record, each with its own offset."""
-    return _split(batch, offsets_of(batch, task))
-
-
-def whole(batch: SourceBatch) -> Iterator[SourceRecord]:
-    """A batch record by record, each with the offset behind all of them."""
-    return _split(batch, [batch.source_offset] * len(batch))
-
-
-def _split(batch: SourceBatch, offsets: Sequence[SourceOffset]) -> Iterator[SourceRecord]:
-    for index, (value, offset) in enumerate(zip(batch.values, offsets, strict=True)):
-        yield SourceRecord(
-            batch.topic,
-            value,
-            None if batch.keys is None else batch.keys[index],
-            batch.source_partition,
-            offset,
-            batch.partition,
-            None if batch.timestamps is None else batch.timestamps[index],
-        )
-
-
-def tells_apart(batch: SourceBatch) -> bool:
-    """Whether each record has an offset of its own; a batch of one may leave it to the batch's."""
-    return batch.source_offsets is not None or len(batch) <= 1
-
-
-def offsets_of(batch: SourceBatch, task: object) -> Sequence[SourceOffset]:
-    """The offset behind each record; TaskFailedError where a batch cannot tell its records apart."""
-    if batch.source_offsets is not None:
-        return batch.source_offsets
-    if not tells_apart(batch):
-        raise TaskFailedError(
-            f"task {task} returned a SourceBatch without `source_offsets`, though its context asks for "
-            f"`record_offsets`: without them records cannot be told apart; have the connector return them, or set "
-            f'"eosfw.identity" to "none", "value" or "field:NAME"'
-        )
-    return [batch.source_offset] * len(batch)
-
-
-def columns(batch: SourceBatch, headers: Sequence[Headers] | None = None) -> ProducerBatch:
-    """What of a batch goes to its topic."""
-    return ProducerBatch(batch.topic, batch.values, batch.keys, batch.partition, batch.timestamps, headers)
-
-
-def runs(records: Records, *, headers: bool = False) -> Iterator[list[SourceRecord]]:
-    """Records that can travel as one batch: in order, one topic, one partition; without headers unless batches do."""
-    run: list[SourceRecord] = []
-    for record in records:
-        if run and not _together(run[0], record, headers=headers):
-            yield run
-            run = []
-        run.append(record)
-    if run:
-        yield run
-
-
-def _together(first: SourceRecord, record: SourceRecord, *, headers: bool) -> bool:
-    return (
-        record.topic == first.topic
-        and record.partition == first.partition
-        and (headers or not (record.headers or first.headers))
-        and (record.timestamp is None) == (first.timestamp is None)
-    )
-
-
-def columns_of(run: Records, headers: Sequence[Headers] | None = None) -> ProducerBatch:
-    """Records of a run as columns."""
-    first = run[0]
-    stamped = first.timestamp is not None
-    return ProducerBatch(
-        first.topic,
-        [record.value for record in run],
-        [record.key for record in run] if any(record.key is not None for record in run) else None,
-        first.partition,
-        [record.timestamp or 0 for record in run] if stamped else None,
-        headers,
-    )

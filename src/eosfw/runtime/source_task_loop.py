@@ -11,13 +11,14 @@ from eosfw.concurrency import Event, Runtime
 from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
-from eosfw.records import Primitive, SourceBatch, SourceOffset, SourcePartition, SourceRecord
-from eosfw.runtime.poll_result import Batches, Records, has_records, read_poll_result
+from eosfw.records import Primitive, SourceOffset, SourcePartition
+from eosfw.runtime.poll_result import has_records, read_poll_result
 from eosfw.runtime.source_task_transaction import SourceTaskTransaction
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_plan import TaskPlan
 from eosfw.state.backoff import LogBackoff
 from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
+from eosfw.state.poll_batch import PollBatch, SourcePosition
 from eosfw.state.stalled_offsets import POLLS, StalledOffsets
 from eosfw.state.steps import TaskStep
 
@@ -103,7 +104,7 @@ class ExactlyOnceSourceTaskLoop:
                 self._send(polled)
             if some:
                 self._recorder.active()
-                self._watch(polled[-1])
+                self._watch(polled[-1].positions[-1])
             else:
                 self._recorder.at_end = self._at_end()
                 self._rest(polled, stop)
@@ -125,23 +126,24 @@ class ExactlyOnceSourceTaskLoop:
             self._next_progress = now + PROGRESS_INTERVAL
             self._recorder.progress = self._source.progress()
 
-    def _rest(self, polled: Batches | Records, stop: Event) -> None:
+    def _rest(self, polled: Sequence[PollBatch], stop: Event) -> None:
         """Pause after a poll without records, unless its source says by an empty batch that it got on."""
-        passed = [dict(one.source_offset) for one in polled if one.source_offset]
+        passed = [dict(offset) for batch in polled for _, offset in batch.positions if offset]
         if passed == self._passed:
             stop.wait(IDLE_PAUSE)
         self._passed = passed
 
-    def _watch(self, last: SourceRecord | SourceBatch) -> None:
+    def _watch(self, last: SourcePosition) -> None:
         if self._stalled_offsets.is_stalled_after(last):
-            where = f"source partition {dict(last.source_partition)}, source offset {dict(last.source_offset)}"
+            partition, offset = last
+            where = f"source partition {dict(partition)}, source offset {dict(offset)}"
             self._recorder.notice(
                 "source offsets stand still",
                 f"task {self._plan.id} returned records in {POLLS} polls without moving past {where}: whoever resumes "
                 f"there reads them again",
             )
 
-    def _poll(self) -> Batches | Records:
+    def _poll(self) -> Sequence[PollBatch]:
         self._recorder.step(TaskStep.POLL)
         polled = read_poll_result(self._source.poll(), self._plan.id)
         if self._recorder.poll_succeeded():
@@ -163,18 +165,11 @@ class ExactlyOnceSourceTaskLoop:
                 return
             stop.wait(min(left, IDLE_PAUSE if self._transaction.open else LONGEST_PAUSE))
 
-    def _send(self, polled: Batches | Records) -> None:
+    def _send(self, polled: Sequence[PollBatch]) -> None:
         with self._own_faults():
             for piece, end in split(polled, self._boundary, self._runtime.now):
-                self._put(piece)
+                self._transaction.send(piece)
                 self._end(end)
-
-    def _put(self, piece: Sequence[SourceRecord | SourceBatch]) -> None:
-        if piece and isinstance(piece[0], SourceRecord):
-            self._transaction.send_records(piece)  # type: ignore[arg-type]
-            return
-        for batch in piece:
-            self._transaction.send_batch(batch)  # type: ignore[arg-type]
 
     @contextmanager
     def _own_faults(self) -> Iterator[None]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from eosfw.concurrency import Runtime
@@ -12,27 +12,35 @@ from eosfw.connectors import CommitsRecords, SourceTask
 from eosfw.errors import EosfwError, InterruptedRunError, RetriableError, TaskFailedError
 from eosfw.identity import IdentityHeaders
 from eosfw.protocols import OffsetStore, TransactionalProducer
-from eosfw.records import Headers, ProducerRecord, RecordMetadata, SourceBatch, SourceRecord
+from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata, SourceRecord
 from eosfw.runtime.commit_protocol import RETRY_PAUSE, CommitProtocol
-from eosfw.runtime.poll_result import Records, columns, columns_of, offsets_of, records_of, runs, tells_apart
+from eosfw.runtime.poll_result import offsets_lacking
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_plan import TaskPlan
 from eosfw.runtime.topic_creation import RecordTopics
 from eosfw.state.offsets import PendingOffsets
+from eosfw.state.poll_batch import PollBatch
 from eosfw.state.steps import TaskStep
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Sent:
-    """A record whose task wants to hear of its commit."""
+class _SentBatch:
+    """A batch whose task wants to hear where each record lies, once its transaction is committed."""
 
-    record: SourceRecord
-    metadata: RecordMetadata | None = None
+    def __init__(self, batch: PollBatch) -> None:
+        self._batch = batch
+        self._metadata: list[RecordMetadata | None] = [None] * len(batch)
 
-    def delivered(self, metadata: RecordMetadata | None, error: EosfwError | None) -> None:
-        self.metadata = metadata
+    def delivered(self, at: int, metadata: RecordMetadata | None, error: EosfwError | None) -> None:
+        self._metadata[at] = metadata
+
+    def aborted(self) -> None:
+        self._metadata = [None] * len(self._batch)
+
+    def records(self) -> Iterator[tuple[SourceRecord, RecordMetadata | None]]:
+        """Each record with the place where it lies; without one if it was aborted."""
+        return zip(self._batch.records(), self._metadata, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +53,6 @@ class TaskOutput:
     store: OffsetStore
     pending_offsets: PendingOffsets
     runtime: Runtime
-    batch_headers: bool = False
-    """Whether batches carry headers at their own speed; where not, records that have any go one by one."""
 
 
 class SourceTaskTransaction:
@@ -58,7 +64,7 @@ class SourceTaskTransaction:
     def __init__(self, plan: TaskPlan, output: TaskOutput, recorder: TaskStatusRecorder, source: SourceTask) -> None:
         self._plan, self._output, self._recorder, self._source = plan, output, recorder, source
         self._commit_record = source.commit_record if isinstance(source, CommitsRecords) else None
-        self._sent: list[_Sent] = []
+        self._sent: list[_SentBatch] = []
         self._number = 0
         self.open = False
         self.abandoned = False
@@ -66,8 +72,6 @@ class SourceTaskTransaction:
         self._identity = IdentityHeaders(plan.id.connector) if plan.identity_headers else None
         self.record_offsets = self._commit_record is not None or self._identity is not None
         """Whether the offset behind each single record must be known."""
-        slow_headers = self._identity is not None and not output.batch_headers
-        self._one_by_one = self._commit_record is not None or slow_headers
 
     @property
     def _current(self) -> int | None:
@@ -75,37 +79,25 @@ class SourceTaskTransaction:
 
     # --- sending
 
-    def send_batch(self, batch: SourceBatch) -> None:
-        """Send a batch whole, then note its offset; an empty one only moves the offset."""
-        if self._one_by_one:
-            self.send_records(list(records_of(batch, self._plan.id)), batch)
-            return
-        if len(batch):
-            headers = self._batch_headers(batch)
-            self._before_send(batch.topic, len(batch))
-            self._retried(lambda: self._output.producer.send_batch(columns(batch, headers)))
-        self._output.pending_offsets.note(batch.source_partition, batch.source_offset)
+    def send(self, batches: Sequence[PollBatch]) -> None:
+        """Send batches in order, then note the offsets behind them (TXN-04); an empty one only moves the offset."""
+        outputs = [(batch, self._with_identity(batch)) for batch in batches if len(batch)]
+        if outputs:
+            self._before_send([columns for _, columns in outputs])
+        for batch, columns in outputs:
+            self._send(batch, columns)
+        for batch in batches:
+            for partition, offset in batch.positions:
+                self._output.pending_offsets.note(partition, offset)
 
-    def send_records(self, records: Records, behind: SourceBatch | None = None) -> None:
-        """Send records in order, noting each offset once its record was accepted (TXN-04)."""
-        if records:
-            for topic in {record.topic for record in records}:
-                self._admit(topic)
-            self._before_send(records[0].topic, len(records))
-            for run in runs(records, headers=self._output.batch_headers):
-                if self._one_by_one or len(run) == 1:
-                    self._send_alone(run)
-                else:
-                    self._send_run(run)
-        if behind is not None:
-            self._output.pending_offsets.note(behind.source_partition, behind.source_offset)
-
-    def _before_send(self, topic: str, count: int) -> None:
+    def _before_send(self, outputs: Sequence[ProducerBatch]) -> None:
         self._refuse_if_abandoned()
-        self._admit(topic)
+        for topic in dict.fromkeys(columns.topic for columns in outputs):
+            self._admit(topic)
         if not self.open:
             self._begin()
-        self._recorder.step(TaskStep.SEND, self._current, records=count, topic=topic)
+        count = sum(map(len, outputs))
+        self._recorder.step(TaskStep.SEND, self._current, records=count, topic=outputs[0].topic)
         self._recorder.open_records += count
 
     def _admit(self, topic: str) -> None:
@@ -122,35 +114,25 @@ class SourceTaskTransaction:
         self._number += 1
         self.open = True
 
-    def _send_run(self, run: list[SourceRecord]) -> None:
-        headers = self._headers(run)
-        self._retried(lambda: self._output.producer.send_batch(columns_of(run, headers)))
-        for record in run:
-            self._output.pending_offsets.note(record.source_partition, record.source_offset)
+    def _with_identity(self, batch: PollBatch) -> ProducerBatch:
+        """What goes to the topic: with the headers that identify each record, if the connector is to have them."""
+        if batch.source_offsets is None:
+            if self._commit_record is not None or (self._identity is not None and self._plan.identity_named):
+                raise TaskFailedError(offsets_lacking(self._plan.id))
+            return batch.columns
+        if self._identity is None:
+            return batch.columns
+        headers = self._identity.column(batch.source_partitions, batch.source_offsets, batch.columns.headers)
+        return replace(batch.columns, headers=headers)
 
-    def _send_alone(self, run: list[SourceRecord]) -> None:
-        headers = self._headers(run)
-        for index, record in enumerate(run):
-            self._send_one(record, headers[index] if headers else ())
-            self._output.pending_offsets.note(record.source_partition, record.source_offset)
-
-    def _batch_headers(self, batch: SourceBatch) -> list[Headers] | None:
-        if self._identity is None or not (self._plan.identity_named or tells_apart(batch)):
-            return None
-        return self._identity.column(batch.source_partition, offsets_of(batch, self._plan.id))
-
-    def _headers(self, run: Records) -> list[Headers] | None:
-        if self._identity is not None:
-            return self._identity.of_records(run)
-        headers = [record.headers for record in run]
-        return headers if any(headers) else None
-
-    def _send_one(self, record: SourceRecord, headers: Headers) -> None:
-        sent = None if self._commit_record is None else _Sent(record)
-        out = ProducerRecord(record.topic, record.value, record.key, record.partition, record.timestamp, headers)
-        self._retried(lambda: self._output.producer.send(out, None if sent is None else sent.delivered))
-        if sent is not None:
-            self._sent.append(sent)
+    def _send(self, batch: PollBatch, columns: ProducerBatch) -> None:
+        producer = self._output.producer
+        if self._commit_record is None:
+            self._retried(partial(producer.send_batch, columns))
+            return
+        sent = _SentBatch(batch)
+        self._retried(partial(producer.send_batch, columns, sent.delivered))
+        self._sent.append(sent)
 
     def _retried(self, send: Callable[[], None]) -> None:
         """Send again what may be sent again; the transaction stays open meanwhile (TXN-09)."""
@@ -200,7 +182,7 @@ class SourceTaskTransaction:
         self._output.commit_protocol.abort()
         self.open = False
         for sent in self._sent:
-            sent.metadata = None
+            sent.aborted()
         if self._plan.exactly_once:
             self._recorder.step(TaskStep.ABORTED, number, records=self._recorder.open_records)
         self._recorder.open_records = 0
@@ -224,8 +206,9 @@ class SourceTaskTransaction:
     def _call_back(self) -> None:
         sent, self._sent = self._sent, []
         if self._commit_record is not None:
-            for one in sent:
-                self._logged(partial(self._commit_record, one.record, one.metadata))
+            for batch in sent:
+                for record, metadata in batch.records():
+                    self._logged(partial(self._commit_record, record, metadata))
         self._logged(self._source.commit)
 
     def _logged(self, call: Callable[[], None]) -> None:

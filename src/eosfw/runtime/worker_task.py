@@ -143,7 +143,6 @@ class WorkerTask:
             plan.store,
             PendingOffsets(plan.store.partition_key, started.offsets),
             services.runtime,
-            services.backend.capabilities.batch_headers,
         )
         return SourceTaskTransaction(plan, output, self._recorder, source)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from eosfw.records import SourceBatch, SourceRecord
+from eosfw.records import SourceRecord
+from eosfw.state.poll_batch import PollBatch
 
 _EMPTY_POLLS = 10
 """Polls in a row without a record after which a record that was named is not to be expected any more."""
@@ -57,24 +58,36 @@ class Boundary(Protocol):
 
 
 def split(
-    polled: Sequence[SourceRecord | SourceBatch], boundary: Boundary, now: Callable[[], float]
-) -> Iterator[tuple[Sequence[SourceRecord | SourceBatch], End]]:
+    polled: Sequence[PollBatch], boundary: Boundary, now: Callable[[], float]
+) -> Iterator[tuple[Sequence[PollBatch], End]]:
     """Cut what a poll returned where the boundary says: what to send next, then how to end the transaction behind it.
 
     Take one piece at a time: the boundary is asked what comes behind it once it was sent.
     """
     asked = End.KEEP
     if boundary.per_record:
-        for item in polled:
-            # A column has no records to name.
-            asked = boundary.after_record(item) if isinstance(item, SourceRecord) else End.KEEP
-            yield (item,), asked
+        for batch in polled:
+            for piece, end in _cut(batch, boundary):
+                asked = end
+                yield (piece,), end
     elif polled:
         yield polled, End.KEEP
     behind = boundary.after_batch(now())
     # What was asked for the last record is done already, and beats the opposite for its batch (BND-06).
     if asked is End.KEEP:
         yield (), behind
+
+
+def _cut(batch: PollBatch, boundary: Boundary) -> Iterator[tuple[PollBatch, End]]:
+    start = 0
+    # A task names records by the objects that it returns: columns have none to name.
+    for end, record in enumerate(batch.source_records or (), start=1):
+        asked = boundary.after_record(record)
+        if asked is not End.KEEP:
+            yield batch.part(start, end), asked
+            start = end
+    if start < len(batch) or not len(batch):
+        yield batch.part(start, len(batch)), End.KEEP
 
 
 class PollBoundary:

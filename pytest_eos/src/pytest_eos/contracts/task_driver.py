@@ -16,9 +16,10 @@ from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
-from eosfw.runtime.poll_result import read_poll_result, records_of
+from eosfw.runtime.poll_result import has_records, offsets_lacking, read_poll_result
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
+from eosfw.state.poll_batch import PollBatch
 from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.task_calls import CallLog
@@ -107,7 +108,7 @@ class TaskDriver:
                     if end is not End.KEEP:
                         found.append(Transaction(current, end))
                         current = []
-                count += len(polled)
+                count += sum(map(len, polled))
                 if count >= most:
                     break
         return [*found, Transaction(current, End.KEEP)]
@@ -126,20 +127,21 @@ class TaskDriver:
         finally:
             task.stop()
 
-    def _polled(self, task: SourceTask, boundary: Boundary) -> Iterator[list[SourceRecord]]:
+    def _polled(self, task: SourceTask, boundary: Boundary) -> Iterator[Sequence[PollBatch]]:
         idle_since = self._runtime.now()
         while True:
-            records = _poll(task)
-            at_end = None if records else task.at_end()
-            if records:
+            polled = _poll(task)
+            some = has_records(polled)
+            at_end = None if some else task.at_end()
+            if some:
                 idle_since = self._runtime.now()
-            yield records
+            yield polled
             if at_end or self._runtime.now() - idle_since > PATIENCE:
                 self._refuse_failing()
                 with _own_faults():
                     boundary.at_end()
                 return
-            if not records:
+            if not some:
                 self._runtime.sleep(0.01)
 
     def _refuse_failing(self) -> None:
@@ -147,10 +149,10 @@ class TaskDriver:
         if calls.failing:
             pytest.fail(f"polls of task {_TASK} fail: {calls.failures()}", pytrace=False)
 
-    def _split(self, records: list[SourceRecord], boundary: Boundary) -> Iterator[tuple[list[SourceRecord], End]]:
+    def _split(self, polled: Sequence[PollBatch], boundary: Boundary) -> Iterator[tuple[list[SourceRecord], End]]:
         with _own_faults():
-            for piece, end in split(records, boundary, self._runtime.now):
-                yield [one for one in piece if isinstance(one, SourceRecord)], end
+            for piece, end in split(polled, boundary, self._runtime.now):
+                yield [record for batch in piece for record in batch.records()], end
 
 
 @contextmanager
@@ -161,12 +163,11 @@ def _own_faults() -> Iterator[None]:
         raise TaskFailedError(f"task {_TASK}: {error}") from None
 
 
-def _poll(task: SourceTask) -> list[SourceRecord]:
+def _poll(task: SourceTask) -> Sequence[PollBatch]:
     try:
         polled = read_poll_result(task.poll(), _TASK)
     except RetriableError:
-        return []
-    records: list[SourceRecord] = []
-    for one in polled:
-        records += [one] if isinstance(one, SourceRecord) else records_of(one, _TASK)
-    return records
+        return ()
+    if any(batch.source_offsets is None for batch in polled):
+        raise TaskFailedError(offsets_lacking(_TASK))
+    return polled
