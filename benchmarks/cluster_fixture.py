@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic
@@ -68,7 +68,7 @@ def durations(use: Callable[[Mapping[str, str]], None], properties: Mapping[str,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=1000)
+    parser.add_argument("--times", type=int, default=scaled(1000))
     times = parser.parse_args().times
     up_and_down(WITH_A_PORT)
     before = threading.active_count(), open_files()
@@ -83,4 +83,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -1,25 +1,23 @@
 """Measure the record codec beside kafka-python's, in CPU time, turn by turn (goal 20).
 
 1000 records, key 8 bytes, value 100. kafka-python hands out an object per record, so reading means taking offset,
-timestamp, key, value and headers from each; `bare` only iterates. Prints a JSON line for each shape, a line for people
-on stderr.
+timestamp, key, value and headers from each; `bare` only iterates. Prints one JSON object.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from benchmark import run_main, scaled, show
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from eosfw_memory.records.codec import decode_records, encode_batch
 
-RECORDS, ROUNDS, REPEATS = 1000, 9, 4
+RECORDS, ROUNDS, REPEATS = 1000, scaled(9), scaled(4)
 GOAL = 3.0
 START = 1_700_000_000_000
 
@@ -72,7 +70,7 @@ def rate(work: Callable[[], object]) -> float:
     return REPEATS * RECORDS / (time.process_time() - began) / 1e6
 
 
-def compare(shape: Shape) -> tuple[float, float]:
+def compare(shape: Shape) -> dict[str, float]:
     batch = shape.ours()
     assert batch[16:] == shape.theirs()[16:]
     jobs: list[Callable[[], object]] = [
@@ -87,9 +85,7 @@ def compare(shape: Shape) -> tuple[float, float]:
     encode = statistics.median(each[0] / each[1] for each in rounds)
     decode = statistics.median(each[2] / each[3] for each in rounds)
     bare = statistics.median(each[2] / each[4] for each in rounds)
-    row = {
-        "goal": 20,
-        "shape": shape.name,
+    return {
         "encode_m_per_s": best[0],
         "kafka_python_encode": best[1],
         "encode_ratio": round(encode, 2),
@@ -98,20 +94,16 @@ def compare(shape: Shape) -> tuple[float, float]:
         "decode_ratio": round(decode, 2),
         "decode_ratio_to_bare": round(bare, 2),
     }
-    print(json.dumps(row))
-    return encode, decode
 
 
-def main() -> int:
-    ratios = [
-        compare(Shape("keys, one timestamp", KEYS, [START] * RECORDS)),
-        compare(Shape("keys, rising timestamps", KEYS, range(START, START + RECORDS))),
-        compare(Shape("no keys, one timestamp", None, [START] * RECORDS)),
-    ]
-    text = "; ".join(f"encode x{encode:.1f}, decode x{decode:.1f}" for encode, decode in ratios)
-    print(f"goal 20, beside kafka-python, at least x{GOAL:g}: {text}", file=sys.stderr)
-    return 0 if min(ratios[0]) >= GOAL else 1
+def main() -> None:
+    shapes = (
+        Shape("keys, one timestamp", KEYS, [START] * RECORDS),
+        Shape("keys, rising timestamps", KEYS, range(START, START + RECORDS)),
+        Shape("no keys, one timestamp", None, [START] * RECORDS),
+    )
+    show({**{shape.name: compare(shape) for shape in shapes}, "goal": GOAL})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

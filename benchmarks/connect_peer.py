@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import jgo
+from benchmark import ContenderError
 
 VERSION = "4.1.1"
 PARTS = ("connect-runtime", "connect-file", "connect-json")
@@ -60,6 +61,16 @@ class Connect:
             "batch.size": "2000",
         }
         self.call("PUT", f"/connectors/{name}/config", config | properties)
+
+    def check(self, name: str) -> None:
+        """Raise ContenderError if a task of this connector has failed."""
+        try:
+            tasks = self.call("GET", f"/connectors/{name}/status")["tasks"]
+        except urllib.error.HTTPError:  # 404 until the worker has taken the connector up
+            return
+        for task in tasks:
+            if task["state"] == "FAILED":
+                raise ContenderError(f"Kafka Connect's task failed: {task.get('trace', '').partition(chr(10))[0]}")
 
     def delete(self, name: str) -> None:
         self.call("DELETE", f"/connectors/{name}")
@@ -107,6 +118,7 @@ def _ready(peer: Connect, process: subprocess.Popen[bytes], log: Path) -> Connec
     deadline = time.monotonic() + READY_WITHIN
     while not peer.answers():
         if process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError(f"Kafka Connect did not start: {log.read_text(errors='replace')[-2000:]}")
+            lines = log.read_text(errors="replace").strip().splitlines()
+            raise ContenderError(f"Kafka Connect did not start: {lines[-1] if lines else 'it said nothing'}")
         time.sleep(0.5)
     return peer

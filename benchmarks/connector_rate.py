@@ -2,8 +2,8 @@
 
 All write the same lines to the same real Kafka in turn. A rate is the number of lines over the time from the first
 record in the log to the last one visible at read_committed, seen from outside by asking for both ends of the log; so
-neither start-up nor a reader's own cost counts. Prints one JSON object per run, then one with the best rates and their
-ratios (the JVM warms up over its runs, so the best of several is compared).
+neither start-up nor a reader's own cost counts. Prints one JSON object with the best rates and their ratios (the JVM
+warms up over its runs, so the best of several is compared); what each run found goes to stderr.
 
     python benchmarks/connector_rate.py                        starts a real Kafka and Kafka Connect for the purpose
     python benchmarks/connector_rate.py --bootstrap-servers HOST:PORT --only eosfw --modes poll
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,10 +22,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from conditions import show
-from confluent_kafka import Consumer, TopicPartition
+from benchmark import ContenderError, run_main, scaled, show
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from connect_peer import Connect, connect
+from contenders import started
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -34,13 +34,12 @@ sys.path.insert(0, str(ROOT / "tests"))
 INTERVALS = {"poll": None, "interval-1000": 1000, "interval-100": 100}
 BATCH = 2000
 QUERY = 5.0
-PERIOD = 0.01
-PATIENCE = 120.0
+PERIOD, CHECK_PERIOD = 0.01, 1.0
+LATEST = 120.0
 
 RAW = """
 import sys, time
 from confluent_kafka import Producer
-from conditions import show
 servers, topic, file, interval, offsets = sys.argv[1:]
 lines = open(file, "rb").read().split(b"\\n")[:-1]
 settings = {"bootstrap.servers": servers, "transactional.id": "raw-" + topic}
@@ -76,7 +75,9 @@ topic = "{topic}"
 """
 
 
-Runner = Callable[["Source", str, int | None], AbstractContextManager[None]]
+Check = Callable[[], None]
+"""Raises ContenderError if the contender has failed meanwhile."""
+Runner = Callable[["Source", str, int | None], AbstractContextManager[Check]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +99,28 @@ class Ends:
         self._appended = Consumer(settings | {"isolation.level": "read_uncommitted"})
 
     def committed(self) -> int:
-        return self._committed.get_watermark_offsets(self._partition, timeout=QUERY)[1]
+        return self._end(self._committed)
 
     def appended(self) -> int:
-        return self._appended.get_watermark_offsets(self._partition, timeout=QUERY)[1]
+        return self._end(self._appended)
+
+    def _end(self, consumer: Consumer) -> int:
+        try:
+            return consumer.get_watermark_offsets(self._partition, timeout=QUERY)[1]
+        except KafkaException as why:
+            if why.args[0].code() != KafkaError._UNKNOWN_PARTITION:  # noqa: SLF001 its public name
+                raise
+            return 0  # the broker that was asked has not heard of the new topic
 
     def close(self) -> None:
         self._committed.close()
         self._appended.close()
 
 
-def seconds(source: Source, topic: str) -> float:
+def seconds(source: Source, topic: str, check: Check) -> float:
     """Time from the first record in the log to the last one visible."""
-    ends, deadline = Ends(source.servers, topic), time.monotonic() + PATIENCE
-    began = None
+    ends, deadline = Ends(source.servers, topic), time.monotonic() + LATEST
+    began, checked = None, time.monotonic()
     seen: list[tuple[float, int]] = []
     while True:
         if began is None and ends.appended() > 0:
@@ -123,13 +132,16 @@ def seconds(source: Source, topic: str) -> float:
         if began is not None and settled:
             ends.close()
             return seen[-1][0] - began
+        if time.monotonic() - checked > CHECK_PERIOD:
+            checked = time.monotonic()
+            check()
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{topic}: only {committed} of {source.lines} offsets are visible after {PATIENCE:g} s")
+            raise ContenderError(f"{topic}: only {committed} of {source.lines} offsets are visible after {LATEST:g} s")
         time.sleep(PERIOD)
 
 
 @contextmanager
-def with_eosfw(source: Source, topic: str, interval: int | None) -> Iterator[None]:
+def with_eosfw(source: Source, topic: str, interval: int | None) -> Iterator[Check]:
     """Run a pipeline of one file connector."""
     text = PIPELINE.format(
         servers=source.servers, topic=topic, file=source.file, batch=BATCH, boundary="interval" if interval else "poll"
@@ -139,49 +151,43 @@ def with_eosfw(source: Source, topic: str, interval: int | None) -> Iterator[Non
         pipeline = Path(folder, "pipeline.toml")
         pipeline.write_text(text)
         command = [str(Path(sys.executable).with_name("eosfw")), "run", "--no-verify", "--quiet", "--json"]
-        with _process([*command, str(pipeline)]):
-            yield
+        with _process("eosfw", *command, str(pipeline)) as check:
+            yield check
 
 
 def with_raw(*, offsets: bool) -> Runner:
     """Run a bare loop of begin, produce_batch, commit over lines in memory; with `offsets`, one of those too."""
 
     @contextmanager
-    def running(source: Source, topic: str, interval: int | None) -> Iterator[None]:
+    def running(source: Source, topic: str, interval: int | None) -> Iterator[Check]:
         second = f"{topic}-offsets" if offsets else ""
         if second:
             create(source.servers, second)
-        with _process(
-            [sys.executable, "-c", RAW, source.servers, topic, str(source.file), str(interval or ""), second]
-        ):
-            yield
+        given = source.servers, topic, str(source.file), str(interval or ""), second
+        with _process("the bare loop", sys.executable, "-c", RAW, *given) as check:
+            yield check
 
     return running
 
 
 @contextmanager
-def _process(command: list[str]) -> Iterator[None]:
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    try:
-        yield
-        if process.wait(60):
-            raise RuntimeError(f"{command} ended with {process.returncode}")
-    finally:
-        process.kill()
-        process.communicate()
+def _process(name: str, *command: str) -> Iterator[Check]:
+    with started(name, *command) as contender:
+        yield contender.check
+        contender.finish(60.0)
 
 
 def with_connect(peer: Connect) -> Runner:
     """Run Kafka Connect's own file source."""
 
     @contextmanager
-    def running(source: Source, topic: str, interval: int | None) -> Iterator[None]:
+    def running(source: Source, topic: str, interval: int | None) -> Iterator[Check]:
         properties = {"transaction.boundary": "poll"}
         if interval:
             properties = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": str(interval)}
         peer.put_file_source(topic, str(source.file), topic, properties)
         try:
-            yield
+            yield lambda: peer.check(topic)
         finally:
             peer.delete(topic)
 
@@ -197,14 +203,12 @@ def measure(source: Source, who: str, mode: str, runner: Runner) -> float:
     """One run into a topic of its own; lines per second."""
     topic = f"rate-{who}-{mode}-{uuid.uuid4().hex[:8]}"
     create(source.servers, topic)
-    with runner(source, topic, INTERVALS[mode]):
-        took = seconds(source, topic)
+    with runner(source, topic, INTERVALS[mode]) as check:
+        took = seconds(source, topic, check)
     admin = AdminClient({"bootstrap.servers": source.servers})
     admin.delete_topics([topic])[topic].result()
     rate = source.lines / took
-    print(
-        json.dumps({"who": who, "mode": mode, "seconds": round(took, 3), "lines_per_second": round(rate)}), flush=True
-    )
+    print(json.dumps({"who": who, "mode": mode, "seconds": round(took, 3), "rate": round(rate)}), file=sys.stderr)
     return rate
 
 
@@ -221,8 +225,8 @@ def main() -> None:
     """Measure every contender in every mode, in turn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bootstrap-servers", help="a running Kafka; without it one is started")
-    parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--lines", type=int, default=scaled(1_000_000))
+    parser.add_argument("--rounds", type=int, default=scaled(4))
     parser.add_argument("--modes", default=",".join(INTERVALS))
     parser.add_argument("--only", default="connect,eosfw,raw,raw-offsets", help="contenders, comma-separated")
     asked = parser.parse_args()
@@ -263,4 +267,4 @@ def _kafka() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw_memory import broker as broker_module
 from eosfw_memory.storage.group_fsync import Completable
@@ -45,8 +45,8 @@ def as_before() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--states", type=int, default=10_000, help="at least so many")
-    parser.add_argument("--subsets", type=int, default=5, help="sets of kept steps at random, per moment")
+    parser.add_argument("--states", type=int, default=scaled(10_000), help="at least so many")
+    parser.add_argument("--subsets", type=int, default=scaled(5), help="sets of kept steps at random, per moment")
     parser.add_argument("--seed", type=int, default=1, help="of the first run")
     parser.add_argument("--again", action="store_true", help="twice: the second time amid the start after the first")
     parser.add_argument("--bug", action="store_true", help="with the order of before")
@@ -86,4 +86,4 @@ def _kind(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

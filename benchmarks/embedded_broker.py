@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import socket
 import statistics
-import subprocess
 import sys
 import time
 import uuid
@@ -21,15 +20,16 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from conditions import show
+from benchmark import run_main, scaled, show
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from contenders import started
 
 from eosfw.concurrency import ThreadRuntime
 
 VALUE = b"x" * 100
 TIMEOUT = 60.0
-TRANSACTIONS = 500
+TRANSACTIONS = scaled(500)
 DURATIONS: dict[str, list[float]] = {}
 """The median milliseconds of a transaction in each round: what is usual, where the rate also counts what is not."""
 ONE_RECORD = "one_record_transactions_per_second"
@@ -39,8 +39,9 @@ GOALS = {
     ONE_RECORD: 1.5,
     "consumed_per_second": 1.0,
 }
-BROKER = ("-m", "eosfw_memory", "--listen", "127.0.0.1:0")
+BROKER = (sys.executable, "-m", "eosfw_memory", "--listen", "127.0.0.1:0")
 MOCK = (
+    sys.executable,
     "-c",
     """
 import sys
@@ -56,22 +57,10 @@ EVERYTHING = {"queued.min.messages": 10_000_000, "queued.max.messages.kbytes": 2
 
 
 @contextmanager
-def served_by(*command: str) -> Iterator[tuple[str, int]]:
-    """A cluster as a process of its own; gives its address, its process."""
-    process = subprocess.Popen([sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().split()[-1], process.pid
-    finally:
-        process.terminate()
-        process.communicate()
-
-
-@contextmanager
-def embedded_process() -> Iterator[str]:
+def embedded_process(*properties: str) -> Iterator[str]:
     """An embedded broker as a process of its own; gives its address."""
-    with served_by(*BROKER) as (address, _):
-        yield address
+    with started("the embedded broker", *BROKER, *properties) as broker:
+        yield broker.address()
 
 
 def spent_by(process: int) -> float:
@@ -222,22 +211,25 @@ def broker_us(servers: str, process: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", help="a running real Kafka to compare with")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--records", type=int, default=1_000_000, help="records of 100 bytes per measurement")
+    parser.add_argument("--rounds", type=int, default=scaled(5))
+    parser.add_argument(
+        "--records", type=int, default=scaled(1_000_000, least=10_000), help="records of 100 bytes per measurement"
+    )
     parser.add_argument("--only", default="", help="a part of the names of measurements, such as one_record")
     arguments = parser.parse_args()
-    up = up_times(20)
-    with served_by(*BROKER) as (servers, process), served_by(*MOCK) as (mock, _):
-        clusters = {"embedded": servers, "mock": mock}
+    up = up_times(scaled(20))
+    with started("the embedded broker", *BROKER) as broker, started("librdkafka's mock", *MOCK) as mock:
+        servers = broker.address()
+        clusters = {"embedded": servers, "mock": mock.address()}
         if arguments.bootstrap_servers:
             clusters["kafka"] = arguments.bootstrap_servers
         result: dict[str, object] = {"up_ms": round(statistics.median(up), 3)}
         result |= compare(clusters, arguments.rounds, arguments.records, arguments.only)
         medians = {name: statistics.median(DURATIONS[at][1:]) for name, at in clusters.items() if at in DURATIONS}
         result["one_record_transaction_median_ms"] = {name: round(value, 3) for name, value in medians.items()}
-        result["broker_us_per_one_record_transaction"] = round(broker_us(servers, process))
+        result["broker_us_per_one_record_transaction"] = round(broker_us(servers, broker.process.pid))
     show(result)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -1,7 +1,7 @@
 """Measure what the broker's faults cost those who ask for none: one-record transactions by direct calls.
 
-`without` is the broker's door with no look at faults at all, `idle` the door as it is, `armed` with one fault that is
-about somebody else. They take turns; prints one JSON object of medians in microseconds.
+`without` is a broker that knows no interceptor of requests, `idle` the broker as it is, `enabled` one with a fault that
+is about another client. They take turns; prints one JSON object of medians in microseconds.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import statistics
 import time
 from typing import Any
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic
@@ -19,7 +19,7 @@ from eosfw_memory.broker import Broker
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 
-ROUNDS, TIMES, WAIT = 20, 200, 10.0
+ROUNDS, TIMES, WAIT = scaled(20), scaled(200), 10.0
 RECORD = ProducerRecord("t", b"x" * 100, partition=0)
 IDLE = Broker.serve
 
@@ -49,14 +49,14 @@ def main() -> None:
     producer = backend.producer("measured")
     producer.init_transactions(WAIT)
     transaction_us(producer)
-    found: dict[str, list[float]] = {"without": [], "idle": [], "armed": []}
+    found: dict[str, list[float]] = {"without": [], "idle": [], "enabled": []}
     for _ in range(ROUNDS):
         Broker.serve = without  # type: ignore[method-assign]
         found["without"].append(transaction_us(producer))
         Broker.serve = IDLE  # type: ignore[method-assign]
         found["idle"].append(transaction_us(producer))
         fault = cluster.faults.add("lose", request="EndTxn", transactional_id="somebody-else")
-        found["armed"].append(transaction_us(producer))
+        found["enabled"].append(transaction_us(producer))
         cluster.faults.remove(fault)
     medians = {name: round(statistics.median(each), 1) for name, each in found.items()}
     show({**medians, "idle/without": round(medians["idle"] / medians["without"], 3)})
@@ -65,4 +65,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

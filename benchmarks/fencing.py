@@ -12,7 +12,7 @@ import time
 import uuid
 from dataclasses import dataclass
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.fence_producers_result import FenceProducersOptions
@@ -21,7 +21,8 @@ from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 
-GOALS = {"each_us": 10, "ten_thousand_over_hundred": 120, "kafka_fifty_s": 0.5}
+FEW, MANY = scaled(100), scaled(10_000, least=2)
+GOALS = {"each_us": 40, "ten_thousand_over_hundred": 120, "kafka_fifty_s": 0.5}
 RUNTIME = ThreadRuntime()
 WAIT = 60.0
 
@@ -57,20 +58,20 @@ def fence(servers: str, victims: int) -> Spent:
 
 def direct(rounds: int) -> dict[str, object]:
     """A hundred, and ten thousand, by direct calls; a fresh cluster each time."""
-    found: dict[int, list[Spent]] = {100: [], 10_000: []}
+    found: dict[int, list[Spent]] = {FEW: [], MANY: []}
     for number in range(rounds + 1):
         for victims, spent in found.items():
             cluster = EmbeddedCluster.start({}, RUNTIME)
             fence(cluster.bootstrap_servers, 20)
-            taken = fence(cluster.bootstrap_servers, victims if number else 100)
+            taken = fence(cluster.bootstrap_servers, victims if number else FEW)
             cluster.close()
             if number:
                 spent.append(taken)
-    few, many = found[100], found[10_000]
-    cpu = [each.cpu * 1e4 for each in few]
+    few, many = found[FEW], found[MANY]
+    cpu = [each.cpu * 1e6 / FEW for each in few]
     growth = statistics.median(each.cpu for each in many) / statistics.median(each.cpu for each in few)
     return {
-        "each_us": round(statistics.median(each.wall * 1e4 for each in few), 1),
+        "each_us": round(statistics.median(each.wall * 1e6 / FEW for each in few), 1),
         "each_cpu_us": round(statistics.median(cpu), 1),
         "each_cpu_us_best": round(min(cpu), 1),
         "ten_thousand_over_hundred_cpu": round(growth, 1),
@@ -80,7 +81,7 @@ def direct(rounds: int) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", help="a running real Kafka")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=scaled(5))
     asked = parser.parse_args()
     result = direct(asked.rounds)
     if asked.bootstrap_servers:
@@ -91,4 +92,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic, TransactionalProducer
@@ -98,17 +98,17 @@ def touching(number: int, times: int) -> float:
 
 
 SETTINGS = {
-    "aborted_10_and_100000": (beside_aborted, 10, 100_000),
-    "open_1_and_1000": (beside_open, 1, 1_000),
-    "partitions_10_and_10000": (beside_partitions, 10, 10_000),
+    "aborted_10_and_100000": (beside_aborted, 10, scaled(100_000)),
+    "open_1_and_1000": (beside_open, 1, scaled(1_000)),
+    "partitions_10_and_10000": (beside_partitions, 10, scaled(10_000)),
     "each_touched_10_and_100": (touching, 10, 100),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--times", type=int, default=2_000, help="transactions per measurement")
+    parser.add_argument("--rounds", type=int, default=scaled(5))
+    parser.add_argument("--times", type=int, default=scaled(2_000), help="transactions per measurement")
     arguments = parser.parse_args()
     result: dict[str, object] = {}
     for name, (measure, few, many) in SETTINGS.items():
@@ -122,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

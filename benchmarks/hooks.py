@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import ClassVar
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import Announcer
@@ -89,8 +89,8 @@ def announcing(events: list[StepEvent], observers: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--records", type=int, default=300_000)
+    parser.add_argument("--rounds", type=int, default=scaled(9))
+    parser.add_argument("--records", type=int, default=scaled(300_000, least=BATCH))
     asked = parser.parse_args()
     plugins = load_plugins()
     with tempfile.TemporaryDirectory() as folder:
@@ -116,4 +116,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.identity import IdentityHeaders, identity_headers
@@ -70,8 +70,8 @@ def microseconds(producer: TransactionalProducer, topic: str, send: Send, batche
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--batches", type=int, default=50, help="transactions in each measurement")
+    parser.add_argument("--rounds", type=int, default=scaled(9))
+    parser.add_argument("--batches", type=int, default=scaled(50), help="transactions in each measurement")
     asked = parser.parse_args()
     runtime = ThreadRuntime()
     found: dict[str, list[float]] = {name: [] for name in SENDS}
@@ -91,4 +91,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

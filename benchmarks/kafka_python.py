@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from conditions import show
+from benchmark import run_main, scaled, show
 from embedded_broker import embedded_process
 from kafka import KafkaConsumer, KafkaProducer
 
@@ -27,7 +27,7 @@ from eosfw_kafka_python.properties import KAFKA_PYTHON
 
 GOALS = {"ours_over_defaults": 0.85, "ours_over_same_arguments": 0.85, "fence_fifty_s": 0.5}
 VALUE = b"x" * 100
-PER_TRANSACTION = 1_000
+PER_TRANSACTION = scaled(1_000, least=10)
 WAIT = 60.0
 RUNTIME = ThreadRuntime()
 HEADERS = (("partition", b"0123456789"), ("offset", b"0123456789"))
@@ -89,7 +89,7 @@ def ours(servers: str, transactions: int, *, one_by_one: bool = False, headers: 
     return transactions * PER_TRANSACTION / spent
 
 
-def fence(servers: str, victims: int = 50) -> float:
+def fence(servers: str, victims: int = scaled(50)) -> float:
     """Seconds to shut so many holders out, each in the middle of a transaction."""
     topic = new_topic(servers)
     backend = KafkaPythonBackend.connect({"bootstrap.servers": servers}, RUNTIME)
@@ -113,9 +113,9 @@ def filled(servers: str, records: int) -> str:
     backend = KafkaPythonBackend.connect({"bootstrap.servers": servers}, RUNTIME)
     made = backend.producer(name())
     made.init_transactions(WAIT)
-    for _ in range(records // 10_000):
+    for start in range(0, records, 10_000):
         made.begin_transaction()
-        made.send_batch(ProducerBatch(topic, [VALUE] * 10_000, partition=0))
+        made.send_batch(ProducerBatch(topic, [VALUE] * min(10_000, records - start), partition=0))
         made.commit_transaction(WAIT)
     backend.close()
     return topic
@@ -161,7 +161,7 @@ def measure(servers: str, rounds: int, transactions: int) -> dict[str, object]:
     records = transactions * PER_TRANSACTION
     topic = filled(servers, records)
     for number in range(rounds + 1):
-        told = {each: call(servers, transactions if number else 5) for each, call in CONTENDERS.items()}
+        told = {each: call(servers, transactions if number else scaled(5)) for each, call in CONTENDERS.items()}
         told["ours_over_defaults"] = told["ours"] / told["defaults"]
         told["ours_over_same_arguments"] = told["ours"] / told["same_arguments"]
         told["headers_over_plain"] = told["ours_with_headers"] / told["ours"]
@@ -177,8 +177,8 @@ def measure(servers: str, rounds: int, transactions: int) -> dict[str, object]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--bootstrap-servers")
-    options.add_argument("--rounds", type=int, default=5)
-    options.add_argument("--transactions", type=int, default=50)
+    options.add_argument("--rounds", type=int, default=scaled(5))
+    options.add_argument("--transactions", type=int, default=scaled(50))
     given = options.parse_args()
     with embedded_process() as address:
         report: dict[str, object] = {"goals": GOALS, "embedded": measure(address, given.rounds, given.transactions)}
@@ -188,4 +188,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

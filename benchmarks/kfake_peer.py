@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from conditions import show
+from benchmark import run_main, scaled, show
+from contenders import started
 from memory_client import RUNTIME, Way, one_record_us, records_per_second, ways
 
 from eosfw_confluent.backend import ConfluentBackend
@@ -23,8 +24,8 @@ from eosfw_memory.cluster import EmbeddedCluster
 SOURCE = Path(__file__).parent / "kfake"
 GOALS = {"records_per_second": "at least 2", "one_record_us": "at most 0.1"}
 MEASURES: dict[str, Callable[[Way], float]] = {
-    "records_per_second": lambda way: records_per_second(way, 300_000),
-    "one_record_us": lambda way: one_record_us(way, 300),
+    "records_per_second": lambda way: records_per_second(way, scaled(300_000, least=1000)),
+    "one_record_us": lambda way: one_record_us(way, scaled(300)),
 }
 
 
@@ -37,15 +38,13 @@ def built(folder: Path) -> Path:
 
 @contextmanager
 def kfake(program: Path) -> Iterator[Way]:
-    """A client of a kfake that runs as a child process, until its standard input closes."""
-    with subprocess.Popen([str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        backend = ConfluentBackend.connect({"bootstrap.servers": process.stdout.readline().strip()}, RUNTIME)
+    """A client of a kfake that runs as a child process."""
+    with started("kfake", str(program)) as peer:
+        backend = ConfluentBackend.connect({"bootstrap.servers": peer.address()}, RUNTIME)
         try:
             yield Way(backend)
         finally:
             backend.close()
-            process.communicate()
 
 
 @contextmanager
@@ -89,7 +88,7 @@ def _summary(name: str, pairs: list[tuple[float, float]]) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peer", type=Path, help="a kfake that was built before")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=scaled(7))
     asked = parser.parse_args()
     with ExitStack() as stack:
         program = asked.peer or built(Path(stack.enter_context(tempfile.TemporaryDirectory())))
@@ -98,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -2,26 +2,26 @@
 
 A step of the stable offset ends one open transaction, begins another, then reads the offset, with 10 or 100,000 open;
 either the oldest ends first or a random one. A look-up of aborted transactions has 100 hits among 100 or 1,000,000.
-Prints one JSON line for each measurement, a line for people on stderr.
+Prints one JSON object.
 """
 
 from __future__ import annotations
 
-import json
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
+
+from benchmark import run_main, scaled, show
 
 from eosfw_memory.log.transaction_index import TransactionIndex
 from eosfw_memory.log.undecided_transactions import UndecidedTransactions
 
-ROUNDS = 7
-STEPS = 20_000
+ROUNDS = scaled(7)
+STEPS = scaled(20_000)
 HITS = 100
-FEW_OPEN, MANY_OPEN = 10, 100_000
-FEW_ABORTED, MANY_ABORTED = 100, 1_000_000
+FEW_OPEN, MANY_OPEN = 10, scaled(100_000, least=10)
+FEW_ABORTED, MANY_ABORTED = HITS, scaled(1_000_000, least=10 * HITS)
 OPEN_GOAL, ABORTED_GOAL = 4.0, 6.0
 
 
@@ -80,45 +80,32 @@ def aborted(count: int, *, within_a_long_one: bool = False) -> Callable[[], floa
     return measure
 
 
-def compare(name: str, small: Callable[[], float], large: Callable[[], float], goal: float | None) -> float:
-    """Let both take turns; print the medians with their ratio."""
+def compare(small: Callable[[], float], large: Callable[[], float], goal: float | None = None) -> dict[str, object]:
+    """Let both take turns; give the medians with their ratio."""
     small(), large()
     rounds = [(small(), large()) for _ in range(ROUNDS)]
-    few, many = (statistics.median(column) for column in zip(*rounds, strict=True))
-    ratio = statistics.median(b / a for a, b in rounds)
-    row = {"goal": 13, "what": name, "small_us": few, "large_us": many, "ratio": ratio, "at_most": goal}
-    print(json.dumps({key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()}))
-    return ratio
+    few, many = (round(statistics.median(column), 3) for column in zip(*rounds, strict=True))
+    ratio = round(statistics.median(b / a for a, b in rounds), 3)
+    return {"small_us": few, "large_us": many, "ratio": ratio, "at_most": goal}
 
 
-def main() -> int:
+def main() -> None:
     random.seed(13)
-    in_order = compare(
-        "stable offset, 100,000 open / 10, the oldest ends",
-        stable_offset(FEW_OPEN, oldest_first()),
-        stable_offset(MANY_OPEN, oldest_first()),
-        OPEN_GOAL,
+    show(
+        {
+            "stable offset, 100,000 open / 10, the oldest ends": compare(
+                stable_offset(FEW_OPEN, oldest_first()), stable_offset(MANY_OPEN, oldest_first()), OPEN_GOAL
+            ),
+            "stable offset, 100,000 open / 10, a random one ends": compare(
+                stable_offset(FEW_OPEN, random.randrange), stable_offset(MANY_OPEN, random.randrange), OPEN_GOAL
+            ),
+            "aborted, 1,000,000 / 100": compare(aborted(FEW_ABORTED), aborted(MANY_ABORTED), ABORTED_GOAL),
+            "aborted within a transaction that is still open, 100,000 / 100": compare(
+                aborted(FEW_ABORTED), aborted(MANY_ABORTED // 10, within_a_long_one=True)
+            ),
+        }
     )
-    anyhow = compare(
-        "stable offset, 100,000 open / 10, a random one ends",
-        stable_offset(FEW_OPEN, random.randrange),
-        stable_offset(MANY_OPEN, random.randrange),
-        OPEN_GOAL,
-    )
-    found = compare("aborted, 1,000,000 / 100", aborted(FEW_ABORTED), aborted(MANY_ABORTED), ABORTED_GOAL)
-    nested = compare(
-        "aborted within a transaction that is still open, 100,000 / 100",
-        aborted(FEW_ABORTED),
-        aborted(MANY_ABORTED // 10, within_a_long_one=True),
-        None,
-    )
-    print(
-        f"goal 13: stable offset x{in_order:.1f} (oldest first), x{anyhow:.1f} (random), at most x{OPEN_GOAL:g}; "
-        f"aborted x{found:.1f}, at most x{ABORTED_GOAL:g}; within a long transaction x{nested:.0f}",
-        file=sys.stderr,
-    )
-    return 0 if max(in_order, anyhow) <= OPEN_GOAL and found <= ABORTED_GOAL else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

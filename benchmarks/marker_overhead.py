@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from conditions import show
+from benchmark import run_main, scaled, show
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from embedded_broker import embedded_process
@@ -29,7 +29,8 @@ from eosfw_memory.records.batch import split
 
 VALUE = b"x" * 100
 WAIT = 60.0
-GRID = {"producers": (1, 4, 16), "partitions": (1, 4, 16), "records": (1, 100, 1_000)}
+MOST = scaled(16, least=5)
+GRID = {"producers": (1, 4, MOST), "partitions": (1, 4, MOST), "records": (1, 100, 1_000)}
 USUAL = {"producers": 1, "partitions": 1, "records": 100}
 
 
@@ -180,8 +181,8 @@ def grid(servers: str, times: int, rounds: int, each: Callable[[dict[str, float]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", help="a running real Kafka")
-    parser.add_argument("--times", type=int, default=30, help="transactions in a measurement")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--times", type=int, default=scaled(30), help="transactions in a measurement")
+    parser.add_argument("--rounds", type=int, default=scaled(3))
     asked = parser.parse_args()
     found: dict[str, list[dict[str, float]]] = {}
     with embedded_process() as servers:
@@ -192,4 +193,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

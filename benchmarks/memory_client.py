@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from conditions import show
+from benchmark import SCALE, ContenderError, run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.fence_producers_result import FenceProducersOptions
@@ -132,11 +132,12 @@ def visible_us(way: Way, times: int) -> float:
             list(reader.read({one: OffsetRange(2 * number, 2 * number + 1)}, WAIT))
             seen.append(time.perf_counter())
 
-    thread = threading.Thread(target=follow)
+    thread = threading.Thread(target=follow, daemon=True)
     thread.start()
     asked = []
     for _ in range(times):
-        ready.acquire()
+        if not ready.acquire(timeout=WAIT):
+            raise ContenderError(f"a reader of {way.backend.name} saw no record within {WAIT:g} s")
         time.sleep(0.002)
         made.begin_transaction()
         made.send(ProducerRecord(topic, VALUE, partition=0))
@@ -152,10 +153,10 @@ SERVERS: list[str] = []
 
 def measures(scale: float) -> dict[str, Callable[[Way], float]]:
     return {
-        "records_per_second": lambda way: records_per_second(way, int(500_000 * scale) // 1000 * 1000),
-        "read_per_second": lambda way: read_per_second(way, int(300_000 * scale) // 1000 * 1000),
+        "records_per_second": lambda way: records_per_second(way, max(1, int(500 * scale)) * 1000),
+        "read_per_second": lambda way: read_per_second(way, max(1, int(300 * scale)) * 1000),
         "one_record_us": lambda way: one_record_us(way, int(1000 * scale) + 1),
-        "fence_us": lambda way: fence_us(way, 50),
+        "fence_us": lambda way: fence_us(way, scaled(50)),
         "visible_us": lambda way: visible_us(way, int(200 * scale) + 1),
     }
 
@@ -167,7 +168,7 @@ def compare(rounds: int, scale: float) -> dict[str, dict[str, float]]:
         cluster = EmbeddedCluster.start({}, RUNTIME)  # a fresh one, so that memory does not grow with the rounds
         SERVERS[:] = [cluster.bootstrap_servers]
         every = ways(cluster.bootstrap_servers)
-        for name, measure in measures(scale if number else 0.02).items():
+        for name, measure in measures(scale if number else 0.02 * scale).items():
             for way, each in every.items():
                 value = measure(each)
                 if number:
@@ -193,8 +194,8 @@ def direct_cpu(rounds: int) -> dict[str, dict[str, float]]:
     for _ in range(rounds):
         cluster = EmbeddedCluster.start({}, RUNTIME)
         way = ways(cluster.bootstrap_servers)["direct"]
-        rates.append(1000 / _cpu_of_transactions(way, 1000, 200))
-        durations.append(_cpu_of_transactions(way, 1, 1000) * 1e6)
+        rates.append(1000 / _cpu_of_transactions(way, 1000, scaled(200)))
+        durations.append(_cpu_of_transactions(way, 1, scaled(1000)) * 1e6)
         way.backend.close()
         cluster.close()
     return {
@@ -220,8 +221,8 @@ def _cpu_of_transactions(way: Way, records: int, times: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--scale", type=float, default=1.0, help="size of each measurement")
+    parser.add_argument("--rounds", type=int, default=scaled(5))
+    parser.add_argument("--scale", type=float, default=SCALE, help="size of each measurement")
     arguments = parser.parse_args()
     result: dict[str, object] = {**compare(arguments.rounds, arguments.scale)}
     result["direct_per_processor_second"] = direct_cpu(arguments.rounds)
@@ -229,4 +230,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 GOALS = {"plugin_ms": 15, "import_ms": 60}
 HEAVY = ("confluent_kafka", "kafka", "kio", "pyarrow", "pyspark", "typer")
@@ -43,7 +43,7 @@ def added_ms(plain: list[str], with_it: list[str], rounds: int) -> dict[str, flo
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=scaled(15))
     rounds = parser.parse_args().rounds
     loaded = subprocess.run([sys.executable, "-c", SHOW], check=True, capture_output=True, text=True).stdout.split()
     with tempfile.TemporaryDirectory() as folder:
@@ -70,4 +70,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
@@ -51,9 +51,9 @@ def started(properties: dict[str, str]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--transactions", type=int, default=44_000)
-    parser.add_argument("--ids", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--transactions", type=int, default=scaled(44_000))
+    parser.add_argument("--ids", type=int, default=scaled(100))
+    parser.add_argument("--rounds", type=int, default=scaled(3))
     parser.add_argument("--where", type=Path, default=None, help="where to make the data directory")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.where) as root:
@@ -68,4 +68,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

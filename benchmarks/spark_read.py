@@ -7,7 +7,6 @@ Run with PySpark 4.0, the one whose Kafka source the registry holds whole:
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import jgo
+from benchmark import ContenderError, run_main, scaled, show
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +30,7 @@ from real_kafka import RealKafka
 GOAL = 0.95
 KAFKA_SOURCE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 JARS = ("spark-sql-kafka", "spark-token-provider-kafka", "kafka-clients", "commons-pool2")
-PER_TRANSACTION = 10_000
+PER_TRANSACTION = scaled(10_000)
 
 
 def fill(servers: str, topic: str, records: int, size: int, partitions: int) -> int:
@@ -76,7 +76,7 @@ def measure(spark: SparkSession, servers: str, topic: str, rounds: int) -> dict[
     """Both sources in turn, after one round to warm up."""
     counts = {source: frame(spark, source, servers, topic).count() for source in ("kafka", "eosfw")}
     if counts["kafka"] != counts["eosfw"]:
-        raise SystemExit(f"the sources disagree: {counts}")
+        raise ContenderError(f"the sources disagree: {counts}")
     taken: dict[str, list[float]] = {"kafka": [], "eosfw": []}
     for turn in range(rounds + 1):
         # Who goes first changes from round to round, so that neither always finds the other's leftovers.
@@ -105,14 +105,14 @@ def cluster(servers: str | None) -> Iterator[str]:
         node.stop()
 
 
-def main() -> int:
-    """Print one JSON object; exit 1 when the goal is missed."""
+def main() -> None:
+    """Print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", help="a running Kafka; else one is started")
-    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--records", type=int, default=scaled(1_000_000))
     parser.add_argument("--size", type=int, default=100)
     parser.add_argument("--partitions", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=scaled(7))
     given = parser.parse_args()
     topic = f"bench-{uuid.uuid4().hex[:8]}"
     with cluster(given.servers) as servers:
@@ -130,11 +130,8 @@ def main() -> int:
         source: {"median": round(statistics.median(all_), 1), "best": round(max(all_), 1)}
         for source, all_ in rates.items()
     }
-    print(
-        json.dumps({"spark": version, "records": given.records, "MB/s": shown, "ratio": round(ratio, 2), "goal": GOAL})
-    )
-    return 0 if ratio >= GOAL else 1
+    show({"spark": version, "records": given.records, "MB/s": shown, "ratio": round(ratio, 2), "goal": GOAL})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

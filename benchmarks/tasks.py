@@ -16,7 +16,7 @@ import uuid
 from pathlib import Path
 from typing import ClassVar
 
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline.local_run import LocalRun
@@ -104,8 +104,8 @@ def compare(cluster: ClusterChoice, inputs: dict[int, list[Path]], records: int,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", help="a running real Kafka")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=scaled(5))
+    parser.add_argument("--records", type=int, default=scaled(1_000_000))
     asked = parser.parse_args()
     clusters = {"memory": ClusterChoice("memory")}
     if asked.bootstrap_servers:
@@ -116,4 +116,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -11,7 +11,6 @@ import argparse
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
@@ -21,13 +20,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conditions import show
+from benchmark import run_main, scaled, show
+from contenders import Contender, started
 
 from eosfw_memory.client.apis import API_VERSIONS, METADATA, Api, Fields
 from eosfw_memory.client.messages import format_of
 
 _LENGTH = struct.Struct(">i")
-_BEFORE_STOP = 0.5
+_BEFORE_STOP, _STOP_SECONDS = 0.5, 120.0
 
 
 class Client:
@@ -59,14 +59,10 @@ class Client:
 
 
 @contextmanager
-def broker(directory: Path | None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def broker(directory: Path | None) -> Iterator[tuple[Contender, str]]:
     given = [] if directory is None else [f"log.dirs={directory}"]
-    with subprocess.Popen([sys.executable, "-m", "eosfw_memory", *given], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process, process.stdout.readline().split()[-1]
-        finally:
-            process.terminate()
+    with started("the embedded broker", sys.executable, "-m", "eosfw_memory", *given) as contender:
+        yield contender, contender.address()
 
 
 def about(names: int) -> Fields:
@@ -102,13 +98,13 @@ def created(names: int, directory: Path | None) -> dict[str, float]:
 
 
 def stopped(names: int, directory: Path | None) -> dict[str, float]:
-    with broker(directory) as (process, address):
+    with broker(directory) as (contender, address):
         client = Client(address)
         client.send(METADATA, about(names))
         time.sleep(_BEFORE_STOP)
         began = time.perf_counter()
-        process.send_signal(signal.SIGTERM)
-        process.wait()
+        contender.process.send_signal(signal.SIGTERM)
+        contender.process.wait(_STOP_SECONDS)
         took = time.perf_counter() - began
         client.close()
     return {"stop_s": round(took, 2)}
@@ -116,8 +112,8 @@ def stopped(names: int, directory: Path | None) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--names", type=int, nargs="+", default=[1000, 4000, 16000])
-    parser.add_argument("--stop", type=int, nargs="*", default=[200_000])
+    parser.add_argument("--names", type=int, nargs="+", default=[scaled(1000), scaled(4000), scaled(16000)])
+    parser.add_argument("--stop", type=int, nargs="*", default=[scaled(200_000)])
     parser.add_argument("--where", type=Path, default=None, help="where to make data directories")
     arguments = parser.parse_args()
     found: dict[str, object] = {}
@@ -134,4 +130,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

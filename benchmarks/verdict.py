@@ -15,6 +15,8 @@ import sys
 import time
 from collections.abc import Iterator
 
+from benchmark import ContenderError, run_main, scaled, show
+
 from eosfw.identity import IdentityHeaders, identity_of
 from eosfw.pipeline.identity_count import Spool, count_identities
 
@@ -57,22 +59,25 @@ def measure(records: int) -> dict[str, float]:
         verdict = count_identities(found, expected)
         seconds = time.process_time() - begun - built[0]
     if (verdict.duplicates, verdict.missing) != (0, 0):
-        raise SystemExit(f"wrong verdict: {verdict}")
+        raise ContenderError(f"wrong verdict: {verdict}")
     return {"records": records, "cpu_seconds": round(seconds, 2), "megabytes": round((resident() - before) / 1e6, 1)}
 
 
 def main() -> None:
-    """Print one line of JSON per size."""
+    """Print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--records", type=int, default=scaled(1_000_000))
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.once:
         print(json.dumps(measure(given.records)))
         return
+    found = {}
     for records in (given.records // 10, given.records, given.records * 4):
-        subprocess.run([sys.executable, __file__, "--once", "--records", str(records)], check=True)
+        command = [sys.executable, __file__, "--once", "--records", str(records)]
+        found[f"{records} records"] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    show(found)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from conditions import show
+from benchmark import ContenderError, run_main, scaled, show
+from contenders import started
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline import Options, RunControl, SilentReporter, Summary, Verification, load, run
@@ -69,8 +69,8 @@ class Phases(SilentReporter):
         def end() -> None:
             most = resident("VmHWM")
             self.found[name] = {
-                "seconds": round(time.monotonic() - begun, 1),
-                "processor": round(time.process_time() - processor, 1),
+                "seconds": round(time.monotonic() - begun, 3),
+                "processor": round(time.process_time() - processor, 3),
                 "megabytes": round(most),
                 "megabytes_more": round(most - before),
             }
@@ -94,11 +94,9 @@ def write_lines(file: Path, lines: int) -> None:
 @contextmanager
 def broker() -> Iterator[str]:
     """Serve topics from a process of their own."""
-    command = [str(Path(sys.executable).with_name("eosfw")), "broker", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().split()[2].rstrip(",")
-        process.terminate()
+    command = Path(sys.executable).with_name("eosfw")
+    with started("the embedded broker", str(command), "broker", "--listen", "127.0.0.1:0") as contender:
+        yield contender.address()
 
 
 def measure(
@@ -120,7 +118,7 @@ def measure(
 def main() -> None:
     """Print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lines", type=int, default=5_000_000)
+    parser.add_argument("--lines", type=int, default=scaled(5_000_000))
     parser.add_argument("--identity", default="headers")
     parser.add_argument("--backend", default="memory")
     parser.add_argument("--broker", choices=("own",), help="serve the topics from a process of their own")
@@ -128,10 +126,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, broker() if asked.broker else nullcontext() as servers:
         summary, found = measure(Path(folder), asked, servers)
     if (summary.records, summary.duplicates, summary.missing) != (asked.lines, 0, 0):
-        raise SystemExit(f"wrong verdict: {summary}")
+        raise ContenderError(f"wrong verdict: {summary}")
     ratios = {what: round(found["verification"][what] / found["ingest"][what], 2) for what in ("seconds", "processor")}
     show({"lines": asked.lines, **found, "verification/ingest": ratios})
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

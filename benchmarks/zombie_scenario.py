@@ -28,7 +28,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from conditions import show
+from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef, Int, String
@@ -44,7 +44,7 @@ from pytest_eos.worker_harness import HarnessSettings
 
 TIMEOUT, WAIT = 60.0, 30.0
 GOAL = 3
-ROUNDS = 30
+ROUNDS = scaled(30)
 HERE = Path(tempfile.gettempdir())
 
 
@@ -237,7 +237,7 @@ def pytest_test() -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--interleavings", type=int, default=1000)
+    parser.add_argument("--interleavings", type=int, default=scaled(1000))
     given = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).parent))
     found = {
@@ -251,4 +251,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

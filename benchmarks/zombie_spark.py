@@ -7,7 +7,6 @@ DataFrame, the verdict. The first ones, which start Spark and warm its JVM up, a
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
@@ -16,9 +15,10 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+from benchmark import ContenderError, run_main, scaled, show
 
 GOAL = 3.0
-WARM_UP = 3
+WARM_UP = scaled(3)
 ROOT = Path(__file__).parents[1]
 TESTS = """\
 import pytest
@@ -56,20 +56,20 @@ def measure(turns: int, step: str) -> list[float]:
         with redirect_stdout(sys.stderr):
             status = pytest.main([*quiet, "-c", str(settings), str(file)], plugins=[watch])
     if status or watch.failed:
-        raise SystemExit(f"the tests did not pass: pytest ended with {status!r}")
+        raise ContenderError(f"the tests did not pass: pytest ended with {status!r}")
     return list(watch.taken.values())[WARM_UP:]
 
 
 def main() -> None:
-    """Print the median and the spread as JSON."""
+    """Print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--turns", type=int, default=scaled(9))
     parser.add_argument("--step", default="commit")
     given = parser.parse_args()
     taken = measure(given.turns, given.step)
     found = {"turns": len(taken), "median_s": statistics.median(taken), "best_s": min(taken), "worst_s": max(taken)}
-    print(json.dumps({**{name: round(value, 2) for name, value in found.items()}, "goal_s": GOAL}))
+    show({**{name: round(value, 2) for name, value in found.items()}, "goal_s": GOAL})
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

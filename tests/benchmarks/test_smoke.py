@@ -1,0 +1,87 @@
+"""Every benchmark still runs: each script, a thousandth of its size, ends with its figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "benchmarks"
+SECONDS = 240.0
+PARTS = ("benchmark.py", "connect_peer.py", "contenders.py", "paired_trees.py")
+"""What the scripts have in common, and what is no measurement of its own."""
+MARKS = {
+    "connector_rate.py": [pytest.mark.kafka],
+    "spark_read.py": [pytest.mark.kafka, pytest.mark.spark],
+    "zombie_spark.py": [pytest.mark.spark],
+}
+SCRIPTS = [
+    pytest.param(path.name, marks=MARKS.get(path.name, ()))
+    for path in sorted(FOLDER.glob("*.py"))
+    if path.name not in PARTS
+]
+
+
+def run(script: str, *arguments: str, scale: str = "0.001") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, FOLDER / script, *arguments],
+        env={**os.environ, "BENCHMARK_SCALE": scale},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def arguments(script: str, request: pytest.FixtureRequest) -> list[str]:
+    """Where a script measures; skips one whose contender is not installed."""
+    unavailable = request.getfixturevalue("unavailable")
+    if script == "kfake_peer.py" and shutil.which("go") is None:
+        unavailable("go", "kfake is built with Go, which is not installed")
+    if script in ("spark_read.py", "zombie_spark.py"):
+        try:
+            version = metadata.version("pyspark")
+        except metadata.PackageNotFoundError:
+            unavailable("spark", "PySpark is not installed")
+        if script == "spark_read.py" and not version.startswith("4.0."):
+            pytest.skip("the registry holds Spark's own Kafka source whole for PySpark 4.0 alone")
+    if script == "spark_read.py":
+        return ["--servers", request.getfixturevalue("real_kafka")]
+    return ["--bootstrap-servers", request.getfixturevalue("real_kafka")] if script == "connector_rate.py" else []
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_each_script_ends_with_its_figures(script, request):
+    done = run(script, *arguments(script, request))
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert found.pop("run")["scale"] == 0.001
+    assert found
+
+
+def test_a_contender_that_does_not_start_ends_a_script_with_one_sentence():
+    """No trace, no wait for what never comes."""
+    done = run("kfake_peer.py", "--peer", shutil.which("false"))
+
+    assert done.returncode == 1
+    [sentence] = done.stderr.splitlines()
+    assert sentence.startswith("kfake_peer.py: kfake ended")
+
+
+def test_a_contender_that_fails_is_named_with_what_it_said_last(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    from benchmark import ContenderError
+    from contenders import started
+
+    code = "import nothing_like_that"
+    failed = pytest.raises(ContenderError, match="the bare loop ended with 1: ModuleNotFoundError")
+    with started("the bare loop", sys.executable, "-c", code) as contender, failed:
+        contender.finish(60.0)
