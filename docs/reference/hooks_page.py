@@ -55,11 +55,12 @@ def page() -> str:
 def _section(hook: Any) -> Iterator[str]:
     name = re.search(r"type\[(\w+)\]", str(hook.__annotations__["return"]))
     assert name is not None
-    contract = getattr(protocols, name[1], None) or getattr(connectors, name[1])
+    module = protocols if hasattr(protocols, name[1]) else connectors
+    contract = getattr(module, name[1])
     yield f"## {hook.__name__}\n"
     yield f"`{hook.__name__}{_signature(hook)}`\n"
     yield f"{_prose(hook)}\n"
-    yield f"Contract: `{contract.__module__}.{contract.__name__}`. {_prose(contract)}\n"
+    yield f"Contract: `{module.__name__}.{contract.__name__}`. {_prose(contract)}\n"
     yield "| member | meaning |"
     yield "|---|---|"
     yield from _members(contract)

@@ -1,0 +1,52 @@
+"""Implement these to give the framework a backend, a cluster, an offset store, a fencer, a reader or a step engine.
+
+Common rules. Durations are seconds (float); timestamps are milliseconds. Every blocking call takes a `timeout` and
+raises when it is over: `ClusterUnavailableError` with the address when nobody answered, `IndefiniteOutcomeError` when
+the effect is unknown. No exception of a client library leaves an implementation; it raises the classes of
+`eosfw.errors` instead. An object is used by one thread at a time unless its contract says otherwise. `close` may be
+called from any thread, also twice, and ends the waiting of other threads inside. Constructors do not block and do not
+talk to the cluster unless their contract says so.
+"""
+
+from __future__ import annotations
+
+from eosfw.protocols.client import (
+    Admin,
+    Backend,
+    BatchDeliveryCallback,
+    ConsumerGroupMetadata,
+    DeliveryCallback,
+    IsolationLevel,
+    LogReader,
+    NewTopic,
+    OpenTransaction,
+    TransactionalProducer,
+)
+from eosfw.protocols.cluster import LocalCluster
+from eosfw.protocols.observer import Observer
+from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
+from eosfw.protocols.steps import Step, StepEngine, StepInput, Verdict
+
+__all__ = [
+    "Admin",
+    "Backend",
+    "BatchDeliveryCallback",
+    "ConsumerGroupMetadata",
+    "DeliveryCallback",
+    "Fencer",
+    "Gap",
+    "GapReason",
+    "IsolationLevel",
+    "IsolationReader",
+    "LocalCluster",
+    "LogReader",
+    "NewTopic",
+    "Observer",
+    "OffsetStore",
+    "OpenTransaction",
+    "Step",
+    "StepEngine",
+    "StepInput",
+    "TransactionalProducer",
+    "Verdict",
+]
