@@ -22,7 +22,7 @@ WAIT = 60.0
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch) -> None:
     """What takes seconds for a user takes tenths here."""
-    for name, seconds in (("_EVERY", 0.02), ("_PATIENCE", 0.3), ("_LOOK", 0.02)):
+    for name, seconds in (("_INTERVAL", 0.02), ("_SILENCE", 0.3), ("_POLL", 0.02)):
         monkeypatch.setattr(broker_watch, name, seconds)
 
 

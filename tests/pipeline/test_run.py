@@ -223,7 +223,7 @@ def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugin
         writer.flush(10)
 
         with pytest.raises(ReadStalledError) as told:
-            committed_ranges(local, ["held"], RunControl(runtime), patience=0.5)
+            committed_ranges(local, ["held"], RunControl(runtime), timeout=0.5)
         writer.close()
         admin.close()
 
@@ -250,7 +250,7 @@ def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plug
             writer.commit_transaction(10)
 
         ending = runtime.spawn("ending", end)
-        ranges = committed_ranges(local, [topic], control, patience=20)
+        ranges = committed_ranges(local, [topic], control, timeout=20)
         assert ending.join(10)
         writer.close()
         admin.close()

@@ -1,9 +1,9 @@
-"""Notice that a broker accepts connections and answers none, as a frozen process does, long before a call gives up.
+"""Warnings about brokers that accept connections and answer no request, as a frozen process does.
 
-A client of Kafka waits for an answer as long as a call may take, and some calls follow one another: two minutes may go
-by in which nobody can tell a slow cluster from a dead one. So, beside the run, each address of `bootstrap.servers` is
-asked for something that every broker answers at once, authenticated or not. Not so where clients speak TLS: a broker
-writes every connection into its log that ends without a handshake it likes.
+A client of Kafka waits for an answer as long as a call may take, and some calls follow one another: for two minutes
+a slow cluster cannot be told from a dead one. So, while a run goes on, each address of `bootstrap.servers` is asked for
+its API versions, which every broker answers at once, before authentication. Brokers with TLS are not asked: they log
+every connection that ends without a valid handshake.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from eosfw.concurrency import Runtime, Spawned
 from eosfw.pipeline.connectivity import Address, parse_addresses
 from eosfw.pipeline.protocol_probe import API_VERSIONS_REQUEST, is_plaintext
 
-_EVERY: Final = 3.0
+_INTERVAL: Final = 3.0
 """Seconds from one answer to the next question."""
-_PATIENCE: Final = 10.0
-"""Seconds of silence worth a warning; less may be a broker that has much to do, or is started again."""
-_LOOK: Final = 0.5
+_SILENCE: Final = 10.0
+"""Seconds without an answer after which a warning is due; a busy or restarting broker may need less."""
+_POLL: Final = 0.5
+"""Seconds between two looks at whether the run has ended."""
 
 
 class BrokerWatch:
-    """Says through `warn` which broker does not answer, since when, and when it does again; a context manager."""
+    """Calls `warn` when a broker stops answering, and when it answers again; a context manager."""
 
     def __init__(self, properties: Mapping[str, str], runtime: Runtime, warn: Callable[[str], None]) -> None:
         servers = properties.get("bootstrap.servers", "") if is_plaintext(properties) else ""
@@ -44,28 +45,28 @@ class BrokerWatch:
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         for thread in self._threads:
-            thread.join(2 * _LOOK)
+            thread.join(2 * _POLL)
 
     def _watch(self, address: Address) -> None:
         answered, warned = self._runtime.now(), False
         while not self._ended.is_set():
             asked = self._runtime.now()
-            trouble = self._trouble(address, asked + _PATIENCE)
+            problem = self._probe(address, asked + _SILENCE)
             silent = self._runtime.now() - answered
-            if trouble is None:
+            if problem is None:
                 if warned:
                     self._warn(f"{address} answers again, after {silent:.0f} s")
                 answered, warned = asked, False
-            elif silent >= _PATIENCE and not warned and not self._ended.is_set():
-                self._warn(f"{address} {trouble}; nothing was heard from it for {silent:.0f} s. Is the broker frozen?")
+            elif silent >= _SILENCE and not warned and not self._ended.is_set():
+                self._warn(f"{address} {problem}; nothing was heard from it for {silent:.0f} s. Is the broker frozen?")
                 warned = True
-            self._ended.wait(_LOOK if trouble else _EVERY)
+            self._ended.wait(_POLL if problem else _INTERVAL)
 
-    def _trouble(self, address: Address, deadline: float) -> str | None:
-        """None if somebody there reacts in any way before the deadline; else what they do."""
+    def _probe(self, address: Address, deadline: float) -> str | None:
+        """None if anything is received, or the connection is reset, before the deadline; else what happened."""
         try:
-            with socket.create_connection(address, timeout=_PATIENCE) as connection:
-                connection.settimeout(_LOOK)
+            with socket.create_connection(address, timeout=_SILENCE) as connection:
+                connection.settimeout(_POLL)
                 connection.sendall(API_VERSIONS_REQUEST)
                 while self._runtime.now() < deadline and not self._ended.is_set():
                     try:

@@ -1,4 +1,4 @@
-"""Find out within moments that nobody listens where a cluster should be."""
+"""The check, within moments, that a broker listens at an address of `bootstrap.servers`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from eosfw.pipeline.protocol_probe import foreign_protocol, is_plaintext
 
 SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
 """Kafka's name for how long one connection may take to open."""
-_SETUP = 10.0
-_STARTING = 1.0
-"""How long a broker that refuses may be one that is about to start."""
+_DEFAULT_SETUP_TIMEOUT = 10.0
+_START_TIME = 1.0
+"""Seconds in which a refused connection is tried again: the broker may be about to start."""
 _PAUSE = 0.1
 _ADDRESS = re.compile(r"(?:\w+://)?(?:\[(?P<six>[0-9a-fA-F:.%]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})")
 
@@ -31,7 +31,7 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-class _Tried(NamedTuple):
+class _Attempt(NamedTuple):
     address: Address
     refusal: str | None
 
@@ -39,7 +39,7 @@ class _Tried(NamedTuple):
 def require_addresses(where: str, servers: str, given: str = "") -> None:
     """Raise ConfigError, which begins with `where`, unless every address of `bootstrap.servers` is written HOST:PORT.
 
-    Some clients take a host without port for one that does not answer, and wait. `given` is how the user wrote it.
+    Some clients treat a host without port as one that does not answer, and wait. `given` is the text of the user.
     """
     each = [text.strip() for text in servers.split(",")]
     wrong = [text for text in each if text and not _possible(_address(text))]
@@ -49,28 +49,27 @@ def require_addresses(where: str, servers: str, given: str = "") -> None:
 
 
 def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
-    """Return once one address of `bootstrap.servers` lets us in; else ClusterUnavailableError says why none does.
+    """Return once one address of `bootstrap.servers` accepts a connection; else ClusterUnavailableError says why.
 
-    Clients of Kafka try again for as long as one call may take, in the hope of a broker that comes back. That is right
-    for a run under way, a bad answer to a mistyped port. So: refused, or a host of no known name, is final after a
-    second; silence after `socket.connection.setup.timeout.ms`. Whether somebody who lets us in also answers is left to
-    the client, within `default.api.timeout.ms`, as is an address that cannot be read; but an answer in another protocol
-    is named, where the client would speak without TLS.
+    Clients of Kafka try again for as long as one call may take, since a broker may come back. That is right during a
+    run and wrong for a mistyped port. So a refused connection, or an unknown host, is final after a second; no reaction
+    is final after `socket.connection.setup.timeout.ms`. Whether a broker that accepts also answers is left to the
+    client, within `default.api.timeout.ms`. An answer in another protocol is named, unless the client speaks TLS.
     """
     each_address = parse_addresses(properties.get("bootstrap.servers", ""))
     if not each_address:
         return
     patience = _setup_timeout(properties)
-    answers: Queue[_Tried] = runtime.queue()
+    answers: Queue[_Attempt] = runtime.queue()
     for address in each_address:
         attempt = partial(_refusal, address, patience, plain=is_plaintext(properties))
         runtime.spawn(f"eosfw-reach-{address}", partial(_try, address, attempt, patience, answers, runtime))
     refusals = dict.fromkeys(each_address, f"nothing within {patience:g} s")
-    deadline = runtime.now() + patience + _STARTING
+    deadline = runtime.now() + patience + _START_TIME
     for _ in each_address:
         try:
             tried = answers.get(max(0.0, deadline - runtime.now()))
-        except TimeoutError:  # somebody still looks a name up, which nothing can hurry
+        except TimeoutError:  # a name is still being looked up, which cannot be interrupted
             break
         if tried.refusal is None:
             return
@@ -80,12 +79,12 @@ def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
 
 
 def _try(
-    address: Address, attempt: Callable[[], str | None], patience: float, answers: Queue[_Tried], runtime: Runtime
+    address: Address, attempt: Callable[[], str | None], patience: float, answers: Queue[_Attempt], runtime: Runtime
 ) -> None:
-    final = runtime.now() + min(patience, _STARTING)
+    final = runtime.now() + min(patience, _START_TIME)
     while (refusal := attempt()) is not None and runtime.now() < final:
         runtime.sleep(_PAUSE)
-    answers.put(_Tried(address, refusal))
+    answers.put(_Attempt(address, refusal))
 
 
 def _refusal(address: Address, patience: float, *, plain: bool) -> str | None:
@@ -94,12 +93,16 @@ def _refusal(address: Address, patience: float, *, plain: bool) -> str | None:
             return foreign_protocol(connection) if plain else None
     except TimeoutError:
         return f"nothing within {patience:g} s"
-    except (OSError, ValueError, OverflowError) as error:  # a name may be no name, a port none of the 65,535
+    except (
+        OSError,
+        ValueError,
+        OverflowError,
+    ) as error:  # also raised for a malformed name, and for a port above 65,535
         return getattr(error, "strerror", None) or str(error)
 
 
 def parse_addresses(servers: str) -> list[Address]:
-    """Every address, or none if one of them is not written HOST:PORT: the client knows how to complain."""
+    """Every address; none if one of them is not written HOST:PORT, which the client reports."""
     found = [_address(text.strip()) for text in servers.split(",") if text.strip()]
     return [] if None in found else list(dict.fromkeys(one for one in found if one))
 
@@ -115,4 +118,4 @@ def _possible(address: Address | None) -> bool:
 
 def _setup_timeout(properties: Mapping[str, str]) -> float:
     text = properties.get(SETUP_TIMEOUT, "").strip()
-    return int(text) / 1000 if text.isdecimal() and int(text) else _SETUP
+    return int(text) / 1000 if text.isdecimal() and int(text) else _DEFAULT_SETUP_TIMEOUT

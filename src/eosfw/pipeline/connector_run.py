@@ -1,4 +1,4 @@
-"""Run connectors until their sources have nothing more to give."""
+"""The run of connectors until their sources are drained."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from eosfw.text import quantity
 
 logger = logging.getLogger(__name__)
 
-_LOOK = 0.05
+_POLL_INTERVAL = 0.05
 """Seconds between two looks at the worker."""
-_CONFIRM = 2.0
-"""Seconds between two looks at the config log, where a newer run of the group would show."""
+_CONFIRM_INTERVAL = 2.0
+"""Seconds between two reads of the config topic, in which a newer run of the group would stand."""
 
 
 def drain(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -> None:
-    """Start the worker, run every connector until drained, stop it; raises what made it end otherwise.
+    """Start the worker, run every connector until it is drained, stop the worker.
 
-    Asked to end, it stops cleanly: what was polled commits.
+    Raises the error of a failed task. When the run is asked to end, what was polled is committed first.
     """
-    forget = control.on_kill(run.worker.kill)
+    unregister = control.on_kill(run.worker.kill)
     try:
         _run_connectors(run, control, reporter, idle)
     except InterruptedRunError as asked:
         _fail_if_uncommitted(run.worker, asked)
         raise
     finally:
-        forget()
+        unregister()
     _fail_if_failed(run.worker)
 
 
@@ -59,51 +59,52 @@ def _until_drained(run: LocalRun, control: RunControl, reporter: Reporter, idle:
         _fail_if_failed(worker)
         reporter.committed(run.history.records, run.history.transactions)
         drained = worker.drained(idle)
-        if drained or now() >= confirmed + _CONFIRM:
+        if drained or now() >= confirmed + _CONFIRM_INTERVAL:
             _confirm(worker)
             confirmed = now()
         if drained:
             return
-        control.pause(_LOOK)
+        control.pause(_POLL_INTERVAL)
     control.check()
 
 
 def _confirm(worker: Worker) -> None:
+    """Raise SupersededError if a newer run of this worker group has started."""
     try:
         worker.confirm()
     except SupersededError as error:
         raise SupersededError(_superseded(str(error))) from error
-    except RetriableError as error:  # the tasks will say if the cluster is gone
+    except RetriableError as error:  # an unavailable cluster makes the tasks fail
         logger.warning("could not look for a newer run of this worker group: %s", error)
 
 
 def _fail_if_failed(worker: Worker) -> None:
     status = worker.status()
     if status.superseded:
-        said = next((str(task.error) for task in status.tasks if task.superseded and task.error is not None), None)
-        raise SupersededError(_superseded(said or "a newer generation owns its tasks"))
+        error = next((str(task.error) for task in status.tasks if task.superseded and task.error is not None), None)
+        raise SupersededError(_superseded(error or "a newer generation owns its tasks"))
     if status.failures:
         raise _failure(status.failures)
 
 
 def _fail_if_uncommitted(worker: Worker, asked: InterruptedRunError) -> None:
-    """A clean stop commits what was polled; where that failed, nobody may claim it."""
+    """Raise InterruptedRunError with what a clean stop could not commit, though it commits what was polled."""
     left = [task for task in worker.status().tasks if task.open_records or task.state is TaskState.FAILED]
     if left:
         records = sum(task.open_records for task in left)
-        said = "".join(f"; {_told(task)}" for task in left if task.error is not None)
+        errors = "".join(f"; {_text(task)}" for task in left if task.error is not None)
         raise InterruptedRunError(
-            f"interrupted: {quantity(records, 'polled record')} could not be committed{said}; "
+            f"interrupted: {quantity(records, 'polled record')} could not be committed{errors}; "
             f"the next run reads them again"
         ) from asked
 
 
-def _superseded(said: str) -> str:
-    return f"a newer run of this worker group took over ({said}); nothing is lost, and nothing is left to do here"
+def _superseded(how: str) -> str:
+    return f"a newer run of this worker group took over ({how}); nothing is lost, and nothing is left to do here"
 
 
 def _failure(tasks: Sequence[TaskStatus]) -> EosfwError:
-    failure = TaskFailedError("\n".join(_told(task) for task in tasks))
+    failure = TaskFailedError("\n".join(_text(task) for task in tasks))
     error = tasks[0].error
     if isinstance(error, EosfwError):
         failure.exit_code = error.exit_code
@@ -111,5 +112,5 @@ def _failure(tasks: Sequence[TaskStatus]) -> EosfwError:
     return failure
 
 
-def _told(task: TaskStatus) -> str:
+def _text(task: TaskStatus) -> str:
     return f"task {task.id} failed" + ("" if task.error is None else f": {described(task.error)}")

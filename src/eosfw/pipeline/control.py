@@ -1,4 +1,4 @@
-"""Ask a run to end, from outside its own thread of control."""
+"""Requests to end a run, from other threads than its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Hook:
 
 
 class RunControl:
-    """Shared by a run and whoever watches it; thread-safe.
+    """A run checks it, other threads stop the run by it; thread-safe.
 
     `stop` asks for a clean end: the run sees it at its next check. `kill` makes blocked calls fail at once.
     """
@@ -34,7 +34,7 @@ class RunControl:
         return self._stopping.is_set()
 
     def stop(self, reason: EosfwError) -> None:
-        """Ask for a clean end; the first reason counts."""
+        """Ask for a clean end; of several reasons, `check` raises the first."""
         with self._lock:
             self._reason = self._reason or reason
             hooks = [] if self.stopping else list(self._on_stop)
@@ -42,7 +42,7 @@ class RunControl:
         _call(hooks)
 
     def kill(self, reason: EosfwError | None = None) -> None:
-        """Close everything that may block, so that open transactions abort; a reason replaces the earlier one."""
+        """Close everything that may block, so that open transactions abort; `reason` replaces an earlier one."""
         with self._lock:
             self._reason = reason or self._reason
             hooks = list(self._on_kill)
@@ -54,28 +54,28 @@ class RunControl:
             raise self._reason
 
     def pause(self, seconds: float) -> None:
-        """Wait, but not longer than until the run is asked to end."""
+        """Wait, at most until the run is asked to end."""
         self._stopping.wait(seconds)
 
     def on_stop(self, action: Callable[[], None]) -> Callable[[], None]:
-        """Have `action` done when a clean end is asked for; the answer forgets it again."""
-        return self._remember(self._on_stop, action)
+        """Call `action` when a clean end is asked for; the function that is returned takes it back."""
+        return self._register(self._on_stop, action)
 
     def on_kill(self, action: Callable[[], None]) -> Callable[[], None]:
-        """Have `action` done on a kill; the answer forgets it again."""
-        return self._remember(self._on_kill, action)
+        """Call `action` on a kill; the function that is returned takes it back."""
+        return self._register(self._on_kill, action)
 
-    def _remember(self, hooks: list[_Hook], action: Callable[[], None]) -> Callable[[], None]:
+    def _register(self, hooks: list[_Hook], action: Callable[[], None]) -> Callable[[], None]:
         hook = _Hook(action)
 
-        def forget() -> None:
+        def unregister() -> None:
             with self._lock:
                 if any(one is hook for one in hooks):
                     hooks[:] = [one for one in hooks if one is not hook]
 
         with self._lock:
             hooks.append(hook)
-        return forget
+        return unregister
 
 
 def _call(hooks: list[_Hook]) -> None:

@@ -1,4 +1,4 @@
-"""Tell a task that it starts from nothing, and writes nowhere."""
+"""The context of a task that is polled without committed offsets, and whose records are written nowhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eosfw.records import SourceOffset, SourcePartition
 
 @dataclass(slots=True)
 class FreshTaskContext:
-    """The `SourceTaskContext` of a task that is polled for its records alone; `on_notice` hears what it notices."""
+    """The `SourceTaskContext` of such a task; its notices are passed to `on_notice`."""
 
     task_id: ConnectorTaskId
     transaction: TransactionContext | None
@@ -20,8 +20,8 @@ class FreshTaskContext:
     record_offsets: bool = True
 
     def offset(self, partition: SourcePartition) -> SourceOffset | None:
-        """Nothing was read before."""
+        """None: nothing was committed before."""
 
     def notice(self, kind: str, text: str, count: int = 1) -> None:
-        """Pass it on."""
+        """Pass the text of a notice on."""
         self.on_notice(text)

@@ -1,4 +1,4 @@
-"""Put a cluster, a client, a worker, a history together for one run."""
+"""The cluster, client, worker and history of one run in this process."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from eosfw.runtime import Worker
 
 
 class LocalRun:
-    """Everything one run of a pipeline has in this process; a context manager that leaves nothing behind.
+    """What one run of a pipeline uses in this process; a context manager that closes all of it.
 
-    `backend` reaches the cluster, which this run serves for itself (`cluster`) unless the pipeline names one, which
-    somebody else in this process may serve (`served`). `worker` is made, not started.
+    `backend` is connected to the cluster that the pipeline names, or else to an embedded one that this run starts
+    (`cluster`). A cluster that the caller serves in this process is given as `served`. `worker` is made, not started.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class LocalRun:
         self._served = served
         self.history = History(runtime)
         self.config = worker_config(pipeline)
-        # The history comes first: whoever stands behind it may block.
+        # The history comes first: an observer behind it may block.
         self._announce = Announcer((self.history, *plugins.observers(), *observers))
         self._undo = ExitStack()
 
@@ -52,7 +52,7 @@ class LocalRun:
         self._undo.close()
 
     def put_connectors(self) -> None:
-        """Give the worker every connector of the pipeline."""
+        """Put every connector of the pipeline into the worker."""
         for name, properties in self.pipeline.connectors.items():
             self.worker.put_connector(name, properties)
 
@@ -62,11 +62,11 @@ class LocalRun:
         return chosen(ISOLATION_READER, self.config)
 
     def reader(self, *, headers: bool = False) -> IsolationReader:
-        """That reader, over this run's backend; whoever asks closes it."""
+        """The chosen isolation reader over this run's backend; the caller closes it."""
         return parts.isolation_reader(self.plugins, self.reader_choice, self.backend, self.runtime, headers=headers)
 
     def open_transactions(self, partitions: Iterable[TopicPartition]) -> list[OpenTransaction]:
-        """Who holds these partitions back; nobody where neither cluster nor client can tell."""
+        """The open transactions in these partitions; none where neither cluster nor client can list them."""
         wanted = set(partitions)
         if self.cluster is not None:
             return [one for one in self.cluster.open_transactions() if one.partition in wanted]

@@ -1,4 +1,4 @@
-"""Make sure that a step reads all that was written, or say what is in its way."""
+"""A wait until the last stable offset has passed all that was written, so that steps read everything."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from eosfw.pipeline.local_run import LocalRun
 from eosfw.protocols import Admin, IsolationLevel
 from eosfw.records import OffsetRange
 
-_LOOK = 0.2
+_POLL_INTERVAL = 0.2
 
 
 def committed_ranges(
-    run: LocalRun, topics: Collection[str], control: RunControl, patience: float
+    run: LocalRun, topics: Collection[str], control: RunControl, timeout: float
 ) -> Mapping[TopicPartition, OffsetRange]:
-    """From the log start to the last stable offset of every partition, once nothing written before now is open.
+    """From log start to last stable offset of every partition, once all that was written before this call is decided.
 
-    Waits up to `patience` seconds, then raises ReadStalledError that names who is in the way.
+    After `timeout` seconds, ReadStalledError names the transactions that hold the last stable offset back.
     """
     with closing(run.backend.admin()) as admin:
         partitions = _partitions(admin, topics)
         written = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
-        _wait(run, admin, written, control, patience)
+        _wait(run, admin, written, control, timeout)
     with closing(run.reader()) as reader:
         return reader.bounds(topics)
 
@@ -40,33 +40,33 @@ def _partitions(admin: Admin, topics: Collection[str]) -> list[TopicPartition]:
 
 
 def _wait(
-    run: LocalRun, admin: Admin, written: Mapping[TopicPartition, int], control: RunControl, patience: float
+    run: LocalRun, admin: Admin, written: Mapping[TopicPartition, int], control: RunControl, timeout: float
 ) -> None:
-    deadline = run.runtime.now() + patience
-    while held := _held_back(admin, written):
+    deadline = run.runtime.now() + timeout
+    while held := _lagging(admin, written):
         if run.runtime.now() >= deadline:
-            raise ReadStalledError(_in_the_way(run, held, written, patience))
+            raise ReadStalledError(_stall_text(run, held, written, timeout))
         control.check()
-        control.pause(_LOOK)
+        control.pause(_POLL_INTERVAL)
 
 
-def _held_back(admin: Admin, written: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+def _lagging(admin: Admin, written: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     stable = admin.end_offsets(list(written), IsolationLevel.READ_COMMITTED)
     return {partition: stable[partition] for partition, end in written.items() if stable[partition] < end}
 
 
-def _in_the_way(
-    run: LocalRun, held: Mapping[TopicPartition, int], written: Mapping[TopicPartition, int], patience: float
+def _stall_text(
+    run: LocalRun, held: Mapping[TopicPartition, int], written: Mapping[TopicPartition, int], timeout: float
 ) -> str:
     holders = {one.partition: one for one in run.open_transactions(held)}
-    told = []
+    texts = []
     for partition, offset in held.items():
         holder = holders.get(partition)
-        whom = (
+        by = (
             "by a transaction that this client cannot name"
             if holder is None
             else (f"by transactional id {holder.transactional_id!r}, open for {holder.age:.0f} s")
         )
         place = f"topic {partition.topic!r}, partition {partition.partition}"
-        told.append(f"{place}: held back at offset {offset} of {written[partition]} {whom}")
-    return f"an open transaction is in the way of a complete read, after {patience:.0f} s of waiting: {'; '.join(told)}"
+        texts.append(f"{place}: held back at offset {offset} of {written[partition]} {by}")
+    return f"an open transaction is in the way of a complete read, after {timeout:.0f} s of waiting: {'; '.join(texts)}"

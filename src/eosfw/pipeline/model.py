@@ -1,4 +1,4 @@
-"""Describe a pipeline: a cluster, a worker group, connectors, steps."""
+"""A pipeline as values: a cluster, a worker group, connectors, steps."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class ClusterChoice:
 
     @property
     def external(self) -> bool:
-        """Whether somebody else serves the cluster."""
+        """Whether the cluster is named, and so is not served by the run itself."""
         return "bootstrap.servers" in self.properties
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What a pipeline file says, read but not yet checked against what is installed."""
+    """The content of a pipeline file, not yet validated against what is installed."""
 
     path: Path
     cluster: ClusterChoice
@@ -36,13 +36,13 @@ class Pipeline:
     connectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     steps: Sequence[Step] = ()
     engine: str | None = None
-    """What runs the steps; None takes the only engine installed."""
+    """The step engine's name; None takes the only one installed."""
     broker: Mapping[str, str] = field(default_factory=dict)
-    """Properties of the cluster this machine serves; `name` chooses among those installed."""
+    """Properties of the embedded cluster; `name` chooses among those installed."""
     verify: Verification | None = None
     """Whether records are counted against a replay of the sources; None leaves it to the cluster's kind."""
     problems: Sequence[Problem] = ()
-    """What is wrong with how the file is written; what it concerns is left out or guessed."""
+    """Mistakes in how the file is written; the values that they concern are left out or have a default."""
 
     @property
     def folder(self) -> Path:

@@ -1,4 +1,4 @@
-"""Turn the sections of a pipeline file into a pipeline."""
+"""The parser of pipeline files."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def load(path: str | Path) -> Pipeline:
 
 
 def load_with_problems(path: str | Path) -> Pipeline:
-    """The same, for whoever goes on to check what could be read: the pipeline holds what is wrong."""
+    """Read a pipeline file; what is wrong with how it is written stands in `problems`, beside what could be read."""
     path = Path(path).resolve()
     return parse(read_toml(path), path)
 
 
 def parse(document: Mapping[str, Any], path: Path) -> Pipeline:
-    """Read a document as a pipeline, which holds the problems found on the way."""
+    """Read a parsed document as a pipeline, with the problems that were found."""
     file = _Section(path.name, [])
     file.only(document, SECTIONS)
     cluster = file.properties(document, "cluster")
     worker = file.properties(document, "worker")
     _move_address(file, worker, cluster)
     if SUPPORT not in worker and ALIAS not in worker:
-        worker[SUPPORT] = "enabled"  # a pipeline file that does not say runs exactly once
+        worker[SUPPORT] = "enabled"  # the default of pipeline files, unlike Kafka Connect's
     pipeline = Pipeline(
         path=path,
         cluster=ClusterChoice(cluster.pop("backend", None), cluster),
@@ -60,14 +60,14 @@ def parse(document: Mapping[str, Any], path: Path) -> Pipeline:
 
 
 def _move_address(file: _Section, worker: dict[str, str], cluster: dict[str, str]) -> None:
-    # Kafka Connect's worker files say here where the cluster is.
+    # Kafka Connect's worker files name the cluster here.
     address = worker.pop("bootstrap.servers", None)
     if address is not None and cluster.setdefault("bootstrap.servers", address) != address:
         file.problem("[cluster] and [worker] name different bootstrap.servers: keep the one in [cluster]")
 
 
 class _Section:
-    """A place in the file at which problems are noted."""
+    """A place in the file, with the problems that were found there and elsewhere."""
 
     def __init__(self, where: str, problems: list[Problem]) -> None:
         self.where = where

@@ -1,4 +1,4 @@
-"""Recognise who answers at an address that should be a Kafka broker's."""
+"""A probe of what protocol is spoken at an address that should be a Kafka broker's."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Final
 
 API_VERSIONS_REQUEST: Final = bytes.fromhex("0000000a 0012 0000 0d0a0d0a ffff")
-"""The request that any Kafka broker answers, authenticated or not. Its correlation id is two ends of lines, so that who
-reads lines answers as well."""
-_ENOUGH: Final = 9
-"""Bytes of an answer that tell."""
-_PATIENCE: Final = 1.0
+"""An ApiVersions request, version 0, which every Kafka broker answers before authentication. Its correlation id is
+`\\r\\n\\r\\n`, so that servers of protocols made of lines, such as HTTP, answer as well."""
+_SIGN_LENGTH: Final = 9
+"""Bytes of an answer that tell the protocol."""
+_TIMEOUT: Final = 1.0
 _SIGNS: Final = (
     (b"\x15\x03", "answers with TLS: set security.protocol=SSL or SASL_SSL, or name a listener without TLS"),
     (b"HTTP/", "answers with HTTP: this is a web server's port"),
@@ -28,16 +28,16 @@ def is_plaintext(properties: Mapping[str, str]) -> bool:
 
 
 def foreign_protocol(connection: socket.socket) -> str | None:
-    """What answers here that is no Kafka, in words that follow its address; None for Kafka, and for who says nothing.
+    """Which protocol other than Kafka's is answered, in words that follow an address; else None.
 
-    A broker may be slow: whether it answers in time is the client's to judge.
+    No answer is None, too: a broker may be slow, and the client has a timeout of its own.
     """
-    connection.settimeout(_PATIENCE)
+    connection.settimeout(_TIMEOUT)
     answer = b""
     try:
         connection.sendall(API_VERSIONS_REQUEST)
-        while len(answer) < _ENOUGH and (more := connection.recv(_ENOUGH)):
+        while len(answer) < _SIGN_LENGTH and (more := connection.recv(_SIGN_LENGTH)):
             answer += more
-    except OSError:  # silence, or whatever the client will meet as well
+    except OSError:  # no answer in time, or an error that the client will report
         pass
     return next((who for sign, who in _SIGNS if answer.startswith(sign)), None)

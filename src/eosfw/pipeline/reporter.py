@@ -1,4 +1,4 @@
-"""Tell whoever watches how far a run is."""
+"""The interface by which a run reports its progress."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ if TYPE_CHECKING:
 
 
 class Reporter(Protocol):
-    """Hears of a run's progress, on the run's own thread of control."""
+    """Is called with a run's progress, on the run's own thread unless a method says otherwise."""
 
     def started(self, run: LocalRun) -> None:
-        """Everything a run needs is there; its history and worker can be looked at from now on."""
+        """The run has its cluster and worker; their history and status can be read from now on."""
 
     def phase(self, text: str) -> None:
-        """Something new begins."""
+        """A new phase begins."""
 
     def committed(self, records: int, transactions: int) -> None:
-        """What was committed so far; called often."""
+        """So many were committed up to now; called often."""
 
     def advanced(self, done: int, total: int, unit: str) -> None:
-        """How far the phase is that began last, if it can tell: so many of so many `unit`; called now and then."""
+        """The current phase has done so many of `total`, counted in `unit`; called now and then, if it is known."""
 
     def warning(self, text: str) -> None:
-        """Something the user should know that is no error; any thread may call."""
+        """Something is wrong that is no error; called on any thread."""
 
 
 class SilentReporter:
-    """A reporter that tells nobody."""
+    """A reporter that ignores every call."""
 
     def started(self, run: LocalRun) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def phase(self, text: str) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def committed(self, records: int, transactions: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def advanced(self, done: int, total: int, unit: str) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def warning(self, text: str) -> None:
-        """Say nothing."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""Run a pipeline from its connectors to its summary."""
+"""The run of a pipeline, from its connectors to its summary."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from eosfw.protocols import StepEngine, Verdict
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_config
 
-_DEFAULT_PATIENCE = 60.0
+_DEFAULT_TRANSACTION_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Options:
         return effective_verification(option=self.verify, file=pipeline.verify, external=pipeline.cluster.external)
 
     def why_not_verified(self, pipeline: Pipeline) -> str | None:
-        """Why nobody wants a verdict, in words for whoever started the run; None if somebody does."""
+        """Why the run is not verified, in words for the user; None if it is."""
         if self.steps_only:
             return "--steps-only"
         if self.verification(pipeline) is not Verification.OFF:
@@ -71,7 +71,7 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
 
 
 def run(pipeline: Pipeline, plugins: Plugins, control: RunControl, reporter: Reporter, options: Options) -> Summary:
-    """Check a pipeline, run its connectors until drained, its steps over what is committed; sum up."""
+    """Validate a pipeline, run its connectors until drained, then its steps over what was committed."""
     runtime = control.runtime
     begun = runtime.now()
     reporter.phase(f"checking {pipeline.path.name}")
@@ -83,36 +83,36 @@ def run(pipeline: Pipeline, plugins: Plugins, control: RunControl, reporter: Rep
             if not options.steps_only:
                 reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")
                 drain(local, control, reporter, options.idle)
-            after = _After(local, control, reporter)
+            after = _StepsAndVerdict(local, control, reporter)
             done = after.work(options.why_not_verified(pipeline))
             return _summary(local, done, options.verification(pipeline), runtime.now() - begun)
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
-    """What was made of the committed records."""
+class _Results:
+    """Results of the steps and of verification."""
 
     steps: dict[str, StepResult]
     verdict: Verdict
     unverified: Sequence[str]
 
 
-class _After:
-    """What follows once sources are drained: steps, then the verdict."""
+class _StepsAndVerdict:
+    """What follows once sources are drained: steps, then verification."""
 
     def __init__(self, local: LocalRun, control: RunControl, reporter: Reporter) -> None:
         self._local, self._control, self._reporter = local, control, reporter
-        self._patience = _patience(local)
+        self._read_timeout = _longest_transaction(local)
 
-    def work(self, why_not_verified: str | None) -> _Done:
+    def work(self, why_not_verified: str | None) -> _Results:
         steps = self._local.pipeline.steps
         if not steps:
-            return _Done({}, *self._verdict(why_not_verified))
+            return _Results({}, *self._verdict(why_not_verified))
         topics = sorted({one.topic for step in steps for one in step.inputs})
         ranges = self._ranges(topics)
         with self._engine() as engine:
             done = {step.name: self._step(engine, number, ranges) for number, step in enumerate(steps)}
-        return _Done(done, *self._verdict(why_not_verified))
+        return _Results(done, *self._verdict(why_not_verified))
 
     @contextmanager
     def _engine(self) -> Iterator[StepEngine]:
@@ -122,15 +122,15 @@ class _After:
         engine = kind.start(
             local.backend_name, local.client_properties, str(local.pipeline.folder), local.reader_choice
         )
-        forget = (self._control.on_stop(engine.close), self._control.on_kill(engine.close))
+        unregister = (self._control.on_stop(engine.close), self._control.on_kill(engine.close))
         try:
             self._control.check()
             yield engine
         except EosfwError:
-            self._control.check()  # closing the engine makes its step fail: the reason is what counts
+            self._control.check()  # if the run was asked to end: closing the engine makes its step fail
             raise
         finally:
-            for one in forget:
+            for one in unregister:
                 one()
             engine.close()
 
@@ -149,7 +149,7 @@ class _After:
         self._reporter.phase("verifying: reading sources and topics once more")
         try:
             return judge(self._local, self._ranges, self._advanced)
-        except EosfwError as error:  # what was committed stays so, and is worth a summary
+        except EosfwError as error:  # the records are committed, so there is a summary
             self._control.check()
             return UNVERIFIED, [str(error)]
 
@@ -159,12 +159,12 @@ class _After:
             self._reporter.advanced(done, total, "offsets")
 
     def _ranges(self, topics: Collection[str]) -> Ranges:
-        return committed_ranges(self._local, topics, self._control, self._patience)
+        return committed_ranges(self._local, topics, self._control, self._read_timeout)
 
 
-def _patience(local: LocalRun) -> float:
-    """The longest transaction of any connector: what is open longer, its coordinator aborts."""
-    timeouts = [_DEFAULT_PATIENCE]
+def _longest_transaction(local: LocalRun) -> float:
+    """The longest transaction timeout of any connector: the coordinator aborts what is open longer."""
+    timeouts = [_DEFAULT_TRANSACTION_TIMEOUT]
     for name, properties in local.pipeline.connectors.items():
         connector = local.plugins.connector(properties["connector.class"])
         timeouts.append(
@@ -178,7 +178,7 @@ def _where(local: LocalRun) -> str:
     return f"{who} at {local.client_properties['bootstrap.servers']}"
 
 
-def _summary(local: LocalRun, done: _Done, verification: Verification, seconds: float) -> Summary:
+def _summary(local: LocalRun, done: _Results, verification: Verification, seconds: float) -> Summary:
     status = local.worker.status()
     notices = [f"{notice.text} ({notice.count:,})" for notice in status.notices]
     return Summary(

@@ -1,4 +1,4 @@
-"""Ask connectors whether their sources can be read."""
+"""The check whether the sources of connectors can be read, made by the connectors themselves."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SourceCheckResult:
-    """What a connector said of its source; without problems it can be read."""
+    """What a connector found out about its source; without problems it can be read."""
 
     connector: str
     problems: Sequence[str]
     unavailable: bool = False
-    """Whether it may be another time."""
+    """Whether trying again later may help."""
 
 
 def check_sources(
     pipeline: Pipeline, plugins: Plugins, runtime: Runtime, timeout: float = LOAD_TIMEOUT
 ) -> list[SourceCheckResult]:
-    """What each connector that offers a `check` says of its source; the pipeline's properties are sound."""
+    """The results of all connectors that have a `check`. The pipeline's properties must have been validated."""
     answers = []
     for name, properties in pipeline.connectors.items():
         connector = plugins.connector(properties["connector.class"])
         if type(connector).check is not SourceConnector.check:
-            answers.append(_asked(name, connector, connector_config(connector, name, properties), runtime, timeout))
+            answers.append(_check(name, connector, connector_config(connector, name, properties), runtime, timeout))
     return answers
 
 
 def require_sources(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
-    """Raise ConfigError if a source cannot be read, SourceUnavailableError if it just cannot be now."""
+    """Raise ConfigError if a source cannot be read, SourceUnavailableError if it cannot be read now."""
     answers = [answer for answer in check_sources(pipeline, plugins, runtime) if answer.problems]
     problems = [
         Problem(f"{pipeline.path.name} [connectors.{answer.connector}]", what)
@@ -54,7 +54,7 @@ def require_sources(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> N
         raise SourceUnavailableError(*problems)
 
 
-def _asked(
+def _check(
     name: str, connector: SourceConnector, config: Config, runtime: Runtime, timeout: float
 ) -> SourceCheckResult:
     try:

@@ -1,4 +1,4 @@
-"""Say what a run that does not end is doing."""
+"""A report on what a run that does not end is doing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sum a run up."""
+"""The summary of a run, for people and for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eosfw.text import quantity
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step wrote, and where."""
+    """How many rows a step wrote, and where."""
 
     rows: int
     output: str
@@ -37,13 +37,13 @@ class Summary:
     steps: Mapping[str, StepResult] = field(default_factory=dict)
     notices: Sequence[str] = ()
     verify: str = Verification.TRY.value
-    """What was asked for: `required`, `try` or `off`."""
+    """The verification that applied: `required`, `try` or `off`."""
     unverified: Sequence[str] = ()
     """Why it was not verified."""
     examples: Sequence[str] = ()
     """Some of the duplicated or missing identities."""
     poll_failures: Mapping[str, PollFailures] = field(default_factory=dict)
-    """By task: polls that failed and were made again."""
+    """By task: polls that failed and were repeated."""
     kept: bool = True
     """Whether the cluster, with its topics, outlives the run."""
 
@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def passed(self) -> bool:
-        """No duplicate and nothing missing, as far as anybody looked; somebody did if that was required."""
+        """No duplicate and nothing missing was found; a verification that was required has taken place."""
         required = self.verify == Verification.REQUIRED.value
         return not self.duplicates and not self.missing and (self.verified or not required)
 

@@ -1,4 +1,4 @@
-"""Read the text of a pipeline file; say where it breaks and how to write it instead."""
+"""The text of a pipeline file, parsed as TOML; errors name the line and the correct spelling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def flat_properties(table: Mapping[str, Any], where: str, problems: list[Problem]) -> dict[str, str]:
-    """Flatten a table into properties with dotted names and texts as values."""
+    """A table as properties with dotted names and texts as values; mistakes are added to `problems`."""
     found: dict[str, str] = {}
     for name, value in _leaves(table, ""):
         if name in found:
@@ -74,11 +74,11 @@ def _explained(path: Path, text: str, message: str) -> Problem:
     clash = _ASSIGNMENT.match(lines[number - 1]) if 0 < number <= len(lines) else None
     if clash is None or "overwrite" not in what:
         return Problem(f"{path}:{number}", f"not valid TOML: {what[:1].lower()}{what[1:]}")
-    return Problem(f"{path}:{number}", _clash_told(re.sub(r"\s", "", clash[1]), clash[2].strip(), lines[: number - 1]))
+    return Problem(f"{path}:{number}", _clash_text(re.sub(r"\s", "", clash[1]), clash[2].strip(), lines[: number - 1]))
 
 
-def _clash_told(name: str, value: str, before: list[str]) -> str:
-    for line in _of_section(before):
+def _clash_text(name: str, value: str, before: list[str]) -> str:
+    for line in _lines_of_section(before):
         earlier = _ASSIGNMENT.match(line)
         other = re.sub(r"\s", "", earlier[1]) if earlier else ""
         if other == name:
@@ -90,6 +90,6 @@ def _clash_told(name: str, value: str, before: list[str]) -> str:
     return f'{name} clashes with an earlier key; put property names in quotes: "{name}" = {value}'
 
 
-def _of_section(before: list[str]) -> list[str]:
+def _lines_of_section(before: list[str]) -> list[str]:
     starts = [number for number, line in enumerate(before) if line.lstrip().startswith("[")]
     return before[starts[-1] + 1 :] if starts else before

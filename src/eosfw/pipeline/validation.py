@@ -1,4 +1,4 @@
-"""Check a whole pipeline before its first task starts."""
+"""The validation of a whole pipeline before its first task starts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from eosfw.protocols import Admin, Backend, StepEngine
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_problems, worker_problems
 
-_NOBODY = "127.0.0.1:1"
-"""An address for judging client properties alone, before the embedded cluster has one."""
+_UNUSED_ADDRESS = "127.0.0.1:1"
+"""An address for validating client properties before the embedded cluster has one; nothing connects to it."""
 
 
 def worker_config(pipeline: Pipeline) -> Config:
-    """The worker group's properties; ConfigError lists what is wrong."""
+    """The worker group's properties; ConfigError with everything that is wrong."""
     return WORKER.parse(pipeline.worker, f"{pipeline.path.name} [worker]")
 
 
@@ -59,18 +59,18 @@ def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *,
             Problem(f"{pipeline.path.name} [connectors.{name}]", problem.what)
             for problem in connector_problems(plugins, worker, name, properties, asked)
         ]
-    return problems + ([] if pipeline.cluster.external else _unwritten(pipeline, {}))
+    return problems + ([] if pipeline.cluster.external else _missing_topics(pipeline, {}))
 
 
 def topic_problems(pipeline: Pipeline, admin: Admin) -> list[Problem]:
-    """Topics that steps read, no connector writes, and the cluster does not have."""
-    return _unwritten(pipeline, admin.partitions())
+    """Topics that steps read, though no connector writes them and the cluster does not have them."""
+    return _missing_topics(pipeline, admin.partitions())
 
 
 def _client(pipeline: Pipeline, plugins: Plugins) -> tuple[str, ClientProblems]:
     try:
         kind = backend_of(pipeline, plugins)
-    except PluginError:  # told elsewhere: nobody is there to be asked
+    except PluginError:  # reported elsewhere; there is no client whose properties could be validated
         return "", lambda *_: ()
     return kind.name, kind.problems
 
@@ -83,36 +83,38 @@ def _worker(pipeline: Pipeline) -> tuple[Config, list[Problem]]:
 
 def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> list[Problem]:
     where = f"{pipeline.path.name} [cluster]"
-    problems = _tried(where, lambda: _judge_addresses(pipeline))
-    problems = problems or _tried(where, lambda: _judge_client(pipeline, plugins, runtime))
+    problems = _problems_of(where, lambda: _validate_addresses(pipeline))
+    problems = problems or _problems_of(where, lambda: _validate_client(pipeline, plugins, runtime))
     if pipeline.cluster.external:
         if pipeline.broker:
             problems.append(
                 Problem(f"{pipeline.path.name} [broker]", "is for runs without bootstrap.servers: remove it")
             )
         return problems
-    return problems + _tried(where, lambda: plugins.cluster(pipeline.broker.get("name")))
+    return problems + _problems_of(where, lambda: plugins.cluster(pipeline.broker.get("name")))
 
 
-def _judge_addresses(pipeline: Pipeline) -> None:
+def _validate_addresses(pipeline: Pipeline) -> None:
     if pipeline.cluster.external:
         servers = pipeline.cluster.properties["bootstrap.servers"]
         require_addresses("", servers, f'"bootstrap.servers" = "{servers}"')
 
 
-def _judge_client(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
+def _validate_client(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
     kind = backend_of(pipeline, plugins)
     lacking = kind.capabilities.lacking("transactions", "read_committed")
     if lacking and exactly_once(_worker(pipeline)[0]):
         raise PluginError(f"backend {kind.name!r} cannot run exactly once: it lacks {', '.join(lacking)}")
-    kind.connect({"bootstrap.servers": _NOBODY, **pipeline.cluster.properties}, runtime).close()
+    kind.connect({"bootstrap.servers": _UNUSED_ADDRESS, **pipeline.cluster.properties}, runtime).close()
 
 
 def _step_problems(pipeline: Pipeline, plugins: Plugins) -> list[Problem]:
     if not pipeline.steps:
         return []
     engines: list[type[StepEngine]] = []
-    problems = _tried(f"{pipeline.path.name} [[steps]]", lambda: engines.append(plugins.step_engine(pipeline.engine)))
+    problems = _problems_of(
+        f"{pipeline.path.name} [[steps]]", lambda: engines.append(plugins.step_engine(pipeline.engine))
+    )
     for engine in engines:
         problems += engine.problems(pipeline.steps, str(pipeline.folder))
     return problems
@@ -127,10 +129,10 @@ def _steps_only_problems(pipeline: Pipeline) -> list[Problem]:
     return problems
 
 
-def _unwritten(pipeline: Pipeline, existing: Mapping[str, int]) -> list[Problem]:
+def _missing_topics(pipeline: Pipeline, existing: Mapping[str, int]) -> list[Problem]:
     written = [properties.get("topic") for properties in pipeline.connectors.values()]
     if None in written:
-        return []  # some connector names its topics by other means: only the run will tell
+        return []  # a connector names its topics in another way, which only the run can check
     known = {*existing, *(topic for topic in written if topic)}
     return [
         Problem(f"{pipeline.path.name} step {step.name!r}", _no_topic(one.topic, known))
@@ -147,7 +149,7 @@ def _no_topic(topic: str, known: Collection[str]) -> str:
     )
 
 
-def _tried(where: str, attempt: Callable[[], Any]) -> list[Problem]:
+def _problems_of(where: str, attempt: Callable[[], Any]) -> list[Problem]:
     try:
         attempt()
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Decide whether a run's records are verified: counted against a replay of their sources."""
+"""Whether the records of a run are verified: counted against a replay of their sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERIFY_HINT: Final = "--verify asks for it"
 
 
 class Verification(Enum):
-    """What a run does about verification, which reads sources and topics once more."""
+    """How much depends on verification, which reads sources and topics once more."""
 
     REQUIRED = "required"
     """Verify; a run that cannot be verified has failed."""
@@ -22,12 +22,12 @@ class Verification(Enum):
 
 
 def effective_verification(*, option: Verification | None, file: Verification | None, external: bool) -> Verification:
-    """The command line's word, else the file's; else only what an embedded cluster holds is verified: it is small."""
+    """The option of the command line, else of the file; else embedded clusters are verified, since they are small."""
     return option or file or (Verification.OFF if external else Verification.TRY)
 
 
 def parse_verification(text: str) -> Verification:
-    """The verification of this name; ValueError tells the names there are."""
+    """The verification of this name; ValueError with the known names."""
     names = [each.value for each in Verification]
     if text not in names:
         near = nearest(text, names)
