@@ -45,7 +45,7 @@ def installed_entry_points(group: str) -> tuple[list[InstalledEntryPoint], list[
             offered = [one for one in distribution.entry_points if one.group == group]
             owner = DistributionInfo(name, _version(distribution)) if offered else None
         except Exception as error:  # noqa: BLE001 (whatever a file holds, the others count)
-            unreadable.append(UnreadableDistribution(name, f"its entry points cannot be read: {_said(error)}"))
+            unreadable.append(UnreadableDistribution(name, f"its entry points cannot be read: {_error_text(error)}"))
             continue
         found += [InstalledEntryPoint(one.name, owner, one) for one in offered if owner is not None]
     return found, unreadable
@@ -110,5 +110,5 @@ def _version(distribution: metadata.Distribution) -> str:
         return "?"
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

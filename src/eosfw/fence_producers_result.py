@@ -70,7 +70,7 @@ class FenceProducersResult:
             raise ValueError("nothing to fence: give at least one transactional id, none of them empty")
         self._runtime = runtime
         self._lock = runtime.lock()
-        self._told: dict[str, FencingOutcome] = {}
+        self._outcomes: dict[str, FencingOutcome] = {}
         self._waiting: dict[str, list[Event]] = {}
 
     # --- for those who ask
@@ -97,7 +97,9 @@ class FenceProducersResult:
     def outcomes(self) -> Mapping[str, EosfwError | None]:
         """Wait for every id; give each one's error, None for those that are fenced."""
         self._waiter(_ALL)(None)
-        return {each: told if isinstance(told := self._told[each], EosfwError) else None for each in self._ids()}
+        return {
+            each: outcome if isinstance(outcome := self._outcomes[each], EosfwError) else None for each in self._ids()
+        }
 
     # --- for those who fence
 
@@ -120,16 +122,16 @@ class FenceProducersResult:
         runtime.spawn("eosfw-fencing", run)
         return result
 
-    def settle(self, transactional_id: str, told: FencingOutcome) -> None:
+    def settle(self, transactional_id: str, outcome: FencingOutcome) -> None:
         """Decide one id, for good: a second decision is ignored."""
         with self._lock:
-            if transactional_id in self._told:
+            if transactional_id in self._outcomes:
                 return
-            self._told[transactional_id] = told
-            heard = self._waiting.pop(transactional_id, [])
-            if len(self._told) == len(self.transactional_ids):
-                heard += self._waiting.pop(_ALL, [])
-        for event in heard:
+            self._outcomes[transactional_id] = outcome
+            events = self._waiting.pop(transactional_id, [])
+            if len(self._outcomes) == len(self.transactional_ids):
+                events += self._waiting.pop(_ALL, [])
+        for event in events:
             event.set()
 
     def fail(self, why: EosfwError) -> None:
@@ -139,7 +141,7 @@ class FenceProducersResult:
 
     def undecided(self) -> tuple[str, ...]:
         """The ids that nobody has decided yet."""
-        return tuple(each for each in self._ids() if each not in self._told)
+        return tuple(each for each in self._ids() if each not in self._outcomes)
 
     # --- inside
 
@@ -152,15 +154,15 @@ class FenceProducersResult:
 
         def value() -> int | None:
             self._fenced(transactional_id)
-            told = self._told[transactional_id]
-            return part(told) if isinstance(told, ProducerIdAndEpoch) else None
+            outcome = self._outcomes[transactional_id]
+            return part(outcome) if isinstance(outcome, ProducerIdAndEpoch) else None
 
         return Future(self._waiter(transactional_id), value)
 
     def _fenced(self, transactional_id: str) -> None:
-        told = self._told[transactional_id]
-        if isinstance(told, EosfwError):
-            raise told
+        outcome = self._outcomes[transactional_id]
+        if isinstance(outcome, EosfwError):
+            raise outcome
 
     def _every(self) -> None:
         for each in self._ids():
@@ -178,4 +180,4 @@ class FenceProducersResult:
         return wait
 
     def _is_decided(self, wanted: str) -> bool:
-        return len(self._told) == len(self.transactional_ids) if wanted == _ALL else wanted in self._told
+        return len(self._outcomes) == len(self.transactional_ids) if wanted == _ALL else wanted in self._outcomes

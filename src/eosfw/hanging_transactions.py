@@ -38,7 +38,7 @@ def find_hanging(
     `now` is in seconds since 1970. Only what nobody wrote to for `older_than` seconds counts, by default the longest
     transaction timeout and five minutes. Needs the capability `describe_transactions`.
     """
-    since = 1000 * (now - (_patience(admin) if older_than is None else older_than))
+    since = 1000 * (now - (_longest_timeout(admin) if older_than is None else older_than))
     found = admin.describe_producers(partitions)
     suspects = [
         (where, state)
@@ -49,7 +49,7 @@ def find_hanging(
     return list(_hanging(admin, suspects)) if suspects else []
 
 
-def _patience(admin: TransactionAdmin) -> float:
+def _longest_timeout(admin: TransactionAdmin) -> float:
     longest = admin.max_transaction_timeout()
     return (_MAX_TIMEOUT if longest is None else longest) + _MARGIN
 

@@ -38,7 +38,7 @@ def check_kind(kind: str) -> None:
     raise ConfigError(Problem("identity", f"no identity is called {kind!r}; write {KINDS}"))
 
 
-def kind_in_force(named: str | None, capabilities: Capabilities) -> str:
+def effective_identity_kind(named: str | None, capabilities: Capabilities) -> str:
     """What identifies the records of a connector: what it names, else headers where they cost little."""
     if named is not None:
         return named

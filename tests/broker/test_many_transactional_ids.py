@@ -19,7 +19,7 @@ from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.faults import FaultInjector, points
 from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log_errors import InvalidProducerEpochError
+from eosfw_memory.log_errors import StaleProducerEpochError
 from eosfw_memory.records.codec import decode_records, encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
@@ -154,7 +154,7 @@ def test_a_failing_write_during_fencing_leaves_no_partial_result(tmp_path, takes
             log = log_of(again, where)
             assert log.last_stable_offset == log.high_watermark
             assert [value for _, value in Consumer(log, COMMITTED).drain()] == [b"id-5"]
-            with pytest.raises(InvalidProducerEpochError):
+            with pytest.raises(StaleProducerEpochError):
                 write(again, where, holders["id-0"], "late")
         again.close()
         if not reached:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.config.translation import Client, Translation, Translator, acted_on, number, problems, seconds
+from eosfw.config.translation import Client, Translation, Translator, handled_by_backend, number, problems, seconds
 from eosfw.errors import ConfigError
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
@@ -25,7 +25,7 @@ MINE = Translator(
         "compression.type": Translation(Client.PRODUCER, "color", _color, "Not one of its values"),
         "ssl.key.password": Translation(Client.ANY, "secret", int),
         "fetch.min.bytes": Translation(Client.CONSUMER, "least", int),
-        **acted_on(Client.ANY, "max.block.ms"),
+        **handled_by_backend(Client.ANY, "max.block.ms"),
     },
     hints={"sasl.jaas.config": "say sasl.username instead"},
     defaults={Client.ANY: {"patience": 7}, Client.PRODUCER: {"linger": 20}},

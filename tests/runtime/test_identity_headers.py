@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import TaskFailedError
-from eosfw.identity import HEADER_NAMES, IdentityHeaders, identity_headers, kind_in_force
+from eosfw.identity import HEADER_NAMES, IdentityHeaders, effective_identity_kind, identity_headers
 
 from .fake import CAPABILITIES, Entry, FakeCluster
 from .script import OFFSETS, batch, failure, record, run, scripted
@@ -111,8 +111,8 @@ def test_a_kind_that_was_named_beats_what_the_backend_can():
     """Whoever says `none` gets no headers, even where they cost little."""
     able, unable = replace(CAPABILITIES, batch_headers=True), CAPABILITIES
 
-    assert [kind_in_force(None, each) for each in (able, unable)] == ["headers", "none"]
-    assert {kind_in_force(kind, each) for kind in ("none",) for each in (able, unable)} == {"none"}
+    assert [effective_identity_kind(None, each) for each in (able, unable)] == ["headers", "none"]
+    assert {effective_identity_kind(kind, each) for kind in ("none",) for each in (able, unable)} == {"none"}
 
 
 PRIMITIVES = st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["},{", '},{"', "\0", "{}"])

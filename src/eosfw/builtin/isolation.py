@@ -11,7 +11,7 @@ from eosfw.protocols import Admin, Backend, Gap, GapReason, IsolationLevel, LogR
 from eosfw.records import LogBatch, OffsetRange
 
 
-class _AtLevel:
+class _IsolationLevelReader:
     """A backend's reader of one isolation level."""
 
     level: ClassVar[IsolationLevel]
@@ -52,14 +52,14 @@ class _AtLevel:
         self._admin.close()
 
 
-class ReadCommitted(_AtLevel):
+class ReadCommitted(_IsolationLevelReader):
     """Shows committed records alone."""
 
     name: ClassVar[str] = "read_committed"
     level = IsolationLevel.READ_COMMITTED
 
 
-class ReadUncommitted(_AtLevel):
+class ReadUncommitted(_IsolationLevelReader):
     """Shows every record, also of open and aborted transactions."""
 
     name: ClassVar[str] = "read_uncommitted"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eosfw.config.connector import BOUNDARY, INTERVAL
 from eosfw.config.definition import Config, Int
-from eosfw.config.layered import stripped
+from eosfw.config.layered import originals_with_prefix
 from eosfw.config.translation import Client
 from eosfw.config.worker import SUPPORT
 from eosfw.errors import Problem
@@ -59,7 +59,10 @@ def task_producer(
     worker: Config, connector: Config, transactional_id: str, broker_max: float | None = None
 ) -> ProducerSettings:
     """Settle the producer of a task; `broker_max` is the broker's longest transaction, in seconds."""
-    given = {**stripped(worker.given, "producer."), **stripped(connector.given, "producer.override.")}
+    given = {
+        **originals_with_prefix(worker.given, "producer."),
+        **originals_with_prefix(connector.given, "producer.override."),
+    }
     if not exactly_once(worker):
         # CFG-08: without a transaction nothing but one request in flight keeps the order over retries.
         base = {"acks": "all", _IN_FLIGHT: "1", "enable.idempotence": "false"}
@@ -76,7 +79,7 @@ def task_producer(
 
 def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
     """Settle the leader's own producer, which writes the config topic (LDR-01)."""
-    given = stripped(worker.given, "producer.")
+    given = originals_with_prefix(worker.given, "producer.")
     timeout_ms = int(given.pop(TIMEOUT, _DEFAULT_TIMEOUT_MS))
     enforced = {"enable.idempotence": "true", "transactional.id": transactional_id, "acks": "all"}
     properties, warnings = _enforce(given, enforced, "worker: leader's producer")
@@ -88,31 +91,38 @@ def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
 
 def offsets_consumer(worker: Config, connector: Config) -> ClientSettings:
     """Settle the consumer that reads a connector's source offsets (CFG-07)."""
-    given = {**stripped(worker.given, "consumer."), **stripped(connector.given, "consumer.override.")}
+    given = {
+        **originals_with_prefix(worker.given, "consumer."),
+        **originals_with_prefix(connector.given, "consumer.override."),
+    }
     return _consumer(worker, given, f"connector {connector['name']}: offsets consumer")
 
 
 def config_consumer(worker: Config) -> ClientSettings:
     """Settle the consumer that reads the config topic (LDR-05)."""
-    return _consumer(worker, stripped(worker.given, "consumer."), "worker: config topic's consumer")
+    return _consumer(worker, originals_with_prefix(worker.given, "consumer."), "worker: config topic's consumer")
 
 
 def connector_admin(worker: Config, connector: Config) -> ClientSettings:
     """Settle the admin client of a connector, under whose name its zombies are fenced (FEN-06)."""
-    return ClientSettings({**stripped(worker.given, "admin."), **stripped(connector.given, "admin.override.")})
+    return ClientSettings(
+        {**originals_with_prefix(worker.given, "admin."), **originals_with_prefix(connector.given, "admin.override.")}
+    )
 
 
 def override_problems(worker: Config, connector: Config | None = None) -> list[Problem]:
     """Client properties that would break the guarantee, or that contradict each other."""
-    problems = _producer_problems(stripped(worker.given, "producer."), "producer.", on=exactly_once(worker))
+    problems = _producer_problems(
+        originals_with_prefix(worker.given, "producer."), "producer.", on=exactly_once(worker)
+    )
     if connector is None:
         return problems
-    own = stripped(connector.given, "producer.override.")
+    own = originals_with_prefix(connector.given, "producer.override.")
     problems = _producer_problems(own, "producer.override.", on=exactly_once(worker))
     return problems + _interval_problems(worker, connector)
 
 
-def client_problems(asked: ClientProblems, worker: Config, connector: Config | None = None) -> list[Problem]:
+def client_problems(find_problems: ClientProblems, worker: Config, connector: Config | None = None) -> list[Problem]:
     """Properties that the backend's clients would refuse, by their whole names: a connector's, else the worker's own.
 
     What the framework settles itself never reaches a client, so none is asked about it.
@@ -121,26 +131,26 @@ def client_problems(asked: ClientProblems, worker: Config, connector: Config | N
     problems: list[Problem] = []
     for client, settled in _SETTLED.items():
         prefix = f"{str(client.name).lower()}.{suffix}"
-        own = stripped(given, prefix)
+        own = originals_with_prefix(given, prefix)
         if exactly_once(worker):
             own = {name: text for name, text in own.items() if name not in settled}
-        problems += [Problem("", f"{prefix}{one.where}: {one.what}") for one in asked(own, client)]
+        problems += [Problem("", f"{prefix}{one.where}: {one.what}") for one in find_problems(own, client)]
     return problems
 
 
-def _consumer(worker: Config, given: dict[str, str], whose: str) -> ClientSettings:
+def _consumer(worker: Config, given: dict[str, str], client: str) -> ClientSettings:
     if not exactly_once(worker):
         return ClientSettings(given)
-    properties, warnings = _enforce(given, {"isolation.level": "read_committed"}, whose)
+    properties, warnings = _enforce(given, {"isolation.level": "read_committed"}, client)
     properties.pop("isolation.level")
     return ClientSettings(properties, warnings)
 
 
 def _enforce(
-    given: Mapping[str, str], enforced: Mapping[str, str], whose: str
+    given: Mapping[str, str], enforced: Mapping[str, str], client: str
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     warnings = tuple(
-        f"{whose}: {name}={given[name]} is replaced by {value}: exactly-once needs it"
+        f"{client}: {name}={given[name]} is replaced by {value}: exactly-once needs it"
         for name, value in enforced.items()
         if name in given and given[name] != value  # case-sensitive on purpose: so is Kafka's comparison
     )

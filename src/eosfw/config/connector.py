@@ -8,7 +8,7 @@ from eosfw.config.layered import LayeredDef
 from eosfw.config.parts import FENCER, OFFSET_STORE
 
 OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
-ELSEWHERE = {
+OTHER_CLUSTER_PROPERTIES = {
     "bootstrap.servers": "would take this client to a cluster of its own, apart from the source offsets of what it "
     "writes: records would be sent again; remove it, run a worker group on that cluster instead"
 }
@@ -56,5 +56,5 @@ SOURCE_CONNECTOR = LayeredDef(
     ),
     prefixes=(*OVERRIDE_PREFIXES, f"{OFFSET_STORE}.", f"{FENCER}."),
     not_yet=_NOT_YET,
-    refused=ELSEWHERE,
+    refused=OTHER_CLUSTER_PROPERTIES,
 )

@@ -13,23 +13,23 @@ _MOST_IN_FLIGHT = 5
 _SOME = 1
 
 
-def idempotent(transactional_id: str | None, properties: Mapping[str, str], *, usually: bool) -> bool:
+def idempotent(transactional_id: str | None, properties: Mapping[str, str], *, default: bool) -> bool:
     """Whether a producer with these properties repeats what was not answered without storing it twice.
 
     As in Kafka's client: one with a transactional id is, one that says so is, and then `acks`, `retries` and requests
-    in flight that contradict it are a ConfigError. Otherwise (`usually`) they turn it off. An empty transactional id
+    in flight that contradict it are a ConfigError. Otherwise (`default`) they turn it off. An empty transactional id
     is a ConfigError.
     """
     if "" in (transactional_id, properties.get("transactional.id")):
         raise ConfigError(Problem("", "Invalid value  for configuration transactional.id: String must be non-empty"))
-    said = properties.get(_IDEMPOTENCE, "").strip().lower()
-    if transactional_id is not None and said == "false":
+    setting = properties.get(_IDEMPOTENCE, "").strip().lower()
+    if transactional_id is not None and setting == "false":
         raise ConfigError(
             Problem("", f"{_IDEMPOTENCE}=false: a producer with a transactional id is idempotent; remove it")
         )
     contradictions = list(_contradictions(properties))
-    if transactional_id is None and said != "true":
-        return usually and said != "false" and not contradictions
+    if transactional_id is None and setting != "true":
+        return default and setting != "false" and not contradictions
     if contradictions:
         raise ConfigError(*contradictions)
     return True

@@ -55,7 +55,7 @@ class LayeredDef(ConfigDef):
         return next((self.refused.get(name.removeprefix(one)) for one in self.prefixes if name.startswith(one)), None)
 
 
-def stripped(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
+def originals_with_prefix(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
     """The properties under a prefix, without it."""
     return {name.removeprefix(prefix): text for name, text in properties.items() if name.startswith(prefix)}
 

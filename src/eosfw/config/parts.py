@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from eosfw.config.definition import Config, ConfigDef
-from eosfw.config.layered import stripped
+from eosfw.config.layered import originals_with_prefix
 from eosfw.errors import ConfigError, Problem
 
 OFFSET_STORE = "offset.store"
@@ -71,7 +71,7 @@ class PartChoice:
 def chosen(key: str, worker: Config, connector: Config | None = None) -> PartChoice:
     """What a connector chose, else its worker."""
     source = worker if connector is None or connector[key] is None else connector
-    return PartChoice(key, source[key], stripped(source.given, f"{key}."))
+    return PartChoice(key, source[key], originals_with_prefix(source.given, f"{key}."))
 
 
 def without_choice(key: str, connector: Config) -> list[Problem]:

@@ -49,7 +49,7 @@ class Translation:
     """What is wrong with a text that `convert` refuses."""
 
 
-def acted_on(clients: Client, *names: str) -> dict[str, Translation]:
+def handled_by_backend(clients: Client, *names: str) -> dict[str, Translation]:
     """Lines of a table for what is known, yet not said to the library."""
     return {name: Translation(clients) for name in names}
 
@@ -98,12 +98,12 @@ class Translator:
         own = dict(overrides or {})
         if found := self._problems(own, client):
             raise ConfigError(*found)
-        said = _of(self.defaults, client)
+        arguments = _of(self.defaults, client)
         for name, text in {**properties, **own}.items():
             entry = self.table[name]
             if entry.name is not None and client in entry.clients:
-                said[entry.name] = _converted(name, text, entry)
-        return {**said, **_of(self.fixed, client)}
+                arguments[entry.name] = _converted(name, text, entry)
+        return {**arguments, **_of(self.fixed, client)}
 
     def _problems(self, properties: Mapping[str, str], client: Client) -> list[Problem]:
         known = {name: entry.clients for name, entry in self.table.items()}
@@ -155,8 +155,8 @@ def seconds(properties: Mapping[str, str], name: str, default: float) -> float:
     return default if milliseconds >= FOREVER else milliseconds / 1000
 
 
-def _of(said: Mapping[Client, Mapping[str, Any]], client: Client) -> dict[str, Any]:
-    return {name: value for clients, each in said.items() if client in clients for name, value in each.items()}
+def _of(arguments: Mapping[Client, Mapping[str, Any]], client: Client) -> dict[str, Any]:
+    return {name: value for clients, each in arguments.items() if client in clients for name, value in each.items()}
 
 
 def _converted(name: str, text: str, entry: Translation) -> Any:

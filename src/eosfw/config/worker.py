@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eosfw.config.connector import ELSEWHERE
+from eosfw.config.connector import OTHER_CLUSTER_PROPERTIES
 from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
 from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
@@ -103,5 +103,5 @@ WORKER = WorkerDef(
     Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
     prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES),
     not_yet=_NOT_YET,
-    refused=ELSEWHERE,
+    refused=OTHER_CLUSTER_PROPERTIES,
 )

@@ -111,9 +111,9 @@ class EventAggregation:
             return
         self.transactional = self.transactional or event.transactional_id is not None
         history = self._history_of(event, event.task.task)
-        self._follow_start(history, event)
-        self._follow_transaction(history, event)
-        self._follow_zombie(history, event)
+        self._track_start(history, event)
+        self._track_transaction(history, event)
+        self._track_zombie(history, event)
         history.last = event
 
     def next_generation(self, connector: str, at: float) -> tuple[float, int] | None:
@@ -133,7 +133,7 @@ class EventAggregation:
             history = self.lanes[lane] = LaneHistory(lane, event.at, event, deque(maxlen=self._keep))
         return history
 
-    def _follow_start(self, history: LaneHistory, event: StepEvent) -> None:
+    def _track_start(self, history: LaneHistory, event: StepEvent) -> None:
         starting = event.step in _STARTUP
         if starting and (history.last is event or history.last.step not in _STARTUP):
             history.starts.append((event.at, event.at))
@@ -142,7 +142,7 @@ class EventAggregation:
         if starting:
             history.suspect = False
 
-    def _follow_transaction(self, history: LaneHistory, event: StepEvent) -> None:
+    def _track_transaction(self, history: LaneHistory, event: StepEvent) -> None:
         if event.step is TaskStep.BEGIN or event.step in _STARTUP:
             self._close(history, event.at, Outcome.OPEN)  # its outcome was indefinite: the task started over
         if event.step is TaskStep.BEGIN or (event.step is TaskStep.SEND and history.opened is None):
@@ -167,7 +167,7 @@ class EventAggregation:
             history.transactions.append(done)
         history.opened, history.records = None, 0
 
-    def _follow_zombie(self, history: LaneHistory, event: StepEvent) -> None:
+    def _track_zombie(self, history: LaneHistory, event: StepEvent) -> None:
         # A coordinator's timeout gives the same error as a fencing. Only a producer that is not the newest of its
         # connector, or that finds itself superseded right after, was a zombie; an owner starts over instead.
         if event.step is TaskStep.FENCED:

@@ -23,7 +23,7 @@ class Freeze:
 
 
 @dataclass(frozen=True, slots=True)
-class _Aim:
+class _Trigger:
     """Which announcement a gate waits for."""
 
     step: TaskStep
@@ -31,7 +31,7 @@ class _Aim:
     connector: str | None
     when: Predicate | None
 
-    def hit_by(self, event: StepEvent) -> bool:
+    def matches(self, event: StepEvent) -> bool:
         return (
             event.step is self.step
             and (self.connector is None or event.connector == self.connector)
@@ -47,8 +47,8 @@ class _Aim:
 class Gate:
     """Holds the first thread of control that comes by for the nth time; everybody else passes."""
 
-    def __init__(self, aim: _Aim, nth: int, runtime: Runtime) -> None:
-        self._aim, self._left, self._runtime = aim, nth, runtime
+    def __init__(self, trigger: _Trigger, nth: int, runtime: Runtime) -> None:
+        self._trigger, self._left, self._runtime = trigger, nth, runtime
         self._lock = runtime.lock()
         self._opened = runtime.event()
         self._until: float | None = None
@@ -82,7 +82,7 @@ class Gate:
         self._opened.wait()
 
     def _catch(self, event: StepEvent) -> bool:
-        if self.fired or not self._aim.hit_by(event):
+        if self.fired or not self._trigger.matches(event):
             return False
         with self._lock:
             self._left -= 1
@@ -92,7 +92,7 @@ class Gate:
             return True
 
     def __str__(self) -> str:
-        return str(self._aim)
+        return str(self._trigger)
 
 
 class Gates:
@@ -116,7 +116,7 @@ class Gates:
         """Set a gate before a step; of all matching announcements the nth is caught, once."""
         if nth < 1:
             raise ValueError(f"nth counts from 1, not from {nth}")
-        gate = Gate(_Aim(step, task, connector, when), nth, self._runtime)
+        gate = Gate(_Trigger(step, task, connector, when), nth, self._runtime)
         self._gates = (*self._gates, gate)
         return gate
 

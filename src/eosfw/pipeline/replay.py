@@ -22,7 +22,7 @@ from eosfw.pipeline.task_replay import Goal, TaskReplay, faults_of
 from eosfw.protocols import IsolationLevel, OffsetStore
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.registry import parts
-from eosfw.runtime.offsets import read_offsets
+from eosfw.runtime.offset_storage_reader import read_offsets
 from eosfw.runtime.preflight import connector_config
 from eosfw.state.boundary import Boundary, PollBoundary, RequestedBoundary
 from eosfw.state.poll_batch import PollBatch

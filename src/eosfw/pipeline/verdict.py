@@ -11,7 +11,7 @@ from eosfw.capabilities import Capabilities
 from eosfw.config import Config
 from eosfw.config.connector import IDENTITY
 from eosfw.errors import DamagedDataError, Problem, TaskFailedError
-from eosfw.identity import NONE, IdentityHeaders, UnidentifiedRecords, identity_of, kind_in_force
+from eosfw.identity import NONE, IdentityHeaders, UnidentifiedRecords, effective_identity_kind, identity_of
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.comparison import Comparison, ExpectedRecords
 from eosfw.pipeline.local_run import LocalRun
@@ -66,7 +66,7 @@ def unverifiable(pipeline: Pipeline, plugins: Plugins, capabilities: Capabilitie
 
 
 def _uncountable(config: Config, capabilities: Capabilities) -> str | None:
-    if kind_in_force(config[IDENTITY], capabilities) == NONE:
+    if effective_identity_kind(config[IDENTITY], capabilities) == NONE:
         return f'name an identity, "{IDENTITY}", to have them counted'
     return None
 
@@ -75,7 +75,7 @@ def _kinds(run: LocalRun) -> dict[str, list[str]]:
     kinds: dict[str, list[str]] = {}
     for name, properties in run.pipeline.connectors.items():
         config = connector_config(run.plugins.connector(properties["connector.class"]), name, properties)
-        kinds.setdefault(kind_in_force(config[IDENTITY], run.backend.capabilities), []).append(name)
+        kinds.setdefault(effective_identity_kind(config[IDENTITY], run.backend.capabilities), []).append(name)
     return kinds
 
 

@@ -50,7 +50,7 @@ class Leader:
 
     def __init__(self, topic: ConfigTopic, writer: ConfigWriter, services: LeaderServices) -> None:
         self._topic, self._writer, self._services = topic, writer, services
-        self._own: dict[str, int] = {}
+        self._generations: dict[str, int] = {}
         self._zombie_fencing = ZombieFencing(services.runtime)
         self.superseded = False
         """Another worker took the group over and committed configurations of its own."""
@@ -70,10 +70,10 @@ class Leader:
         self._zombie_fencing.cancel(name)
         self._write(task_records(name, tasks))
         entry = self._topic.entry(name)
-        self._refuse_if_taken(name, entry, own=None)
+        self._refuse_if_taken(name, entry, expected=None)
         if entry.generation is None or entry.inconsistent:
             raise PrivilegedWriteError(f"connector {name} was deleted by another worker while it was written")
-        self._own[name] = entry.generation
+        self._generations[name] = entry.generation
         return entry.generation
 
     def confirm(self) -> None:
@@ -84,7 +84,7 @@ class Leader:
     def remove_connector(self, name: str) -> None:
         """Delete a connector; its task count record stays."""
         self._zombie_fencing.cancel(name)
-        self._own.pop(name, None)
+        self._generations.pop(name, None)
         self._write(removal_records(name))
 
     def fence_zombies(self, connector: str, generation: int) -> None:
@@ -93,10 +93,10 @@ class Leader:
         Requests for one connector share one round (FEN-03); newer task configurations cancel it (FEN-04).
         """
         self._zombie_fencing.run_or_join(
-            connector, generation, lambda cancelled: self._round(connector, generation, cancelled)
+            connector, generation, lambda cancelled: self._run_round(connector, generation, cancelled)
         )
 
-    def _round(self, connector: str, generation: int, cancelled: Callable[[], None]) -> None:
+    def _run_round(self, connector: str, generation: int, cancelled: Callable[[], None]) -> None:
         self._read_to_end()
         plan = self._plan(connector, generation)
         if plan is FencingPlan.FENCE:
@@ -155,11 +155,11 @@ class Leader:
         self._refuse_if_any_taken()
 
     def _refuse_if_any_taken(self) -> None:
-        for name, generation in tuple(self._own.items()):
-            self._refuse_if_taken(name, self._topic.entry(name), own=generation)
+        for name, generation in tuple(self._generations.items()):
+            self._refuse_if_taken(name, self._topic.entry(name), expected=generation)
 
-    def _refuse_if_taken(self, name: str, seen: ConnectorEntry, own: int | None) -> None:
-        if seen.generation == own or seen.committed_by == self._services.worker:
+    def _refuse_if_taken(self, name: str, seen: ConnectorEntry, expected: int | None) -> None:
+        if seen.generation == expected or seen.committed_by == self._services.worker:
             return
         self.superseded = True
         raise SupersededError(

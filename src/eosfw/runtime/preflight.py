@@ -23,11 +23,11 @@ _PROVIDER = re.compile(r"\$\{[^}:]*:")
 
 
 def connector_problems(
-    plugins: Plugins, worker: Config, name: str, properties: Mapping[str, str], asked: ClientProblems
+    plugins: Plugins, worker: Config, name: str, properties: Mapping[str, str], find_problems: ClientProblems
 ) -> list[Problem]:
     """Everything wrong with a connector's properties, each with the connector's name as its place.
 
-    `asked` is `Backend.problems` of the client that will run it.
+    `find_problems` is `Backend.problems` of the client that will run it.
     """
     given = {"name": name, **properties}
     problems = [
@@ -38,13 +38,13 @@ def connector_problems(
     except PluginError as error:
         connector = None
         problems.append(Problem("", f"connector.class: {error}"))
-    problems += _property_problems(plugins, connector, worker, given, asked)
+    problems += _property_problems(plugins, connector, worker, given, find_problems)
     return [Problem(f"connector {name}", problem.what) for problem in problems]
 
 
-def worker_problems(plugins: Plugins, worker: Config, backend: str, asked: ClientProblems) -> list[Problem]:
-    """What is wrong with a worker's properties for clients and parts; `asked` is `Backend.problems` of its client."""
-    problems = override_problems(worker) + client_problems(asked, worker)
+def worker_problems(plugins: Plugins, worker: Config, backend: str, find_problems: ClientProblems) -> list[Problem]:
+    """What is wrong with a worker's properties for clients and parts; `find_problems` is its `Backend.problems`."""
+    problems = override_problems(worker) + client_problems(find_problems, worker)
     problems += parts.worker_problems(plugins, worker, backend)
     return [Problem("worker", problem.what) for problem in problems]
 
@@ -68,7 +68,7 @@ def _property_problems(
     connector: SourceConnector | None,
     worker: Config,
     given: Mapping[str, str],
-    asked: ClientProblems,
+    find_problems: ClientProblems,
 ) -> list[Problem]:
     if connector is None:
         # Without the connector nobody knows its own properties: only the framework's are judged.
@@ -77,7 +77,7 @@ def _property_problems(
     definition = SOURCE_CONNECTOR + connector.config
     values, problems = definition.read(given)
     config = _with_defaults(definition, given, values)
-    problems += override_problems(worker, config) + client_problems(asked, worker, config)
+    problems += override_problems(worker, config) + client_problems(find_problems, worker, config)
     problems += _topic_problems(worker, config) + parts.connector_problems(plugins, worker, config)
     if len(values) < len(definition.keys):
         return problems  # something could not be read: the connector would answer for values nobody gave
@@ -91,7 +91,7 @@ def _support_problem(connector: SourceConnector, worker: Config, config: Config)
         return []
     if not exactly_once(worker):
         return [f"{REQUIREMENT}=required, but the worker has {SUPPORT}={worker[SUPPORT]}: set it to enabled"]
-    answer, why = _asked(lambda: connector.exactly_once_support(config))
+    answer, why = _call_connector(lambda: connector.exactly_once_support(config))
     if answer is ExactlyOnceSupport.SUPPORTED:
         return []
     if why is not None:
@@ -105,7 +105,7 @@ def _support_problem(connector: SourceConnector, worker: Config, config: Config)
 def _boundary_problem(connector: SourceConnector, config: Config) -> list[str]:
     if config[BOUNDARY] != "connector":
         return []
-    answer, why = _asked(lambda: connector.transaction_boundaries(config))
+    answer, why = _call_connector(lambda: connector.transaction_boundaries(config))
     if answer is ConnectorTransactionBoundaries.SUPPORTED:
         return []
     if why is not None:
@@ -114,7 +114,7 @@ def _boundary_problem(connector: SourceConnector, config: Config) -> list[str]:
 
 
 def _own_problems(connector: SourceConnector, config: Config) -> list[Problem]:
-    found, why = _asked(lambda: list(connector.problems(config)))
+    found, why = _call_connector(lambda: list(connector.problems(config)))
     if why is not None:
         return [Problem("", f"the connector failed when it checked its properties: {why}")]
     return [Problem("", str(problem)) for problem in found or ()]
@@ -154,7 +154,7 @@ def _provider_problem(item: tuple[str, str]) -> str | None:
     )
 
 
-def _asked(question: Callable[[], Answer]) -> tuple[Answer | None, str | None]:
+def _call_connector(question: Callable[[], Answer]) -> tuple[Answer | None, str | None]:
     try:
         return question(), None
     except Exception as error:  # CFG-04: a raising connector never crashes validation

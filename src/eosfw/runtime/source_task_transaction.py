@@ -18,7 +18,7 @@ from eosfw.runtime.poll_result import offsets_lacking
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_plan import TaskPlan
 from eosfw.runtime.topic_creation import RecordTopics
-from eosfw.state.offsets import PendingOffsets
+from eosfw.state.pending_offsets import PendingOffsets
 from eosfw.state.poll_batch import PollBatch
 from eosfw.state.steps import TaskStep
 

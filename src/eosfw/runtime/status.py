@@ -112,18 +112,18 @@ class WorkerStatus:
         return tuple(task for connector in self.connectors.values() for task in connector.tasks)
 
     @property
-    def _ever(self) -> tuple[TaskStatus, ...]:
+    def _all_generations(self) -> tuple[TaskStatus, ...]:
         return self.tasks + self.zombies + self.retired
 
     @property
     def records(self) -> int:
         """Committed records of this run, replaced generations included."""
-        return sum(task.records for task in self._ever)
+        return sum(task.records for task in self._all_generations)
 
     @property
     def transactions(self) -> int:
         """Committed transactions of this run, replaced generations included."""
-        return sum(task.transactions for task in self._ever)
+        return sum(task.transactions for task in self._all_generations)
 
     @property
     def failures(self) -> tuple[TaskStatus, ...]:
@@ -143,7 +143,7 @@ class WorkerStatus:
     def poll_failures(self) -> Mapping[ConnectorTaskId, PollFailures]:
         """What went wrong at the sources of tasks, counts of replaced generations added up."""
         merged: dict[ConnectorTaskId, PollFailures] = {}
-        for task in self._ever:
+        for task in self._all_generations:
             if task.poll_failures is not None:
                 known = merged.get(task.id)
                 newest = known or task.poll_failures
@@ -155,7 +155,7 @@ class WorkerStatus:
     def notices(self) -> tuple[Notice, ...]:
         """Notices of all tasks, counts added up by kind."""
         merged: dict[str, Notice] = {}
-        for notice in (n for task in self._ever for n in task.notices):
+        for notice in (n for task in self._all_generations for n in task.notices):
             known = merged.get(notice.kind)
             merged[notice.kind] = (
                 notice if known is None else Notice(notice.kind, notice.text, known.count + notice.count)

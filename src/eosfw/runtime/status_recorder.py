@@ -100,8 +100,8 @@ class TaskStatusRecorder:
     def notice(self, kind: str, text: str, count: int = 1) -> None:
         """Keep something to tell the user; the first text of a kind stays, counts add up."""
         known = self._notices.get(kind)
-        told = Notice(kind, text if known is None else known.text, (0 if known is None else known.count) + count)
-        self._notices = {**self._notices, kind: told}  # a new mapping: somebody may be reading the old one
+        merged = Notice(kind, text if known is None else known.text, (0 if known is None else known.count) + count)
+        self._notices = {**self._notices, kind: merged}  # a new mapping: somebody may be reading the old one
 
     def failed(self, error: BaseException) -> None:
         """End as failed, with the trace."""

@@ -14,7 +14,7 @@ from eosfw.config.connector import BOUNDARY, IDENTITY
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
-from eosfw.identity import kind_in_force
+from eosfw.identity import effective_identity_kind
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
 from eosfw.runtime.internal_topics import offsets_topic
@@ -115,7 +115,7 @@ class TaskPlanner:
             offsets_topic=offsets_topic(worker),
             store=parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),
             transaction_timeout=producer.transaction_timeout,
-            identity_headers=kind_in_force(config[IDENTITY], self.facts.capabilities) == "headers",
+            identity_headers=effective_identity_kind(config[IDENTITY], self.facts.capabilities) == "headers",
             identity_named=config[IDENTITY] is not None,
             record_topics=(
                 config["topic.creation.default.partitions"],

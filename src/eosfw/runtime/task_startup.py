@@ -10,7 +10,7 @@ from eosfw.errors import SupersededError, TaskFailedError
 from eosfw.protocols import Admin, IsolationLevel, TransactionalProducer
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.config_topic import READ_TIMEOUT
-from eosfw.runtime.offsets import read_offsets
+from eosfw.runtime.offset_storage_reader import read_offsets
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_plan import AssignedTask, TaskPlan
 from eosfw.runtime.task_resources import TaskResources

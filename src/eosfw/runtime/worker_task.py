@@ -26,7 +26,7 @@ from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.task_startup import StartupResult, StopRequestedError, TaskStartup
 from eosfw.runtime.topic_creation import RecordTopics
 from eosfw.runtime.worker_services import WorkerServices
-from eosfw.state.offsets import PendingOffsets
+from eosfw.state.pending_offsets import PendingOffsets
 from eosfw.state.steps import TaskStep
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class WorkerTask:
         """Live; never raises, whatever a connector does."""
         recorder = self._recorder
         try:
-            self._live()
+            self._run_until_ended()
         except SupersededError as error:
             recorder.superseded(error)
         except BaseException as error:  # also SystemExit: a connector must not end the worker
@@ -92,7 +92,7 @@ class WorkerTask:
         finally:
             self._resources.close()
 
-    def _live(self) -> None:
+    def _run_until_ended(self) -> None:
         while True:
             try:
                 return self._run_once()
@@ -111,11 +111,11 @@ class WorkerTask:
             return
         source = started.plan.task_factory()
         try:
-            self._go(source, started)
+            self._run_loop(source, started)
         finally:
             self._stop_source(source)
 
-    def _go(self, source: SourceTask, started: StartupResult) -> None:
+    def _run_loop(self, source: SourceTask, started: StartupResult) -> None:
         transaction = self._transaction = self._open_output(source, started)
         plan = started.plan
         loop = ExactlyOnceSourceTaskLoop(plan, source, transaction, self._recorder, self._services.runtime)

@@ -11,13 +11,13 @@ from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.producer_state import Origin
 from eosfw_memory.log_errors import (
     CorruptMessageError,
-    InvalidProducerEpochError,
     InvalidRecordError,
     InvalidTimestampError,
-    InvalidTxnStateError,
     LogError,
     MessageTooLargeError,
+    NonTransactionalBatchError,
     OutOfOrderSequenceNumberError,
+    StaleProducerEpochError,
     UnreadableRecordsError,
 )
 from eosfw_memory.records.batch import MAX_SEQUENCE, TimestampType, split
@@ -46,7 +46,7 @@ class TestEpoch:
         successor = Writer(log, 7, epoch=1)
         successor.send(b"new")
 
-        with pytest.raises(InvalidProducerEpochError) as refusal:
+        with pytest.raises(StaleProducerEpochError) as refusal:
             writer.send(b"late")
 
         assert refusal.value.code is Code.INVALID_PRODUCER_EPOCH
@@ -151,7 +151,7 @@ class TestMixing:
         """BRK-04."""
         writer.send(b"in")
 
-        with pytest.raises(InvalidTxnStateError):
+        with pytest.raises(NonTransactionalBatchError):
             writer.send(b"out", transactional=False)
 
         assert log.high_watermark == 1

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.effort import EFFORTS, run_machine
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log_errors import InvalidProducerEpochError, InvalidTxnStateError, OutOfOrderSequenceNumberError
+from eosfw_memory.log_errors import NonTransactionalBatchError, OutOfOrderSequenceNumberError, StaleProducerEpochError
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult
 
@@ -82,7 +82,7 @@ class PartitionMachine(RuleBasedStateMachine):
             self.accept(pid, size, transactional=False)
             return
         batch, _ = self.batch(pid, self.next_sequence(pid), size, transactional=False)
-        self.refused(batch, InvalidTxnStateError)
+        self.refused(batch, NonTransactionalBatchError)
 
     @rule(size=sizes)
     def send_as_nobody(self, size):
@@ -123,7 +123,7 @@ class PartitionMachine(RuleBasedStateMachine):
             self.epochs[pid] -= 1
             batch, _ = self.batch(pid, 0, 1)
             self.epochs[pid] += 1
-            self.refused(batch, InvalidProducerEpochError)
+            self.refused(batch, StaleProducerEpochError)
 
     @rule()
     def read_on(self):

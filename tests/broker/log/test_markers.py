@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log_errors import InvalidProducerEpochError, TransactionCoordinatorFencedError
+from eosfw_memory.log_errors import StaleProducerEpochError, TransactionCoordinatorFencedError
 from eosfw_memory.records.batch import read_header
 from eosfw_memory.records.codec import decode_records
 from eosfw_memory.records.markers import marker, result_of
@@ -67,7 +67,7 @@ def test_a_marker_with_a_raised_epoch_shuts_its_zombie_out(log, writer):
     writer.send(b"a")
     log.append_marker(ProducerIdAndEpoch(7, 1), TransactionResult.ABORT, 0, NOW)
 
-    with pytest.raises(InvalidProducerEpochError):
+    with pytest.raises(StaleProducerEpochError):
         writer.send(b"b")
     assert log.last_stable_offset == 2
     assert Writer(log, 7, epoch=1).send(b"c").base_offset == 2
@@ -77,7 +77,7 @@ def test_a_marker_of_an_older_producer_epoch_is_refused(log, writer):
     """BRK-05."""
     Writer(log, 7, epoch=2).send(b"a")
 
-    with pytest.raises(InvalidProducerEpochError):
+    with pytest.raises(StaleProducerEpochError):
         writer.abort()
 
     assert (log.last_stable_offset, log.high_watermark) == (0, 1)

@@ -7,7 +7,7 @@ import pytest
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.retention import compact, retain
-from eosfw_memory.log_errors import InvalidProducerEpochError, InvalidRecordError
+from eosfw_memory.log_errors import InvalidRecordError, StaleProducerEpochError
 from eosfw_memory.records.batch import header_at
 from eosfw_memory.records.codec import encode_batch
 
@@ -177,7 +177,7 @@ def test_compaction_keeps_a_fenced_producer_by_its_marker_alone(house, tmp_path)
 
     assert log.producers()[1].epoch == 1
     late = encode_batch([b"k"], [b"late"], NOW, producer=zombie, base_sequence=1, transactional=True)
-    with pytest.raises(InvalidProducerEpochError):
+    with pytest.raises(StaleProducerEpochError):
         log.append(late, NOW)
 
 

@@ -54,7 +54,7 @@ class ConfluentBackend:
         properties: Mapping[str, str] | None = None,
     ) -> ConfluentProducer:
         given = self._layered(properties)
-        repeats = idempotent(transactional_id, given, usually=True)
+        repeats = idempotent(transactional_id, given, default=True)
         config = LIBRDKAFKA.translate(self._properties, Client.PRODUCER, properties)
         config["enable.idempotence"] = str(repeats).lower()
         if transactional_id is not None:

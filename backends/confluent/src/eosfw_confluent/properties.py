@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eosfw.config.translation import Client, Translation, Translator, acted_on
+from eosfw.config.translation import Client, Translation, Translator, handled_by_backend
 
 
 def _kilobytes(text: str) -> str:
@@ -34,21 +34,25 @@ TABLE: Mapping[str, Translation] = {
     "send.buffer.bytes": Translation(Client.ANY, "socket.send.buffer.bytes", lambda text: str(max(0, int(text)))),
     "receive.buffer.bytes": Translation(Client.ANY, "socket.receive.buffer.bytes", lambda text: str(max(0, int(text)))),
     "request.timeout.ms": Translation(Client.ANY, "socket.timeout.ms"),
-    **acted_on(Client.ANY, "default.api.timeout.ms"),
+    **handled_by_backend(Client.ANY, "default.api.timeout.ms"),
     # --- producers
     **_same(Client.PRODUCER, "acks", "batch.size", "compression.type", "enable.idempotence", "linger.ms"),
     **_same(Client.PRODUCER | Client.ADMIN, "retries"),
     **_same(Client.PRODUCER, "delivery.timeout.ms", "max.in.flight.requests.per.connection"),
     "max.request.size": Translation(Client.PRODUCER, "message.max.bytes"),
     "buffer.memory": Translation(Client.PRODUCER, "queue.buffering.max.kbytes", _kilobytes),
-    **acted_on(Client.PRODUCER, "max.block.ms", "transaction.timeout.ms", "transactional.id"),
+    **handled_by_backend(Client.PRODUCER, "max.block.ms", "transaction.timeout.ms", "transactional.id"),
     # --- consumers
     **_same(Client.CONSUMER, "check.crcs", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes"),
     "fetch.max.wait.ms": Translation(Client.CONSUMER, "fetch.wait.max.ms"),
     # What only a consumer group needs, or what a reader settles itself.
-    **acted_on(Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"),
-    **acted_on(Client.CONSUMER, "max.poll.interval.ms", "max.poll.records", "auto.offset.reset", "enable.auto.commit"),
-    **acted_on(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
+    **handled_by_backend(
+        Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"
+    ),
+    **handled_by_backend(
+        Client.CONSUMER, "max.poll.interval.ms", "max.poll.records", "auto.offset.reset", "enable.auto.commit"
+    ),
+    **handled_by_backend(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
 }
 """Kafka's names, each with librdkafka's; the security names that only librdkafka knows are taken as they are."""
 

@@ -66,7 +66,7 @@ class KafkaPythonBackend:
         from eosfw_kafka_python.producer import KafkaPythonProducer, ProducerSettings
 
         given = self._layered(properties)
-        repeats = idempotent(transactional_id, given, usually=True)
+        repeats = idempotent(transactional_id, given, default=True)
         config = KAFKA_PYTHON.translate(self._properties, Client.PRODUCER, properties)
         config["enable_idempotence"] = repeats
         if transactional_id is not None:

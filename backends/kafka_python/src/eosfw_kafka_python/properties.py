@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from eosfw.config.translation import Client, Translation, Translator, acted_on
+from eosfw.config.translation import Client, Translation, Translator, handled_by_backend
 
 
 def _yes(text: str) -> bool:
@@ -57,7 +57,7 @@ TABLE: Mapping[str, Translation] = {
     "ssl.key.password": Translation(Client.ANY, "ssl_password"),
     "ssl.cipher.suites": Translation(Client.ANY, "ssl_ciphers"),
     "ssl.endpoint.identification.algorithm": Translation(Client.ANY, "ssl_check_hostname", _checked_name),
-    **acted_on(Client.ANY, "default.api.timeout.ms"),
+    **handled_by_backend(Client.ANY, "default.api.timeout.ms"),
     # --- producers
     **_as(Client.PRODUCER, int, "batch.size", "linger.ms", "delivery.timeout.ms", "max.request.size"),
     **_as(Client.PRODUCER, int, "max.in.flight.requests.per.connection"),
@@ -65,16 +65,20 @@ TABLE: Mapping[str, Translation] = {
     **_as(Client.PRODUCER, _yes, "enable.idempotence"),
     **_as(Client.PRODUCER, _acks, "acks"),
     **_as(Client.PRODUCER, _compression, "compression.type"),
-    **acted_on(Client.PRODUCER, "buffer.memory", "max.block.ms", "transaction.timeout.ms", "transactional.id"),
+    **handled_by_backend(
+        Client.PRODUCER, "buffer.memory", "max.block.ms", "transaction.timeout.ms", "transactional.id"
+    ),
     # --- consumers
     **_as(Client.CONSUMER, int, "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "max.poll.records"),
     **_as(Client.CONSUMER, int, "fetch.max.wait.ms"),
     **_as(Client.CONSUMER, _yes, "check.crcs"),
     **_as(Client.CONSUMER, str.strip, "client.rack"),
     # What only a consumer group needs, or what a reader settles itself.
-    **acted_on(Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"),
-    **acted_on(Client.CONSUMER, "max.poll.interval.ms", "auto.offset.reset", "enable.auto.commit"),
-    **acted_on(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
+    **handled_by_backend(
+        Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"
+    ),
+    **handled_by_backend(Client.CONSUMER, "max.poll.interval.ms", "auto.offset.reset", "enable.auto.commit"),
+    **handled_by_backend(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
 }
 """Kafka's names, each with kafka-python's; the security names are those of the confluent backend."""
 

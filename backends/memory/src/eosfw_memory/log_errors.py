@@ -62,7 +62,7 @@ class OffsetOutOfRangeError(LogError):
     kafka_code = Code.OFFSET_OUT_OF_RANGE
 
 
-class InvalidProducerEpochError(LogError):
+class StaleProducerEpochError(LogError):
     """A newer holder of the producer id has written here (BRK-01)."""
 
     kafka_code = Code.INVALID_PRODUCER_EPOCH
@@ -74,7 +74,7 @@ class OutOfOrderSequenceNumberError(LogError):
     kafka_code = Code.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-class InvalidTxnStateError(LogError):
+class NonTransactionalBatchError(LogError):
     """A batch outside any transaction came while one of its producer is open (BRK-04)."""
 
     kafka_code = Code.INVALID_TXN_STATE

@@ -65,7 +65,7 @@ class MemoryBackend:
             transaction_timeout,
             settings.max_block,
             settings.max_request,
-            idempotent(transactional_id, settings.given, usually=False),
+            idempotent(transactional_id, settings.given, default=False),
             settings.acks,
             settings.transaction_version,
         )

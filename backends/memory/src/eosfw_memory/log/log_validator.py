@@ -8,11 +8,11 @@ from typing import Final, NoReturn
 from eosfw_memory.log.producer_state import Origin
 from eosfw_memory.log_errors import (
     CorruptMessageError,
-    InvalidProducerEpochError,
     InvalidRecordError,
     InvalidTimestampError,
     MessageTooLargeError,
     RecordListTooLargeError,
+    StaleProducerEpochError,
     UnreadableRecordsError,
     UnsupportedCompressionTypeError,
 )
@@ -65,7 +65,7 @@ def check(header: BatchHeader, config: LogConfig, origin: Origin) -> None:
     if header.compression > _LAST_COMPRESSION:  # nobody could ever read it
         raise UnreadableRecordsError(f"compression type {header.compression} is unknown")
     if header.producer_epoch < NO_EPOCH and header.producer_id != NO_PRODUCER_ID:
-        raise InvalidProducerEpochError(f"producer {header.producer_id} writes with epoch {header.producer_epoch}")
+        raise StaleProducerEpochError(f"producer {header.producer_id} writes with epoch {header.producer_epoch}")
 
 
 def validate_records(batch: bytes, header: BatchHeader, config: LogConfig, now_ms: int, *, own: bool) -> int:

@@ -343,7 +343,7 @@ class PartitionLog:
         return state is not None and state.first_offset != NOT_OPEN and state.epoch == epoch
 
     def check_epoch(self, producer_id: int, epoch: int) -> None:
-        """Raise InvalidProducerEpochError when a newer holder of the producer id has written here (BRK-01)."""
+        """Raise StaleProducerEpochError when a newer holder of the producer id has written here (BRK-01)."""
         self._producers.check_epoch(producer_id, epoch)
 
     def hanging_transactions(self, before_ms: int) -> list[UndecidedTransaction]:

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple, NoReturn
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.log.verification_state import VerificationStateEntry
 from eosfw_memory.log_errors import (
-    InvalidProducerEpochError,
-    InvalidTxnStateError,
+    NonTransactionalBatchError,
     OutOfOrderSequenceNumberError,
+    StaleProducerEpochError,
     TransactionCoordinatorFencedError,
 )
 from eosfw_memory.records.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
@@ -109,7 +109,7 @@ class ProducerStateManager:
                 return state.duplicate_of(header) or _out_of_order(header, due)
             self._check_verification_entry(header, nothing_known=False)
         if state.first_offset != NOT_OPEN and not header.transactional:
-            raise InvalidTxnStateError(
+            raise NonTransactionalBatchError(
                 f"producer {header.producer_id} sent a batch outside any transaction while its transaction from offset "
                 f"{state.first_offset} on is open: end that first"
             )
@@ -193,7 +193,7 @@ class ProducerStateManager:
 
 def _check_epoch(state: ProducerStateEntry, producer_id: int, epoch: int) -> None:
     if epoch < state.epoch:
-        raise InvalidProducerEpochError(
+        raise StaleProducerEpochError(
             f"producer {producer_id} writes with epoch {epoch}, but its epoch {state.epoch} has written here: "
             "a newer producer replaced, and so fenced, this one"
         )

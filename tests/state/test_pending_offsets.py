@@ -7,7 +7,7 @@ import pytest
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.errors import TaskFailedError
 from eosfw.records import StoredPartition
-from eosfw.state.offsets import PendingOffsets
+from eosfw.state.pending_offsets import PendingOffsets
 
 KEY = KafkaOffsetStore().partition_key
 
