@@ -1,4 +1,4 @@
-"""Offer the command `eosfw`.
+"""The command `eosfw`.
 
 A distribution adds a command of its own by an entry point in group `eosfw.commands`: its name is the command's name,
 its value a plain function typed for typer, or a `typer.Typer`. For example, in a pyproject.toml:

@@ -1,4 +1,4 @@
-"""Read addresses off the command line."""
+"""Addresses on the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from eosfw.errors import ConfigError, Problem
 
 
 def parse_listener(option: str, text: str) -> str:
-    """An address written HOST:PORT, as it is; ConfigError names the option."""
+    """The text itself if it is written HOST:PORT; else ConfigError, which names the option."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
         raise ConfigError(Problem(option, f"{text!r} is not written HOST:PORT with a port between 0 and 65535"))

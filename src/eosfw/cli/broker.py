@@ -1,4 +1,4 @@
-"""Offer `eosfw broker`: the embedded broker as a process, for any Kafka client."""
+"""`eosfw broker`: serve the embedded broker to any Kafka client."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _OPTIONS = {
     "log.dirs": "--data-dir",
     "eosfw.faults": "--faults",
 }
-"""Properties that have an option of their own, which would silently win."""
+"""Properties that have an option, and so are refused as --property: two values would contradict each other."""
 
 
 def _directory(text: str) -> Path:
     if not text:
         raise ConfigError(Problem("--data-dir", "name a directory, or leave it out"))
-    return Path(text)  # an empty one would be the current directory
+    return Path(text)  # Path("") would be the current directory
 
 
 class Flush(Enum):
@@ -104,7 +104,7 @@ def command(
     try:
         run_with_signals(lambda control: _serve(control, cluster, settings), ThreadRuntime())
     except InterruptedRunError:
-        return  # how a server ends
+        return  # a server has no other end, so this is no failure
 
 
 def _serve(control: RunControl, cluster: str | None, settings: dict[str, str]) -> None:
@@ -113,8 +113,10 @@ def _serve(control: RunControl, cluster: str | None, settings: dict[str, str]) -
     from eosfw.registry import load_plugins
 
     with closing(load_plugins().cluster(cluster).start(settings, control.runtime)) as serving:
-        told = "" if serving.bootstrap_servers == serving.listens_on else f", advertised as {serving.bootstrap_servers}"
-        print_data(f"listening on {serving.listens_on}{told}")
+        elsewhere = (
+            "" if serving.bootstrap_servers == serving.listens_on else f", advertised as {serving.bootstrap_servers}"
+        )
+        print_data(f"listening on {serving.listens_on}{elsewhere}")
         while not control.stopping:
             control.pause(3600.0)
 

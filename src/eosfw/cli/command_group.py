@@ -1,4 +1,4 @@
-"""Find a command by its name, or the nearest one."""
+"""Groups of commands that suggest the nearest name for one that is unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eosfw.config.definition import nearest
 
 
 class SuggestingGroup(typer.core.TyperGroup):
-    """Commands under one name; a misspelt one is answered with the nearest, or with all."""
+    """Commands under one name; the error for an unknown one names the nearest, or all."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known = args[0], self.list_commands(ctx)
@@ -21,5 +21,5 @@ class SuggestingGroup(typer.core.TyperGroup):
         return super().resolve_command(ctx, args)
 
     def install_hint(self, name: str) -> str:
-        """Where else a command may come from."""
+        """What to install for a command, to be added to the error; nothing if that is unknown."""
         return ""

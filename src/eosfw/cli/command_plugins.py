@@ -1,4 +1,4 @@
-"""Let other distributions add commands."""
+"""Commands of other distributions, found by entry points in the group `eosfw.commands`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eosfw.hookspecs import COMMANDS_GROUP
 
 
 class PluginGroup(SuggestingGroup):
-    """The root command: its own commands, then those of entry points, loaded when needed."""
+    """The root command: its own commands, then those of entry points, which are imported when needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *(name for name in _entry_points() if name not in self.commands)]
@@ -30,18 +30,18 @@ class PluginGroup(SuggestingGroup):
 
 @cache
 def _entry_points() -> dict[str, InstalledEntryPoint]:
-    return {door.name: door for door in installed_entry_points(COMMANDS_GROUP)[0]}
+    return {entry_point.name: entry_point for entry_point in installed_entry_points(COMMANDS_GROUP)[0]}
 
 
 @cache
 def _load_command(name: str) -> Any:
-    door = _entry_points()[name]
+    entry_point = _entry_points()[name]
     try:
-        offered = door.load()
+        offered = entry_point.load()
         app = offered if isinstance(offered, typer.Typer) else _single_command_app(name, offered)
         made = typer.main.get_command(app)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (a broken command must not take the others away)
-        made = typer.main.get_command(_single_command_app(name, _broken_command(door, error)))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (the other commands must work though one is broken)
+        made = typer.main.get_command(_single_command_app(name, _broken_command(entry_point, error)))
     made.name = name
     return made
 
@@ -52,11 +52,11 @@ def _single_command_app(name: str, function: Any) -> typer.Typer:
     return app
 
 
-def _broken_command(door: InstalledEntryPoint, error: BaseException) -> Any:
-    why = f"cannot be loaded from {door.dist.name}: {type(error).__name__}: {' '.join(str(error).split())}"
+def _broken_command(entry_point: InstalledEntryPoint, error: BaseException) -> Any:
+    why = f"cannot be loaded from {entry_point.dist.name}: {type(error).__name__}: {' '.join(str(error).split())}"
 
-    def broken() -> None:
-        raise PluginError(f"command {door.name!r} {why}")
+    def fail() -> None:
+        raise PluginError(f"command {entry_point.name!r} {why}")
 
-    broken.__doc__ = f"({why})"
-    return broken
+    fail.__doc__ = f"({why})"
+    return fail

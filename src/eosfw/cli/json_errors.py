@@ -1,4 +1,4 @@
-"""Put a failure on stdout as JSON, for programs that asked for it."""
+"""Failures as JSON on stdout, for programs that asked for JSON."""
 
 from __future__ import annotations
 
@@ -23,33 +23,37 @@ class FinishedRun:
 
 @contextmanager
 def failure_as_json(write: Write | None) -> Iterator[FinishedRun]:
-    """Write one object with the error, and what was committed before it, when what is inside fails; raise it on."""
+    """When the block raises, write one object with the error and the counts of the run, then let the error pass."""
     finished = FinishedRun()
     try:
         yield finished
     except Exception as error:
         if write is not None:
-            _try(write, json.dumps({"passed": False, **_counts(finished.history), "error": _error(error)}))
+            _write_if_possible(
+                write, json.dumps({"passed": False, **_counts(finished.history), "error": _error(error)})
+            )
         raise
 
 
 @contextmanager
 def problems_as_json(write: Write | None) -> Iterator[None]:
-    """Write the problems of a configuration as one object when what is inside finds some; raise them on."""
+    """When the block raises the problems of a configuration, write them as one object, then let the error pass."""
     from eosfw.errors import ConfigError, SourceUnavailableError
 
     try:
         yield
     except (ConfigError, SourceUnavailableError) as error:
         if write is not None:
-            _try(write, json.dumps({"problems": [{"where": one.where, "what": one.what} for one in error.problems]}))
+            _write_if_possible(
+                write, json.dumps({"problems": [{"where": one.where, "what": one.what} for one in error.problems]})
+            )
         raise
 
 
-def _try(write: Write, text: str) -> None:
+def _write_if_possible(write: Write, text: str) -> None:
     from eosfw.cli.standard_streams import OutputError
 
-    with suppress(OutputError):  # why it failed is worth more than that stdout takes nothing
+    with suppress(OutputError):  # the failure itself is reported, not that stdout could not be written
         write(text)
 
 

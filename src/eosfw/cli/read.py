@@ -1,4 +1,4 @@
-"""Offer `eosfw read`: the records of a connector's source, without a cluster."""
+"""`eosfw read`: print the records of a connector's source, without a cluster."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def command(
     from eosfw.registry import load_plugins
 
     given = _given(properties or ())
-    with reserved_stdout() as write:  # what a connector prints is no record
+    with reserved_stdout() as write:  # a connector may print, too
         name, full = _connector(connector, pipeline, given)
-        records = source_records(load_plugins(), name, full, ThreadRuntime(), _say, idle=idle)
+        records = source_records(load_plugins(), name, full, ThreadRuntime(), _print_message, idle=idle)
         count = 0
         try:
             for record in islice(records, limit):
@@ -55,7 +55,7 @@ def command(
                 count += 1
         finally:
             records.close()
-        _say(f"{count:,} record{'' if count == 1 else 's'}")
+        _print_message(f"{count:,} record{'' if count == 1 else 's'}")
 
 
 def _given(properties: Sequence[str]) -> dict[str, str]:
@@ -70,7 +70,7 @@ def _given(properties: Sequence[str]) -> dict[str, str]:
 
 def _connector(connector: str, file: Path | None, given: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
     if file is None:
-        # Nothing of a source hangs on what the connector is called, so that its class will do.
+        # The name of a connector does not change what its source gives.
         return "read", {"connector.class": connector, **given}
     return connector, {**_from_file(connector, file), **given}
 
@@ -112,5 +112,5 @@ def _text(data: bytes | None) -> str | dict[str, str] | None:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _say(text: str) -> None:
+def _print_message(text: str) -> None:
     print(f"eosfw: {text}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Watch over a run from the main thread: Ctrl-C, SIGTERM, SIGHUP, a deadline."""
+"""Signals and the time limit of a run: Ctrl-C, SIGTERM and SIGHUP end it cleanly, a second one at once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from eosfw.errors import EosfwError, ExitCode, InterruptedRunError
 from eosfw.pipeline.control import RunControl
 
 T = TypeVar("T")
-_LOOK = 0.1
-_CLOSE = 3.0
-"""How long closing may take before the process ends as it is."""
+_POLL_INTERVAL = 0.1
+"""Seconds between two looks at signals and time: handlers only take note, since they may interrupt any code."""
+_CLOSE_TIMEOUT = 3.0
+"""Seconds that closing may take before the process is ended."""
 _CLEANLY = "interrupted: what was polled is committed; the next run continues from there"
 _AT_ONCE = "interrupted at once: open transactions abort; the next run continues without loss or repeat"
 
@@ -31,15 +32,15 @@ class OvertimeError(EosfwError):
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How long something supervised may take."""
+    """How long a run may take, and what is printed when it is ended."""
 
     timeout: float | None = None
     stuck_report: Callable[[], str] = str
-    """Says what was going on when the timeout was over."""
+    """Describes what the run was doing when the timeout was over."""
     clean_stop_timeout: Callable[[], float] = lambda: 15.0
     """Seconds that a clean end may take before everything is closed."""
     print_line: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
-    """Tells the user what a signal did."""
+    """Prints what a signal caused."""
 
 
 @dataclass(slots=True)
@@ -54,21 +55,22 @@ class _Signals:
     seen: list[int] = field(default_factory=list)
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        """Remember a signal; everything else happens outside the handler."""
+        """Remember a signal; a handler must do no more, since it may interrupt any code."""
         self.seen.append(number)
 
 
 def run_with_signals(work: Callable[[RunControl], T], runtime: Runtime, limits: RunLimits | None = None) -> T:
-    """Do `work` on a thread of its own, so that no blocking call keeps a signal waiting.
+    """Do `work` on a thread of its own, so that a blocking call delays no signal.
 
-    The first signal asks for a clean end, the second closes everything; a timeout acts like both in turn.
+    The first signal asks for a clean end, the second closes everything. A timeout asks for a clean end, and closes
+    everything if that takes too long.
     """
     control = RunControl(runtime)
     outcome: _Outcome[T] = _Outcome(runtime.event())
     with _installed_handlers() as signals:
         runtime.spawn("eosfw-run", lambda: _run_work(work, control, outcome))
         _wait_for_end(outcome, control, signals, limits or RunLimits())
-    if not isinstance(outcome.error, InterruptedRunError):  # which knows what could not be committed
+    if not isinstance(outcome.error, InterruptedRunError):  # that error says what could not be committed
         control.check()
     if outcome.error is not None:
         raise outcome.error
@@ -86,10 +88,10 @@ def _run_work(work: Callable[[RunControl], T], control: RunControl, outcome: _Ou
 
 def _wait_for_end(outcome: _Outcome[T], control: RunControl, signals: _Signals, limits: RunLimits) -> None:
     now = control.runtime.now
-    begun, asked, heard = now(), None, 0
-    while not outcome.done.wait(_LOOK):
-        if len(signals.seen) > heard:
-            heard = len(signals.seen)
+    begun, asked, handled = now(), None, 0
+    while not outcome.done.wait(_POLL_INTERVAL):
+        if len(signals.seen) > handled:
+            handled = len(signals.seen)
             if control.stopping:
                 return _close(outcome, control, limits, InterruptedRunError(_AT_ONCE))
             asked = now()
@@ -108,12 +110,12 @@ def _wait_for_end(outcome: _Outcome[T], control: RunControl, signals: _Signals, 
 def _close(outcome: _Outcome[T], control: RunControl, limits: RunLimits, reason: EosfwError | None = None) -> None:
     limits.print_line("eosfw: closing everything")
     control.runtime.spawn("eosfw-close", lambda: control.kill(reason))
-    if not outcome.done.wait(_CLOSE):
+    if not outcome.done.wait(_CLOSE_TIMEOUT):
         _exit_process(control)
 
 
 def _exit_process(control: RunControl) -> NoReturn:
-    # Somebody blocks in a call that closing does not end. Its thread cannot be ended, so the process is.
+    # A call blocks though everything was closed. A thread cannot be ended from outside, so the process is.
     code = ExitCode.INTERRUPTED
     try:
         control.check()
@@ -136,7 +138,7 @@ def _installed_handlers() -> Iterator[_Signals]:
 
 
 def _handled_signals() -> list[signal.Signals]:
-    """Ctrl-C, the request to end, a terminal that is gone; the last one not under `nohup`, or where there is none."""
+    """SIGINT, SIGTERM and SIGHUP; the last one not where it is ignored (`nohup`), or does not exist (Windows)."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     hang_up = getattr(signal, "SIGHUP", None)
     if hang_up is not None and signal.getsignal(hang_up) != signal.SIG_IGN:

@@ -1,4 +1,4 @@
-"""Make standard streams safe to write to, whatever they are connected to."""
+"""Standard streams whose failures are handled in one place, whatever they are connected to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OutputError(EosfwError):
 
 
 class _Stream:
-    """A standard stream whose failures are handled in one place."""
+    """A standard stream that passes failures of writing to `failed`."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -40,29 +40,30 @@ class _Stream:
             self.failed(why)
 
     def failed(self, why: OSError) -> None:
-        """Deal with what was not written."""
+        """Handle that something was not written; by default it is lost."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
 class MessageStream(_Stream):
-    """stderr, on which nothing depends: a reader may have gone, a terminal may have hung up."""
+    """stderr: messages that cannot be written are lost, since a reader or a terminal may be gone."""
 
 
 class ResultStream(_Stream):
-    """stdout, whose failures are OutputErrors, but for a reader that has had enough."""
+    """stdout: what cannot be written is an OutputError, except that a pipe's reader may stop reading."""
 
     def failed(self, why: OSError) -> None:
         raise why if isinstance(why, BrokenPipeError) else OutputError(why)
 
 
 def prepare_streams() -> bool:
-    """Open what is closed, so that no file or socket of ours takes its place; tell whether stdout was open.
+    """Guard stdout and stderr; False if stdout was closed.
 
-    From now on nothing fails because a message has no reader, and what keeps a result from being written is told.
+    Closed descriptors are opened on the null device: else the next file or socket would get the number of a standard
+    stream, and messages would be written into it.
     """
-    closed = [number for number in (0, 1, 2) if not _open(number)]
+    closed = [number for number in (0, 1, 2) if not _is_open(number)]
     for number in closed:
         _point_nowhere(number)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
@@ -75,15 +76,15 @@ def prepare_streams() -> bool:
 
 
 def discard_output(stream: Any) -> None:
-    """Let a stream that cannot be written to lose what it holds, else Python tries again, and complains, at exit."""
+    """Discard what a stream has buffered and cannot write; else Python would try again at exit, and print an error."""
     try:
         _point_nowhere(stream.fileno())
         stream.flush()
-    except (OSError, ValueError):  # no descriptor is left, or the stream has none
+    except (OSError, ValueError):  # no descriptor is free, or the stream has none
         return
 
 
-def _open(number: int) -> bool:
+def _is_open(number: int) -> bool:
     try:
         os.fstat(number)
     except OSError:

@@ -1,4 +1,4 @@
-"""Keep stdout for data, whatever runs in this process or under it."""
+"""stdout for data alone, whatever else this process or its children print."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eosfw.cli.standard_streams import OutputError, discard_output
 
 
 def print_data(text: str) -> None:
-    """Print data; a reader that has had enough is no error."""
+    """Print data; it is no error if the reader of a pipe has gone."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -20,9 +20,9 @@ def print_data(text: str) -> None:
 
 @contextmanager
 def reserved_stdout() -> Iterator[Callable[[str], bool]]:
-    """Send all that is written to stdout meanwhile, also by a JVM, to stderr; yield how to write to the real one.
+    """Send to stderr what is written to stdout meanwhile, also by a JVM; yield a function that writes to stdout.
 
-    Which tells whether there is still a reader, or raises OutputError.
+    The function answers whether there is still a reader, or raises OutputError.
     """
     sys.stdout.flush()
     real = os.dup(1)

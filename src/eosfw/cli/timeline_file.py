@@ -1,4 +1,4 @@
-"""Draw a run into a file."""
+"""The timeline of a run as a file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _COLUMNS = 160
 
 @dataclass(frozen=True, slots=True)
 class TimelineFile:
-    """Where a run's timeline goes; its suffix says whether as a picture or as text."""
+    """The file of a run's timeline; its suffix says whether it is a picture or text."""
 
     path: Path
 
     @classmethod
     def checked(cls, path: Path | None) -> Self | None:
-        """Check a path before anything runs; a usage error says what is wrong with it."""
+        """The file of this path, if one is given; BadParameter before anything runs if it cannot be written."""
         if path is None:
             return None
         path = path.absolute()
@@ -35,7 +35,7 @@ class TimelineFile:
         return cls(path)
 
     def write(self, history: History, title: str, print_line: Callable[[str], None]) -> None:
-        """Write the file, also of a run that failed; a disk that is full is said and spoils nothing else."""
+        """Write the file, also for a run that failed; an error is printed and changes nothing else."""
         from eosfw.observe import timeline
 
         drawn = timeline.svg(history, title=title) if self.path.suffix == ".svg" else self._text(history)

@@ -1,4 +1,4 @@
-"""Word what was wrong with a command line."""
+"""Errors in a command line, as sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def usage_sentence(error: Any) -> str:
-    """What was wrong, and where help is; `error` is one of typer's own usage errors."""
+    """What is wrong, and the command for help; `error` is a usage error of typer."""
     context = getattr(error, "ctx", None)
     text = str(error.format_message())
     path = context.command_path if context is not None else "eosfw"

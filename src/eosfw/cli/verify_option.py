@@ -1,4 +1,4 @@
-"""Read `--verify`, which may stand alone or name how much depends on it."""
+"""The option `--verify`, whose value may be left out, and `--no-verify`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _NAMES: Final = (_ALONE, "try", _OFF)
 
 
 class VerifyCommand(typer.core.TyperCommand):
-    """A command whose `--verify` needs no value, and whose `--no-verify` is one."""
+    """A command whose `--verify` may have no value; `--no-verify` means `--verify=off`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         return super().parse_args(ctx, list(with_values(args)))
 
 
 def with_values(arguments: Iterable[str]) -> Iterable[str]:
-    """The same command line with a value for each `--verify`: its own, or the one that stands for none."""
+    """The command line with a value for each `--verify`, as typer needs one."""
     waiting = False
     for argument in arguments:
         if waiting:
@@ -47,7 +47,7 @@ def with_values(arguments: Iterable[str]) -> Iterable[str]:
 
 
 def parse_verify_option(text: str | None) -> Verification | None:
-    """What the command line says of verification, if anything; BadParameter for what is none."""
+    """The verification that the command line names, if any; BadParameter for an unknown one."""
     from eosfw.pipeline.verification import parse_verification
 
     try:

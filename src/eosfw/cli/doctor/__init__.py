@@ -1,4 +1,4 @@
-"""Offer `eosfw doctor`: what of this set-up works, what does not, what to do about it."""
+"""`eosfw doctor`: what works here, what does not, and the remedy."""
 
 from eosfw.cli.doctor.command import command
 

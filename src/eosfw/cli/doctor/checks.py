@@ -1,4 +1,4 @@
-"""Judge a set-up that was probed; pure."""
+"""The checks of an environment that was probed: pure decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eosfw.cli.doctor.versions import satisfies
 from eosfw.errors import ExitCode
 from eosfw.health import Finding, Health
 
-_ROOM = 100 << 20
+_MIN_FREE = 100 << 20
 """Bytes of temporary room below which runs, and Spark above all, fail in the middle."""
 
 
@@ -30,7 +30,7 @@ class Section(NamedTuple):
 
 
 def check_environment(environment: Environment) -> list[Section]:
-    """What there is to say of a set-up, without any of its plugins' own words."""
+    """The findings about an environment, without those that plugins report themselves."""
     machine = [*map(_listen_attempt, environment.listen_attempts), _temporary_folder(environment.temporary_folder)]
     return [
         Section("Python", [_interpreter(environment.interpreter)]),
@@ -41,7 +41,7 @@ def check_environment(environment: Environment) -> list[Section]:
 
 
 def exit_code(sections: Sequence[Section]) -> ExitCode:
-    """What is broken comes before what is unavailable: it has to be mended in any case."""
+    """The exit code of the worst finding: what is broken has to be repaired, what is unavailable may come back."""
     seen = {finding.health for section in sections for finding in section.findings}
     return next((code for health, code in _CODES.items() if health in seen), ExitCode.OK)
 
@@ -62,39 +62,39 @@ def _interpreter(python: Interpreter) -> Finding:
 
 
 def _parts(parts: Sequence[DistributionState]) -> Iterator[Finding]:
-    ours = {part.name for part in parts}
+    names = {part.name for part in parts}
     for part in parts:
-        yield from _part(part, ours)
+        yield from _part(part, names)
 
 
-def _part(part: DistributionState, ours: Collection[str]) -> Iterator[Finding]:
+def _part(part: DistributionState, known: Collection[str]) -> Iterator[Finding]:
     if part.version is None:
         yield Finding(part.name, Health.ABSENT, "not installed, optional", f"pip install 'eosfw[{part.extra}]'")
         return
     if part.version == "?":
         yield Finding(part.name, Health.BROKEN, "its metadata does not say a version", _reinstall(part.name))
-    unmet = [need for need in part.needs if not _met(need)]
+    unmet = [need for need in part.needs if not _is_met(need)]
     for need in unmet:
-        yield Finding(part.name, Health.BROKEN, _lack(part, need), f"pip install '{need.requirement}'")
+        yield Finding(part.name, Health.BROKEN, _unmet_text(part, need), f"pip install '{need.requirement}'")
     if part.version != "?" and not unmet:
         brings = ", ".join(
-            f"{need.requirement.name} {need.found}" for need in part.needs if need.requirement.name not in ours
+            f"{need.requirement.name} {need.found}" for need in part.needs if need.requirement.name not in known
         )
         yield Finding(part.name, Health.FINE, part.version + (f" with {brings}" if brings else ""))
 
 
-def _met(need: RequirementState) -> bool:
+def _is_met(need: RequirementState) -> bool:
     return need.found not in (None, "?") and satisfies(str(need.found), need.requirement.specifier)
 
 
-def _lack(part: DistributionState, need: RequirementState) -> str:
+def _unmet_text(part: DistributionState, need: RequirementState) -> str:
     have = {None: "it is not installed", "?": "its version cannot be read"}.get(need.found, f"found {need.found}")
     return f"{part.version} needs {need.requirement}, but {have}"
 
 
 def _plugins(environment: Environment) -> Iterator[Finding]:
-    for fault in environment.failures:
-        yield Finding(fault.subject, Health.BROKEN, fault.reason, _mend(fault))
+    for failure in environment.failures:
+        yield Finding(failure.subject, Health.BROKEN, failure.reason, _remedy(failure))
     for clash in environment.clashes:
         what, _, remedy = clash.rpartition(": ")
         yield Finding("clash", Health.BROKEN, what, remedy)
@@ -102,10 +102,10 @@ def _plugins(environment: Environment) -> Iterator[Finding]:
         yield Finding("plugins", Health.FINE, f"all {environment.plugins} load; `eosfw plugins` lists them")
 
 
-def _mend(fault: LoadFailure) -> str:
-    if fault.distribution == "?":
+def _remedy(failure: LoadFailure) -> str:
+    if failure.distribution == "?":
         return ""
-    return f"{_reinstall(fault.distribution)}; or: pip uninstall {fault.distribution}"
+    return f"{_reinstall(failure.distribution)}; or: pip uninstall {failure.distribution}"
 
 
 def _reinstall(name: str) -> str:
@@ -134,6 +134,6 @@ def _temporary_folder(temporary_folder: TemporaryFolder) -> Finding:
             remedy,
         )
     found = f"{temporary_folder.free >> 20:,} MiB free in {temporary_folder.folder}"
-    if temporary_folder.free < _ROOM:
+    if temporary_folder.free < _MIN_FREE:
         return Finding(subject, Health.BROKEN, found, remedy)
     return Finding(subject, Health.FINE, found)

@@ -1,4 +1,4 @@
-"""Take the options of `eosfw doctor`; look, tell, exit."""
+"""The command line of `eosfw doctor`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(
 
     address = None if listen is None else parse_listener("--listen", listen)
     style = TerminalStyle.of_stdout()
-    with reserved_stdout() as write:  # what a plugin prints when it is imported is not our answer
+    with reserved_stdout() as write:  # a plugin may print when it is imported
         sections = _sections(file, address)
         write(as_json(sections) if json_ else as_text(sections, style))
     raise typer.Exit(exit_code(sections))

@@ -1,4 +1,4 @@
-"""Describe a set-up, as it was found: plain values for the checks to judge."""
+"""An environment as it was found: plain values for the checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RequirementState:
-    """What a part asks for, and the version found: None if it is not there, `?` if it does not say."""
+    """A requirement, and the version found: None if it is not installed, `?` if its metadata has none."""
 
     requirement: Requirement
     found: str | None
@@ -20,7 +20,7 @@ class RequirementState:
 
 @dataclass(frozen=True, slots=True)
 class DistributionState:
-    """A distribution of the framework, or one that plugs into it; an extra that is not there has no version."""
+    """A distribution of the framework, or of a plugin; an extra that is not installed has no version."""
 
     name: str
     version: str | None
@@ -41,7 +41,7 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class LoadFailure:
-    """Something of a distribution that does not work."""
+    """A part of a distribution that cannot be loaded."""
 
     distribution: str
     subject: str

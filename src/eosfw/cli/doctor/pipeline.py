@@ -1,4 +1,4 @@
-"""Look at what one pipeline file needs of this machine, of its cluster."""
+"""The findings about one pipeline file, its cluster and its sources."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from eosfw.registry import Plugins
 from eosfw.runtime.internal_topics import internal_topic_problems
 
 _API_TIMEOUT = "default.api.timeout.ms"
-_PATIENCE_MS = 5000
-"""The longest that a cluster which lets us in may take to answer; a run waits longer."""
+_MAX_API_TIMEOUT_MS = 5000
+"""The longest that a cluster may take to answer a request; a run waits longer."""
 
 
 def pipeline_findings(file: Path, plugins: Plugins, runtime: Runtime) -> list[Finding]:
-    """Everything that keeps a file from being run, or how it would be; starts nothing."""
+    """Everything that prevents a run of this file, or how it would run; starts nothing."""
     try:
         pipeline = load_with_problems(file)
     except EosfwError as error:
@@ -60,7 +60,7 @@ def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator
     servers = pipeline.cluster.properties["bootstrap.servers"]
     try:
         require_reachable(pipeline.cluster.properties, runtime)
-        yield from _asked(pipeline, plugins, runtime)
+        yield from _cluster_findings(pipeline, plugins, runtime)
     except ConfigError as error:
         yield _broken(f"cluster at {servers}", str(error))
     except EosfwError as error:
@@ -69,9 +69,9 @@ def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator
         yield Finding("cluster", Health.UNAVAILABLE if gone else Health.BROKEN, str(error), remedy)
 
 
-def _asked(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[Finding]:
+def _cluster_findings(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[Finding]:
     properties = pipeline.cluster.properties
-    timeout = _patience(properties.get(_API_TIMEOUT, "").strip())
+    timeout = _api_timeout(properties.get(_API_TIMEOUT, "").strip())
     backend = backend_of(pipeline, plugins).connect({**properties, _API_TIMEOUT: timeout}, runtime)
     with closing(backend), closing(backend.admin()) as admin:
         topics = admin.partitions()
@@ -83,9 +83,9 @@ def _asked(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[F
     yield Finding("cluster", Health.FINE, answer)
 
 
-def _patience(given: str) -> str:
-    """What was given, but not longer than ours; what is no number is left to the client to refuse."""
-    return str(min(int(given or _PATIENCE_MS), _PATIENCE_MS)) if given.isdecimal() or not given else given
+def _api_timeout(given: str) -> str:
+    """The given timeout, at most 5 s; a text that is no number is left for the client to refuse."""
+    return str(min(int(given or _MAX_API_TIMEOUT_MS), _MAX_API_TIMEOUT_MS)) if given.isdecimal() or not given else given
 
 
 def _counted(what: Sized, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Look at the machine, the interpreter, what is installed."""
+"""Probes of the machine, the interpreter and what is installed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOOPBACK = "127.0.0.1:0"
 
 
 def probe_environment(plugins: Plugins, listen: str | None) -> Environment:
-    """Take down everything that the framework's own checks judge; changes nothing."""
+    """Everything that the framework's own checks need to know; changes nothing."""
     return Environment(
         Interpreter(".".join(map(str, sys.version_info[:3])), sys.executable, needed_python()),
         _parts(),
@@ -49,16 +49,16 @@ def probe_environment(plugins: Plugins, listen: str | None) -> Environment:
 
 
 def plugin_findings(plugins: Plugins, timeout: float = LOAD_TIMEOUT) -> Iterator[tuple[str, list[Finding]]]:
-    """What classes of plugins say of themselves, each under its distribution (`eosfw.health`).
+    """The findings that classes of plugins report of themselves, each under its distribution (`eosfw.health`).
 
     One that does not answer within `timeout` seconds is itself the finding.
     """
     for offered, distribution in plugins.classes():
         if issubclass(offered, HealthCheck):
-            yield distribution, _asked(offered, offered.health, timeout)
+            yield distribution, _ask(offered, offered.health, timeout)
 
 
-def _asked(offered: type[Any], health: Callable[[], Any], timeout: float) -> list[Finding]:
+def _ask(offered: type[Any], health: Callable[[], Any], timeout: float) -> list[Finding]:
     name = str(offered.name)
     try:
         said: list[Any] = call_with_timeout(timeout, lambda: list(health()), ThreadRuntime())
@@ -76,7 +76,9 @@ def _asked(offered: type[Any], health: Callable[[], Any], timeout: float) -> lis
 
 def _parts() -> list[DistributionState]:
     optional = _optional()
-    owners = [door.dist.name for group in (PLUGINS, COMMANDS) for door in installed_entry_points(group)[0]]
+    owners = [
+        entry_point.dist.name for group in (PLUGINS, COMMANDS) for entry_point in installed_entry_points(group)[0]
+    ]
     names = dict.fromkeys([_CORE, *sorted(owners), *(name for name in optional if version(name) is not None)])
     installed = [DistributionState(name, version(name), _needs(name), optional.get(name)) for name in names]
     absent = [DistributionState(name, None, (), extra) for name, extra in optional.items() if name not in names]
@@ -107,10 +109,10 @@ def _broken_plugins(plugins: Plugins) -> Iterator[LoadFailure]:
 
 def _broken_commands() -> Iterator[LoadFailure]:
     found, _ = installed_entry_points(COMMANDS)
-    for door in found:
-        reason = command_failure(door.load)
+    for entry_point in found:
+        reason = command_failure(entry_point.load)
         if reason is not None:
-            yield LoadFailure(door.dist.name, f"{door.dist.name} (command {door.name})", reason)
+            yield LoadFailure(entry_point.dist.name, f"{entry_point.dist.name} (command {entry_point.name})", reason)
 
 
 def command_failure(load: Callable[[], Any], timeout: float = LOAD_TIMEOUT) -> str | None:
@@ -145,7 +147,7 @@ def _listen_attempt(address: str, *, wanted: bool) -> ListenAttempt:
 
 
 def _refused(error: Exception) -> str:
-    # Python's own words repeat the address; a look-up's number is none of the system's.
+    # The text of Python's error repeats the address; the number of a failed name look-up is no errno.
     number = getattr(error, "errno", None) or 0
     return os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
 

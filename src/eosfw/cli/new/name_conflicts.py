@@ -1,4 +1,4 @@
-"""Refuse a name that somebody holds already."""
+"""The refusal of names that an installed connector or distribution has already."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eosfw.errors import PluginError
 
 
 def refuse_name_conflicts(names: ProjectNames) -> None:
-    """Raise PluginError that names the holder: an installed connector, an installed distribution, a part of eosfw."""
+    """Raise PluginError if the name is that of an installed connector, of a distribution, or of a part of eosfw."""
     holder = _connector(names.name) or _distribution(names.distribution) or _part(names)
     if holder:
         raise PluginError(f"the name {names.name!r} is taken: {holder}. Choose another one.")

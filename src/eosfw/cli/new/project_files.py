@@ -1,4 +1,4 @@
-"""Write a project's files from the templates that eosfw carries."""
+"""The files of a new project, from templates in this package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eosfw import __version__
 from eosfw.cli.new.project_names import ProjectNames
 from eosfw.errors import ConfigError, Problem
 
-_PLACES = {
+_PATHS = {
     "README.md": "README.md",
     "pyproject.toml": "pyproject.toml",
     "tox.ini": "tox.ini",
@@ -25,7 +25,7 @@ _PLACES = {
     "test_contract.py": "tests/test_contract.py",
     "test_zombies.py": "tests/test_zombies.py",
 }
-"""Where each template goes. Templates have an ending of their own, so that no tool takes them for code."""
+"""The path of each template's file. Templates end in `.template`, so that no tool takes them for code."""
 
 
 def write(names: ProjectNames, folder: Path) -> None:
@@ -42,7 +42,7 @@ def write(names: ProjectNames, folder: Path) -> None:
 
 
 def _filled(names: ProjectNames) -> Mapping[str, str]:
-    """Each file's place with its text."""
+    """The text of each file, by its path."""
     words = {
         "name": names.name,
         "distribution": names.distribution,
@@ -50,18 +50,18 @@ def _filled(names: ProjectNames) -> Mapping[str, str]:
         "class_prefix": names.class_prefix,
         "version": __version__,
     }
-    shelf = files(__package__) / "templates" / "connector"
+    templates = files(__package__) / "templates" / "connector"
     return {
         place.format(module=names.module): Template(
-            (shelf / f"{template}.template").read_text(encoding="utf-8")
+            (templates / f"{template}.template").read_text(encoding="utf-8")
         ).substitute(words)
-        for template, place in _PLACES.items()
+        for template, place in _PATHS.items()
     }
 
 
 @contextmanager
 def _new(folder: Path) -> Iterator[None]:
-    """Make the folder; take it away again when it cannot be filled."""
+    """Create the folder; remove it if the block raises."""
     try:
         folder.mkdir(parents=True)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Derive what a project's parts are called from its connector's name."""
+"""The names of a new project's parts, derived from its connector's name."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ALLOWED = f"write lower-case letters, digits and single dashes, a letter first,
 
 @dataclass(frozen=True, slots=True)
 class ProjectNames:
-    """One name in the spellings of those who use it."""
+    """A connector's name, and the names that follow from it."""
 
     name: str
-    """Of the connector, for `connector.class`."""
+    """The connector's name, for `connector.class`."""
 
     @property
     def distribution(self) -> str:
@@ -31,12 +31,12 @@ class ProjectNames:
 
     @property
     def class_prefix(self) -> str:
-        """What its classes begin with."""
+        """The beginning of its classes' names."""
         return "".join(part.capitalize() for part in self.name.split("-"))
 
 
 def parse_name(text: str) -> ProjectNames:
-    """Check a name; raise ValueError with what is allowed, and the nearest that is."""
+    """Validate a name; ValueError with what is allowed, and the nearest valid name."""
     if text.startswith(_PREFIX):
         raise ValueError(f"{text!r}: {_PREFIX!r} is put before the name anyway{_try(text)}")
     if not _NAME.fullmatch(text) or len(text) > LONGEST:
@@ -50,7 +50,7 @@ def _try(text: str) -> str:
 
 
 def _nearest(text: str) -> str:
-    """The name that somebody may have meant, or nothing."""
+    """The valid name that is nearest to a text; empty if there is none."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", plain).lower()
     dashed = re.sub(r"[^a-z0-9]+", "-", parted).strip("-").removeprefix(_PREFIX)

@@ -1,4 +1,4 @@
-"""Read what the command line says of states and durations."""
+"""Arguments of `eosfw txn`: states, ids, durations, partitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400
 
 
 def parse_state(text: str) -> TransactionState:
-    """A state by Kafka's name, in any case; a misspelt one is refused with the nearest."""
+    """A state by Kafka's name, in upper or lower case; BadParameter names the nearest."""
     known = {one.value.lower(): one for one in TransactionState if one is not TransactionState.UNKNOWN}
     found = known.get(text.lower())
     if found is None:
@@ -28,7 +28,7 @@ def parse_state(text: str) -> TransactionState:
 
 
 def distinct_ids(ids: Sequence[str]) -> list[str]:
-    """Transactional ids, each once; an empty one is refused."""
+    """Transactional ids, each once; BadParameter if one is empty."""
     if not all(ids):
         raise typer.BadParameter("a transactional id is empty", param_hint="ID")
     return list(dict.fromkeys(ids))
@@ -45,7 +45,7 @@ def parse_duration(text: str | None) -> float | None:
 
 
 def parse_partition(text: str) -> TopicPartition:
-    """A partition written as everywhere else: topic, dash, number."""
+    """A partition written as topic, dash, number."""
     topic, dash, number = text.rpartition("-")
     if not dash or not topic or not number.isdecimal():
         raise typer.BadParameter(f"{text!r} is no partition; write it like orders-0", param_hint="PARTITION")

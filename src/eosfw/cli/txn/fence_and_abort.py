@@ -18,13 +18,13 @@ _PAUSE = 0.05
 
 
 def unknown_ids_warning(session: Session, names: Sequence[str]) -> str:
-    """What whoever fences with a client that cannot describe transactions must know."""
+    """The warning for fencing with a client that cannot describe transactions."""
     shown = ", ".join(map(repr, names))
     return f"backend {session.backend.name!r} cannot look ids up: whether anybody ever used {shown} is not known"
 
 
 def fencing_plan(session: Session, names: Sequence[str]) -> list[Row]:
-    """What fencing these ids would abort, as far as this client can tell."""
+    """What fencing these ids would abort, as far as this client can describe transactions."""
     if not session.can("describe_transactions"):
         return [{"transactional_id": name} for name in names]
     return [
@@ -38,7 +38,7 @@ def fencing_plan(session: Session, names: Sequence[str]) -> list[Row]:
 
 
 def fence(session: Session, names: Sequence[str], timeout: float) -> list[Row]:
-    """Fence ids, then wait until nothing of theirs holds a partition any more; raise the first failure."""
+    """Fence ids, then wait until none of their transactions is open in a partition; raise the first failure."""
     held = _held_by(session, names)
     before = _stable(session, held)
     fence_by_choice(session, names, timeout)
@@ -59,7 +59,7 @@ def fence(session: Session, names: Sequence[str], timeout: float) -> list[Row]:
 
 
 def hanging_transaction(session: Session, where: TopicPartition, start_offset: int, *, force: bool) -> Row:
-    """The hanging transaction that is to be aborted; one that its coordinator ends is refused, unless forced."""
+    """The hanging transaction that is to be aborted; ConfigError if its coordinator will end it, unless forced."""
     from eosfw.errors import TransactionNotFoundError
     from eosfw.hanging_transactions import HangingTransaction, find_hanging
 
@@ -81,14 +81,14 @@ def hanging_transaction(session: Session, where: TopicPartition, start_offset: i
 
 
 def abort(session: Session, where: TopicPartition, start_offset: int) -> Row:
-    """End one transaction in one partition; tell how its last stable offset moved."""
+    """Abort one transaction in one partition; the row says how its last stable offset moved."""
     before = _stable(session, {"": [where]})[where]
-    whose = session.admin.abort_transaction(where, start_offset)
+    aborted = session.admin.abort_transaction(where, start_offset)
     after = _stable(session, {"": [where]})[where]
     return {
         "partition": str(where),
         "start_offset": start_offset,
-        "producer_id": whose.producer.producer_id,
+        "producer_id": aborted.producer.producer_id,
         "last_stable_offset_before": before,
         "last_stable_offset_after": after,
     }
@@ -109,7 +109,7 @@ def _held_by(session: Session, names: Collection[str]) -> Mapping[str, list[Topi
 
 
 def _readable(partitions: Collection[TopicPartition]) -> list[TopicPartition]:
-    # Offsets of consumer groups are part of transactions, too, in a topic that few may read.
+    # Transactions may hold offsets of consumer groups; few users may read the topic of these.
     return [one for one in partitions if one.topic != "__consumer_offsets"]
 
 

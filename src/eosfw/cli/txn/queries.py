@@ -1,4 +1,4 @@
-"""Ask a cluster about its transactions, in rows that people and programs can read."""
+"""Queries about the transactions of a cluster; the answers are rows for people and programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 
 def transaction_rows(session: Session, filters: TransactionFilters) -> list[Row]:
-    """One row per transactional id, by name; how long it is open, and where, for those that are."""
+    """One row per transactional id, sorted; for open transactions with their age and partitions."""
     found = sorted(session.admin.list_transactions(filters), key=lambda one: one.transactional_id)
     known, _ = _describe(session.admin, [one.transactional_id for one in found if one.state.is_open])
     open_ones = {one.transactional_id: one for one in known}
@@ -45,7 +45,7 @@ def _partitions(one: TransactionDescription | None) -> list[str]:
 
 
 def descriptions(admin: Admin, names: Collection[str]) -> list[TransactionDescription]:
-    """What is known of every id; the first that nobody knows, or that may not be looked at, is raised."""
+    """The description of every id; raises the error of the first that is unknown or may not be described."""
     found, failures = _describe(admin, names)
     for one in failures:
         raise one
@@ -55,21 +55,21 @@ def descriptions(admin: Admin, names: Collection[str]) -> list[TransactionDescri
 def description_rows(session: Session, names: Sequence[str]) -> tuple[list[Row], list[EosfwError]]:
     """One row per id, with each partition of its transaction and the offset since which it is open there.
 
-    Beside them why there is none, for the other ids.
+    The second list holds the errors of ids without a row.
     """
     found, failures = _describe(session.admin, names)
     return _rows(session, found), failures
 
 
 def _describe(admin: Admin, names: Collection[str]) -> tuple[list[TransactionDescription], list[EosfwError]]:
-    told = admin.describe_transactions(names) if names else {}
-    failures = {name: one for name, one in told.items() if isinstance(one, EosfwError)}
-    lost = [name for name, why in failures.items() if isinstance(why, TransactionalIdNotFoundError)]
-    every = [each.transactional_id for each in admin.list_transactions()] if lost else []
-    for name in lost:
+    answers = admin.describe_transactions(names) if names else {}
+    failures = {name: one for name, one in answers.items() if isinstance(one, EosfwError)}
+    unknown = [name for name, why in failures.items() if isinstance(why, TransactionalIdNotFoundError)]
+    every = [each.transactional_id for each in admin.list_transactions()] if unknown else []
+    for name in unknown:
         if near := nearest(name, every):
             failures[name] = TransactionalIdNotFoundError(f"{failures[name]}; did you mean {near!r}?")
-    return [one for one in told.values() if not isinstance(one, EosfwError)], list(failures.values())
+    return [one for one in answers.values() if not isinstance(one, EosfwError)], list(failures.values())
 
 
 def _rows(session: Session, found: Collection[TransactionDescription]) -> list[Row]:
@@ -94,7 +94,7 @@ def _rows(session: Session, found: Collection[TransactionDescription]) -> list[R
 
 
 def hanging_rows(session: Session, topics: Collection[str] | None, older_than: float | None) -> list[Row]:
-    """One row per transaction that hangs, in some topics or in all."""
+    """One row per hanging transaction, in some topics or in all."""
     from eosfw.hanging_transactions import find_hanging
 
     partitions = all_partitions(session.admin, topics)
@@ -103,7 +103,7 @@ def hanging_rows(session: Session, topics: Collection[str] | None, older_than: f
 
 
 def hanging_row(one: HangingTransaction, now: float) -> Row:
-    """A hanging transaction, with what names it to `eosfw txn abort`."""
+    """The row of a hanging transaction, with the arguments for `eosfw txn abort`."""
     return {
         "partition": str(one.partition),
         "start_offset": one.start_offset,
@@ -115,7 +115,7 @@ def hanging_row(one: HangingTransaction, now: float) -> Row:
 
 
 def all_partitions(admin: Admin, topics: Collection[str] | None) -> list[TopicPartition]:
-    """The partitions of some topics or of all; a topic that does not exist is refused with the nearest one."""
+    """The partitions of some topics or of all; the error for an unknown topic names the nearest."""
     counts = admin.partitions(topics or None)
     for topic in topics or ():
         if topic not in counts:
