@@ -14,6 +14,7 @@ from eosfw.errors import (
 )
 from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.protocols import TransactionalProducer
+from eosfw.retry_timer import RetryTimer
 
 _MAX_PARALLEL = 64
 """Librdkafka backs off about a second per victim whose transaction is open, so many wait side by side."""
@@ -73,14 +74,14 @@ class ProducerTakeover:
         return None
 
     def _initialise(self, producer: TransactionalProducer, deadline: float) -> None:
+        timer = RetryTimer(self._runtime, deadline, pause=_PAUSE, longest=_PAUSE)
         while True:
             self._refuse_if_closed()
             try:
-                producer.init_transactions(max(0.0, deadline - self._runtime.now()))
+                producer.init_transactions(max(0.0, timer.remaining()))
             except ConcurrentTransactionsError:
-                if self._runtime.now() + _PAUSE >= deadline:
+                if not timer.backoff():
                     raise
-                self._runtime.sleep(_PAUSE)
             else:
                 return
 

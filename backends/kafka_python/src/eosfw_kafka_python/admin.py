@@ -20,6 +20,7 @@ from eosfw.kafka_codes import Code
 from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.retry_timer import RetryTimer
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -170,12 +171,13 @@ class KafkaPythonAdmin:
                 topics=[_creatable(topic) for topic in topics], timeout_ms=left, validate_only=False
             )
 
+        timer = self._timer(deadline)
         while True:
             answer = self._brokers.connection.send_request(request, deadline, once=True)
             failed = next((each for each in answer.topics if each.error_code != Code.NONE), None)
             if failed is None:
                 return
-            if failed.error_code not in RETRIABLE or not self._pause(deadline):
+            if failed.error_code not in RETRIABLE or not timer.backoff():
                 raise self._failure(failed, f"create topic {failed.name!r}")
 
     def _config(self, kind: int, name: str, what: str, node: int | None = None) -> Mapping[str, str]:
@@ -186,12 +188,13 @@ class KafkaPythonAdmin:
             return DescribeConfigsRequest(resources=[wanted], include_synonyms=False, include_documentation=False)
 
         deadline = self._deadline()
+        timer = self._timer(deadline)
         with translated_errors(ADMIN, self._what(what)):
             while True:
                 found = self._brokers.connection.send_request(request, deadline, node).results[0]
                 if found.error_code == Code.NONE:
                     return {each.name: each.value for each in found.configs if each.value is not None}
-                if found.error_code not in RETRIABLE or not self._pause(deadline):
+                if found.error_code not in RETRIABLE or not timer.backoff():
                     raise self._failure(found, what)
 
     def _offsets(
@@ -225,17 +228,14 @@ class KafkaPythonAdmin:
                 passing = self._runtime.now() < settled
             if not passing:
                 raise eosfw_error(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
-        if not self._pause(deadline):
+        if not self._timer(deadline).backoff():
             one, code = next(iter(refused.items()))
             raise eosfw_error(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
 
     # --- inside
 
-    def _pause(self, deadline: float) -> bool:
-        if self._runtime.now() + _PAUSE >= deadline:
-            return False
-        self._runtime.sleep(_PAUSE)
-        return True
+    def _timer(self, deadline: float) -> RetryTimer:
+        return RetryTimer(self._runtime, deadline, pause=_PAUSE, longest=_PAUSE)
 
     def _failure(self, answer: Response, what: str) -> EosfwError:
         said = getattr(answer, "error_message", None)

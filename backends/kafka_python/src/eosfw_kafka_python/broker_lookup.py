@@ -11,6 +11,7 @@ from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest, Met
 from eosfw.error_table import RETRIABLE, ErrorTable
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
+from eosfw.retry_timer import RetryTimer
 from eosfw_kafka_python.connection import Connection, Request, Response
 from eosfw_kafka_python.errors import code_of, eosfw_error
 
@@ -79,6 +80,7 @@ class BrokerLookup:
     ) -> tuple[Response, int]:
         """Ask the coordinator of a key until it answers without error; gives its number, too."""
         table, judge, what = judging
+        timer = RetryTimer(self.runtime, deadline, pause=_PAUSE, longest=_PAUSE)
         while True:
             (found,) = self.coordinators([whom[0]], whom[1], deadline).values()
             why: kafka_errors.KafkaError
@@ -90,9 +92,8 @@ class BrokerLookup:
                 if code == Code.NONE:
                     return answer, number_of(found)
                 why = kafka_errors.for_code(code)()
-            if code_of(why) not in RETRIABLE or self.runtime.now() + _PAUSE >= deadline:
+            if code_of(why) not in RETRIABLE or not timer.backoff():
                 raise eosfw_error(why, table, what)
-            self.runtime.sleep(_PAUSE)
 
 
 def number_of(coordinator: str) -> int:

@@ -22,6 +22,7 @@ from eosfw.errors import (
     IndefiniteOutcomeError,
     Problem,
 )
+from eosfw.retry_timer import RetryTimer
 from eosfw_kafka_python.sockets import DIRECT
 
 LOG = logging.getLogger("kafka")
@@ -31,7 +32,7 @@ if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
 
 _LONGEST_WAIT = 0.2
 """Seconds one wait may last, so that close() soon frees whoever waits."""
-_PAUSE, _LONGEST_PAUSE = 0.01, 0.1
+_PAUSE = 0.01
 _STOPPING = 1.0
 _MANY = 1_000
 """Requests that may be under way on one connection; at its limit the library refuses more, though it could wait."""
@@ -73,11 +74,11 @@ class Connection:
 
         Without a node any broker is asked. What may be done `once` only is not repeated when its answer is lost.
         """
-        manager, pause = self._manager(deadline), _PAUSE
+        manager, timer = self._manager(deadline), RetryTimer(self.runtime, deadline, pause=_PAUSE)
         while True:
             asked = request()
             try:
-                left = max(1.0, (deadline - self.runtime.now()) * 1000)
+                left = max(1.0, timer.remaining() * 1000)
                 return self._await(manager.call_soon(manager.send, asked, node, left), deadline)
             except kafka_errors.KafkaError as why:
                 sent = not isinstance(why, (kafka_errors.NodeNotReadyError, kafka_errors.UnknownBrokerIdError))
@@ -88,10 +89,8 @@ class Connection:
                 unavailable = isinstance(why, (kafka_errors.RetriableError, kafka_errors.UnknownBrokerIdError))
                 if not unavailable:
                     raise
-                if self.runtime.now() + pause >= deadline:
+                if not timer.backoff():
                     raise self._unreachable(why) from why
-            self.runtime.sleep(pause)
-            pause = min(_LONGEST_PAUSE, pause * 2)
 
     def send_each(self, requests: Mapping[str, Request], deadline: float, node: int | str) -> Mapping[str, Any]:
         """Send many requests side by side; each is answered by a response or by the library's error."""

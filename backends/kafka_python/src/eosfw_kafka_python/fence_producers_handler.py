@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from kafka import errors as kafka_errors
@@ -13,13 +13,14 @@ from eosfw.error_table import RETRIABLE
 from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw.retry_timer import RetryTimer
 from eosfw_kafka_python.broker_lookup import BrokerLookup
 from eosfw_kafka_python.errors import FENCE, code_of, eosfw_error
 
 _TRANSACTION_TIMEOUT_MS: Final = 10_000
 """Stored with the id until its next owner initialises; no transaction is opened meanwhile, so any legal value does."""
 _NOBODY: Final = -1
-_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
+_PAUSE = 0.002
 _NEWEST: Final = 4
 """Versions from 5 on belong to KIP-890, which this client does not drive."""
 _HolderOrError: TypeAlias = ProducerIdAndEpoch | Exception
@@ -36,18 +37,20 @@ class FenceProducersHandler:
     def fence(self, result: FenceProducersResult, deadline: float) -> None:
         """Decide every id by the deadline."""
         outcomes: dict[str, _HolderOrError] = {}
+        timer = RetryTimer(self._runtime, deadline, pause=_PAUSE)
         waiting: Collection[str] = result.transactional_ids
-        pause = _PAUSE
         while waiting:
             asked, waiting = waiting, self._round(waiting, outcomes, deadline)
-            if self._runtime.now() + pause >= deadline:
-                waiting = ()
-            for victim in asked:
-                if victim not in waiting:
-                    result.settle(victim, self._outcome(victim, outcomes[victim]))
-            if waiting:
-                self._runtime.sleep(pause)
-                pause = min(_LONGEST_PAUSE, pause * 2)
+            self._settle([victim for victim in asked if victim not in waiting], outcomes, result)
+            if waiting and not timer.backoff():
+                self._settle(waiting, outcomes, result)
+                return
+
+    def _settle(
+        self, victims: Iterable[str], outcomes: Mapping[str, _HolderOrError], result: FenceProducersResult
+    ) -> None:
+        for victim in victims:
+            result.settle(victim, self._outcome(victim, outcomes[victim]))
 
     def _round(self, waiting: Collection[str], outcomes: dict[str, _HolderOrError], deadline: float) -> Collection[str]:
         """One attempt to shut holders out, noted in `outcomes`; gives those for whom there is reason for another."""

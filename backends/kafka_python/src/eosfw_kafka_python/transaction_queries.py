@@ -15,6 +15,7 @@ from eosfw.error_table import RETRIABLE, ErrorTable
 from eosfw.errors import EosfwError, TransactionNotFoundError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.kafka_codes import Code
+from eosfw.retry_timer import RetryTimer
 from eosfw.transactions import (
     ProducerState,
     TransactionDescription,
@@ -38,6 +39,7 @@ class TransactionQueries:
     def __init__(self, brokers: BrokerLookup, deadline: float) -> None:
         self._brokers = brokers
         self._deadline = deadline
+        self._timer = RetryTimer(brokers.runtime, deadline, pause=_PAUSE, longest=_PAUSE)
 
     def list_transactions(self, filters: TransactionFilters) -> Iterator[TransactionListing]:
         """The ids of every coordinator; each knows only its own."""
@@ -78,7 +80,7 @@ class TransactionQueries:
                 answer = self._brokers.connection.send_request(partial(_describe, ones), self._deadline, node)
                 _take(answer, told, refused)
             for one, code in refused.items():
-                if code not in RETRIABLE or code == Code.UNKNOWN_TOPIC_OR_PARTITION or not self._again():
+                if code not in RETRIABLE or code == Code.UNKNOWN_TOPIC_OR_PARTITION or not self._timer.backoff():
                     raise self._failure(code, TRANSACTIONS, f"describe the producers of {one}")
         return told
 
@@ -101,7 +103,7 @@ class TransactionQueries:
                 code = answer.markers[0].topics[0].partitions[0].error_code
             if not code:
                 return found
-            if code not in RETRIABLE or not self._again():
+            if code not in RETRIABLE or not self._timer.backoff():
                 raise self._failure(code, ABORT_MARKER, what)
 
     # --- inside
@@ -133,15 +135,8 @@ class TransactionQueries:
             code = code_of(answer)
             if code == Code.NONE:
                 return answer
-            if code not in RETRIABLE or not self._again():
+            if code not in RETRIABLE or not self._timer.backoff():
                 raise self._failure(code, TRANSACTIONS, what)
-
-    def _again(self) -> bool:
-        runtime = self._brokers.runtime
-        if runtime.now() + _PAUSE >= self._deadline:
-            return False
-        runtime.sleep(_PAUSE)
-        return True
 
     def _failure(self, code: int, table: ErrorTable, what: str) -> EosfwError:
         return eosfw_error(kafka_errors.for_code(code)(), table, self._what(what))

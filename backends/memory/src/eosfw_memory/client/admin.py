@@ -11,6 +11,7 @@ from eosfw.ids import TopicPartition
 from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
 from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.retry_timer import RetryTimer
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -33,7 +34,6 @@ from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, error_for, indef
 from eosfw_memory.client.fence_producers import FenceProducersHandler
 from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
-from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.client.transaction_admin import TransactionAdmin
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer

@@ -8,6 +8,7 @@ from typing import Any, Final
 from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
+from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import (
     DELETE_GROUPS,
     OFFSET_FETCH,
@@ -19,7 +20,6 @@ from eosfw_memory.client.apis import (
 from eosfw_memory.client.channel import NotRetriableError
 from eosfw_memory.client.errors import ADMIN, LOST_COORDINATOR, OFFSETS, RETRIABLE, ErrorTable, error_for, indefinite
 from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
-from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 
 _NO_EPOCH: Final = -1

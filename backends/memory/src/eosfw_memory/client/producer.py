@@ -13,11 +13,11 @@ from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, Ret
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
+from eosfw.retry_timer import RetryTimer
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.partitioner import StickyPartitioner, partition_of
 from eosfw_memory.client.record_accumulator import NO_PRODUCER, select_records
-from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.client.sender import Sender
 from eosfw_memory.client.transaction_manager import TransactionManager, new_producer_id
 

@@ -15,12 +15,12 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
+from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import FETCH, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, ClosedError, NotRetriableError
 from eosfw_memory.client.errors import MOVED, READ, RETRIABLE, error_for
 from eosfw_memory.client.fetched_records import VisibleRecords, visible_records
 from eosfw_memory.client.metadata import ClusterMetadata
-from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 from eosfw_memory.log_errors import LogError
 

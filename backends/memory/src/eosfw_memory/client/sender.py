@@ -8,6 +8,7 @@ from typing import Any
 from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeError, UnknownTopicOrPartitionError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
+from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import PRODUCE as PRODUCE_API
 from eosfw_memory.client.apis import PRODUCE_V2, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, NoAnswerError, NotRetriableError
@@ -15,7 +16,6 @@ from eosfw_memory.client.errors import DELIVERY, MOVED, PRODUCE, RETRIABLE, erro
 from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.record_accumulator import NO_PRODUCER, PartitionAccumulator
-from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.client.transaction_manager import TransactionManager
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer

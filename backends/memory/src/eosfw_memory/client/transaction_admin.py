@@ -8,6 +8,7 @@ from typing import Any
 
 from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionNotFoundError, UnsupportedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.retry_timer import RetryTimer
 from eosfw.transactions import (
     ProducerState,
     TransactionDescription,
@@ -35,7 +36,6 @@ from eosfw_memory.client.errors import (
     error_for,
 )
 from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
-from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 
 _NOTHING = -1

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from eosfw.errors import ClusterUnavailableError, InvalidTxnStateError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import (
     ADD_OFFSETS,
     ADD_PARTITIONS,
@@ -21,7 +22,6 @@ from eosfw_memory.client.apis import (
 from eosfw_memory.client.channel import NoAnswerError, NotRetriableError
 from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIABLE, ErrorTable, error_for, indefinite
 from eosfw_memory.client.metadata import ClusterMetadata
-from eosfw_memory.client.retry_timer import RetryTimer
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 
