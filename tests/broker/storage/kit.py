@@ -37,7 +37,7 @@ class House:
 
     def crash(self) -> None:
         """End as kill -9 does: nothing more is written, the system closes the files."""
-        for segment in [*self.log.rolled_segments(), self.log._active]:
+        for segment in [*self.log.rolled_segments(), self.log.active_segment]:
             segment.file.close()
         self.storage.release()
 

@@ -65,7 +65,7 @@ def test_data_before_the_checkpoint_is_checked_on_reading_only(tmp_path):
     house.crash()
 
     house = House(tmp_path / "two")
-    sizes = [len(house.log._active.bytes_of(n, n + 1)) for n in range(7) if house.log.append(plain(b"x"), NOW)]
+    sizes = [len(house.log.active_segment.bytes_of(n, n + 1)) for n in range(7) if house.log.append(plain(b"x"), NOW)]
     house.crash()
     kept = int(beside(tmp_path / "two", ".snapshot")[-1].stem)
     flipped(data_file(tmp_path / "two"), sum(sizes[:kept]) + 65)
@@ -210,7 +210,7 @@ def test_short_runs_without_a_checkpoint_do_not_lengthen_recovery(tmp_path):
         house.crash()
     house = House(tmp_path)
     assert house.log.size == 24 * batch > 4 * 300
-    assert house.log.size - house.log._active.kept_size <= 300 + 3 * batch
+    assert house.log.size - house.log.active_segment.kept_size <= 300 + 3 * batch
     house.crash()
 
 

@@ -20,6 +20,10 @@ class LogState:
     open: UndecidedTransactions = field(default_factory=UndecidedTransactions)
     aborted: TransactionIndex = field(default_factory=TransactionIndex)
 
+    def clear(self) -> None:
+        """Forget everything, to be rebuilt from the batches."""
+        self.producers, self.open, self.aborted = ProducerStateManager(), UndecidedTransactions(), TransactionIndex()
+
 
 @dataclass(slots=True)
 class LoadedLog:
