@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+__all__ = ["Capabilities"]
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:

@@ -7,6 +7,8 @@ from weakref import WeakSet
 
 from eosfw.concurrency import Runtime
 
+__all__ = ["Closeable", "CloseableT", "WeakCloseables"]
+
 
 class Closeable(Protocol):
     """Closed from any thread, twice if need be."""
@@ -15,7 +17,7 @@ class Closeable(Protocol):
         """Let go at once."""
 
 
-C = TypeVar("C", bound=Closeable)
+CloseableT = TypeVar("CloseableT", bound=Closeable)
 
 
 class WeakCloseables:
@@ -25,7 +27,7 @@ class WeakCloseables:
         self._lock = runtime.lock()
         self._made: WeakSet[Closeable] = WeakSet()
 
-    def add(self, made: C) -> C:
+    def add(self, made: CloseableT) -> CloseableT:
         """Take note of a thing that will have to be closed; gives it back."""
         with self._lock:
             self._made.add(made)

@@ -15,7 +15,9 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar
 
-T = TypeVar("T")
+__all__ = ["Event", "FairLock", "Queue", "Runtime", "Spawned", "ThreadRuntime"]
+
+_T = TypeVar("_T")
 
 
 class Event(Protocol):
@@ -31,13 +33,13 @@ class Event(Protocol):
         """Block until the flag is up or `timeout` seconds went by; tell whether it is up."""
 
 
-class Queue(Protocol[T]):
+class Queue(Protocol[_T]):
     """An unbounded first-in, first-out hand-over."""
 
-    def put(self, item: T) -> None:
+    def put(self, item: _T) -> None:
         """Add an item; never blocks."""
 
-    def get(self, timeout: float | None = None) -> T:
+    def get(self, timeout: float | None = None) -> _T:
         """Take the oldest item; raise TimeoutError after `timeout` seconds."""
 
 
@@ -71,21 +73,21 @@ class Runtime(Protocol):
     def lock(self) -> AbstractContextManager[object]:
         """Make a re-entrant lock, to be held for moments and never across a blocking call."""
 
-    def queue(self) -> Queue[T]:
+    def queue(self) -> Queue[_T]:
         """Make an empty queue."""
 
     def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
         """Run `target` beside the caller; it must not raise. Its thread never keeps the process alive."""
 
 
-class _ThreadQueue(Generic[T]):
+class _ThreadQueue(Generic[_T]):
     def __init__(self) -> None:
-        self._items: queue.SimpleQueue[T] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[_T] = queue.SimpleQueue()
 
-    def put(self, item: T) -> None:
+    def put(self, item: _T) -> None:
         self._items.put(item)
 
-    def get(self, timeout: float | None = None) -> T:
+    def get(self, timeout: float | None = None) -> _T:
         try:
             return self._items.get(timeout=timeout)
         except queue.Empty:
@@ -124,8 +126,8 @@ class ThreadRuntime:
     def lock(self) -> AbstractContextManager[object]:
         return threading.RLock()
 
-    def queue(self) -> Queue[T]:
-        return _ThreadQueue[T]()
+    def queue(self) -> Queue[_T]:
+        return _ThreadQueue[_T]()
 
     def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
         return _Thread(name, target)

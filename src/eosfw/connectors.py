@@ -17,6 +17,18 @@ from eosfw.errors import Problem
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import RecordMetadata, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 
+__all__ = [
+    "CommitsRecords",
+    "ConnectorTransactionBoundaries",
+    "ExactlyOnceSupport",
+    "PollResult",
+    "SourceConnector",
+    "SourceProgress",
+    "SourceTask",
+    "SourceTaskContext",
+    "TransactionContext",
+]
+
 PollResult = Sequence[SourceRecord] | SourceBatch | Sequence[SourceBatch] | None
 
 

@@ -38,6 +38,32 @@ from eosfw.errors import (
 )
 from eosfw.kafka_codes import Code
 
+__all__ = [
+    "ABORT_MARKER",
+    "ADD",
+    "ADMIN",
+    "BUSY",
+    "COORDINATOR",
+    "DELIVERY",
+    "DENIED",
+    "END",
+    "FENCE",
+    "INIT",
+    "LOST_COORDINATOR",
+    "MISSING",
+    "MOVED",
+    "OFFSETS",
+    "PRODUCE",
+    "READ",
+    "RECORDS",
+    "RETRIABLE",
+    "TRANSACTIONS",
+    "UNFORESEEN",
+    "Codes",
+    "ErrorTable",
+    "error_class",
+]
+
 Codes = Mapping[int, type[EosfwError]]
 
 MOVED = frozenset(

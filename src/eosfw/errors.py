@@ -9,6 +9,48 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+__all__ = [
+    "AbortableError",
+    "ClusterAuthorizationError",
+    "ClusterUnavailableError",
+    "ConcurrentTransactionsError",
+    "ConfigError",
+    "DamagedDataError",
+    "EosfwError",
+    "ExitCode",
+    "FatalError",
+    "GroupAuthorizationError",
+    "GroupIdNotFoundError",
+    "GroupNotEmptyError",
+    "IllegalStateError",
+    "IndefiniteOutcomeError",
+    "InterruptedRunError",
+    "InvalidPidMappingError",
+    "InvalidProducerEpochError",
+    "InvalidTransactionTimeoutError",
+    "InvalidTxnStateError",
+    "OutOfOrderSequenceError",
+    "PluginError",
+    "PrivilegedWriteError",
+    "Problem",
+    "ProducerFencedError",
+    "ReadStalledError",
+    "RecordTooLargeError",
+    "RetriableError",
+    "SourceUnavailableError",
+    "StepFailedError",
+    "SupersededError",
+    "TaskFailedError",
+    "TopicAuthorizationError",
+    "TopicExistsError",
+    "TransactionNotFoundError",
+    "TransactionalIdAuthorizationError",
+    "TransactionalIdNotFoundError",
+    "UnknownTopicOrPartitionError",
+    "UnsupportedError",
+    "described",
+]
+
 
 class ExitCode(IntEnum):
     """What a command's exit status says."""

@@ -11,7 +11,9 @@ from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError, FatalError
 from eosfw.ids import ProducerIdAndEpoch
 
-T = TypeVar("T")
+__all__ = ["USUAL_OPTIONS", "FenceProducersOptions", "FenceProducersResult", "FencingOutcome", "Future"]
+
+_T = TypeVar("_T")
 FencingOutcome: TypeAlias = ProducerIdAndEpoch | EosfwError | None
 """What became of one id: who holds it now (None: the client cannot know who), or why it could not be fenced."""
 _ALL = ""
@@ -31,10 +33,10 @@ class FenceProducersOptions:
 USUAL_OPTIONS: Final = FenceProducersOptions()
 
 
-class Future(Generic[T]):
+class Future(Generic[_T]):
     """One answer that is on its way; any thread may wait for it."""
 
-    def __init__(self, wait: Callable[[float | None], bool], value: Callable[[], T]) -> None:
+    def __init__(self, wait: Callable[[float | None], bool], value: Callable[[], _T]) -> None:
         self._wait = wait
         self._value = value
 
@@ -42,7 +44,7 @@ class Future(Generic[T]):
         """Tell whether the answer is there."""
         return self._wait(0.0)
 
-    def result(self, timeout: float | None = None) -> T:
+    def result(self, timeout: float | None = None) -> _T:
         """Wait for the answer, raise if it is an error; TimeoutError after `timeout` seconds.
 
         Without a timeout this ends with the deadline of the call that made the future.

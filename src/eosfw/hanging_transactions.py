@@ -9,6 +9,8 @@ from eosfw.errors import EosfwError, TransactionalIdNotFoundError
 from eosfw.ids import TopicPartition
 from eosfw.transactions import ProducerState, TransactionAdmin, TransactionDescription, TransactionFilters
 
+__all__ = ["HangingTransaction", "find_hanging"]
+
 _MAX_TIMEOUT = 900.0
 """Kafka's default of `transaction.max.timeout.ms`, for brokers that will not say theirs."""
 _MARGIN = 300.0

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
+__all__ = ["Finding", "Health", "HealthCheck"]
+
 
 class Health(Enum):
     """How something that was looked at is."""

@@ -18,22 +18,39 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
     from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
 
+__all__ = [
+    "API",
+    "COMMANDS_GROUP",
+    "OPTIONAL",
+    "PROJECT",
+    "OptionalProtocol",
+    "eosfw_backends",
+    "eosfw_clusters",
+    "eosfw_connectors",
+    "eosfw_fencers",
+    "eosfw_isolation_readers",
+    "eosfw_observers",
+    "eosfw_offset_stores",
+    "eosfw_step_engines",
+    "hookimpl",
+]
+
 PROJECT = "eosfw"
 API = 1
 """Counts up when a hook, or what it must return, changes so that older plugins cannot work."""
-hookspec = pluggy.HookspecMarker(PROJECT)
+_hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 # --- the three hooks a guarantee rests on
 
 
-@hookspec
+@_hookspec
 def eosfw_offset_stores() -> Iterable[type[OffsetStore]]:  # type: ignore[empty-body]
     """Offer ways to state source offsets as records of a topic; the property `offset.store` chooses one."""
 
 
-@hookspec
+@_hookspec
 def eosfw_fencers() -> Iterable[type[Fencer]]:  # type: ignore[empty-body]
     """Offer ways to shut out an earlier generation of task producers; the property `fencer` chooses one.
 
@@ -41,7 +58,7 @@ def eosfw_fencers() -> Iterable[type[Fencer]]:  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@_hookspec
 def eosfw_isolation_readers() -> Iterable[type[IsolationReader]]:  # type: ignore[empty-body]
     """Offer ways to read a topic at an isolation level; the property `isolation.reader` chooses one."""
 
@@ -49,22 +66,22 @@ def eosfw_isolation_readers() -> Iterable[type[IsolationReader]]:  # type: ignor
 # --- what lies under them
 
 
-@hookspec
+@_hookspec
 def eosfw_backends() -> Iterable[type[Backend]]:  # type: ignore[empty-body]
     """Offer clients of a Kafka cluster."""
 
 
-@hookspec
+@_hookspec
 def eosfw_clusters() -> Iterable[type[LocalCluster]]:  # type: ignore[empty-body]
     """Offer clusters that can be served from this machine, for runs that name no `bootstrap.servers`."""
 
 
-@hookspec
+@_hookspec
 def eosfw_connectors() -> Iterable[type[SourceConnector]]:  # type: ignore[empty-body]
     """Offer source connectors."""
 
 
-@hookspec
+@_hookspec
 def eosfw_step_engines() -> Iterable[type[StepEngine]]:  # type: ignore[empty-body]
     """Offer engines that run steps over committed records."""
 
@@ -72,7 +89,7 @@ def eosfw_step_engines() -> Iterable[type[StepEngine]]:  # type: ignore[empty-bo
 # --- who watches
 
 
-@hookspec
+@_hookspec
 def eosfw_observers() -> Iterable[type[Observer]]:  # type: ignore[empty-body]
     """Offer listeners to every step of the startup protocol and of transactions."""
 

@@ -18,6 +18,23 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem, TaskFailedError
 from eosfw.records import Headers, SourceOffset, SourcePartition
 from eosfw.text import quantity
 
+__all__ = [
+    "CONNECTOR",
+    "HEADER_NAMES",
+    "KINDS",
+    "NONE",
+    "SOURCE_OFFSET",
+    "SOURCE_PARTITION",
+    "UNIDENTIFIED_SHOWN",
+    "IdentityHeaders",
+    "UnidentifiedRecords",
+    "check_kind",
+    "effective_identity_kind",
+    "identity_headers",
+    "identity_of",
+    "identity_text",
+]
+
 CONNECTOR: Final = "eosfw.connector"
 SOURCE_PARTITION: Final = "eosfw.source.partition"
 SOURCE_OFFSET: Final = "eosfw.source.offset"

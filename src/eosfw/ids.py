@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+__all__ = [
+    "ConnectorTaskId",
+    "ProducerIdAndEpoch",
+    "TopicPartition",
+    "leader_transactional_id",
+    "task_transactional_id",
+]
+
 
 class TopicPartition(NamedTuple):
     """One partition of one topic."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
+__all__ = ["MEANINGS", "Code"]
+
 
 class Code(IntEnum):
     """Kafka's error codes, by Kafka's names."""

@@ -8,6 +8,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.transactions import TransactionAdmin, TransactionDescription, TransactionFilters
 
+__all__ = ["open_transactions"]
+
 
 def open_transactions(
     admin: TransactionAdmin, partitions: Collection[TopicPartition], now: float

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from eosfw.errors import EosfwError
 
+__all__ = ["outcomes"]
+
 
 def outcomes(names: Iterable[str], call: Callable[[str], object]) -> Mapping[str, EosfwError | None]:
     """What became of each name: None, or the error that its call raised."""

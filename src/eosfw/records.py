@@ -11,6 +11,21 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TypeAlias
 
+__all__ = [
+    "Headers",
+    "LogBatch",
+    "OffsetRange",
+    "Primitive",
+    "ProducerBatch",
+    "ProducerRecord",
+    "RecordMetadata",
+    "SourceBatch",
+    "SourceOffset",
+    "SourcePartition",
+    "SourceRecord",
+    "StoredPartition",
+]
+
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 Primitive: TypeAlias = str | int | float | bool | None
 SourcePartition: TypeAlias = Mapping[str, Primitive]

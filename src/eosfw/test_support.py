@@ -6,6 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
+__all__ = ["FaultInjection", "Faults", "ProducerLookup"]
+
 
 @runtime_checkable
 class ProducerLookup(Protocol):

@@ -11,6 +11,16 @@ from eosfw.errors import EosfwError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
+__all__ = [
+    "EVERY_TRANSACTION",
+    "ProducerState",
+    "TransactionAdmin",
+    "TransactionDescription",
+    "TransactionFilters",
+    "TransactionListing",
+    "TransactionState",
+]
+
 
 class TransactionState(Enum):
     """Where a transactional id stands, by Kafka's names."""

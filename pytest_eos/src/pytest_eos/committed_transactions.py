@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.observe import StepEvent, TaskStep
 from pytest_eos.provenance import Author, author_of
 from pytest_eos.record import Record
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from eosfw.observe import History
+from eosfw.observe import History, TaskStep
 from eosfw.records import SourceRecord
-from eosfw.state.steps import TaskStep
 from pytest_eos.committed_offsets import offsets_moved_back, offsets_without_records
 from pytest_eos.provenance import Author
 from pytest_eos.run import Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.observe import StepEvent, TaskStep
 from pytest_eos.harness import EosHarness
 from pytest_eos.run import Topic
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from eosfw.connectors import SourceConnector
-from eosfw.observe.gates import Freeze
+from eosfw.observe import Freeze
 from eosfw.observe.timeline import svg, text
 from pytest_eos.assertions import assert_exactly_once as _assert_exactly_once
 from pytest_eos.assertions import assert_no_duplicates as _assert_no_duplicates

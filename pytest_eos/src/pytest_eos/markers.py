@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from eosfw.state.steps import TaskStep
+    from eosfw.observe import TaskStep
 
 LINES = (
     (
@@ -61,7 +61,7 @@ def zombie_specs(marker: pytest.Mark, where: str) -> list[ZombieSpec]:
 
 def steps(at: object, where: str) -> list[TaskStep]:
     """The steps that are meant."""
-    from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
+    from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 
     possible = (*STARTUP, *TRANSACTION)
     groups = dict(zip(_GROUPS, (possible, STARTUP, TRANSACTION), strict=True))
@@ -82,7 +82,7 @@ def _step(name: object, possible: Sequence[TaskStep], where: str) -> TaskStep:
 
 def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:
     """What a misspelt name may have meant, and what there is; names of steps, of backends have dashes."""
-    from eosfw.config.definition import nearest
+    from eosfw.config import nearest
 
     near = nearest(name.lower().replace("_", "-") if dashes else name.lower(), known)
     return (f"; did you mean {near!r}?" if near else ".") + f" There are: {', '.join(known)}"
@@ -90,7 +90,7 @@ def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:
 
 def _usual_nth(step: TaskStep) -> int:
     """In its second transaction a task has something committed behind it, so its successor must find the place."""
-    from eosfw.state.steps import TRANSACTION
+    from eosfw.observe import TRANSACTION
 
     return 2 if step in TRANSACTION else 1
 

@@ -14,11 +14,7 @@ import pytest
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
-from eosfw.pipeline.control import RunControl
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.lso_wait import committed_ranges
-from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.parsing import load_with_problems, parse
+from eosfw.pipeline import LocalRun, Pipeline, RunControl, committed_ranges, load_with_problems, parse
 from eosfw.protocols import IsolationLevel, Step
 from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clocks import needs_real

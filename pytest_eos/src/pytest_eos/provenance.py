@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from eosfw.errors import EosfwError
 from eosfw.ids import ConnectorTaskId, TopicPartition
+from eosfw.observe import StepEvent, TaskStep
 from eosfw.protocols import Backend, BatchDeliveryCallback, DeliveryCallback, TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
-from eosfw.state.steps import StepEvent, TaskStep
 
 _current_step: ContextVar[StepEvent | None] = ContextVar("eos_acting", default=None)
 """The step announced last on this thread of control."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from eosfw.config.parts import OFFSET_STORE, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe.timeline import text
-from eosfw.pipeline.replay import replayed
+from eosfw.pipeline import replayed
 from eosfw.protocols import Admin, IsolationLevel, IsolationReader, OffsetStore
 from eosfw.records import LogBatch, OffsetRange, SourceRecord
 from eosfw.registry import parts
-from eosfw.runtime.preflight import connector_config
+from eosfw.runtime import connector_config
 from pytest_eos.clocks import needs_real
 from pytest_eos.committed_transactions import committed_transactions
 from pytest_eos.record import Record, records_of

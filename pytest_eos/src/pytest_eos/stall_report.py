@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from eosfw.config.connector import BOUNDARY
 from eosfw.protocols import OpenTransaction
-from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime import TaskState, TaskStatus
 from eosfw.text import quantity
 from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.task_calls import CallLog, TaskCalls

@@ -11,13 +11,10 @@ import pytest
 from eosfw.concurrency import Event, Runtime
 from eosfw.connectors import SourceConnector
 from eosfw.errors import described
-from eosfw.observe import Gates
-from eosfw.observe.history import History
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.observe import Gates, History
+from eosfw.pipeline import ClusterChoice, LocalRun, Pipeline
 from eosfw.protocols import LocalCluster, Observer
-from eosfw.runtime import Worker
-from eosfw.runtime.preflight import connector_config
+from eosfw.runtime import Worker, connector_config
 from pytest_eos.extra_plugins import ExtraPlugins
 from pytest_eos.stall_report import stall_report
 

@@ -13,7 +13,7 @@ import pytest
 
 from eosfw.config.parts import ISOLATION_READER, PartChoice
 from eosfw.observe import History
-from eosfw.pipeline.model import ClusterChoice
+from eosfw.pipeline import ClusterChoice
 from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
 from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clusters import Cluster

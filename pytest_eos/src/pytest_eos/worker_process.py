@@ -15,10 +15,8 @@ from typing import IO, Any, Self
 import pytest
 
 from eosfw.connectors import SourceConnector
-from eosfw.observe import Freeze, History
-from eosfw.observe.event_json import event_from_json
+from eosfw.observe import Freeze, History, TaskStep, event_from_json
 from eosfw.records import SourceRecord
-from eosfw.state.steps import TaskStep
 from pytest_eos.import_paths import absolute_sys_path
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.session_statistics import SessionStatistics

@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ExitCode
-from eosfw.observe.event_json import event_to_json
-from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.observe import StepEvent, TaskStep, event_to_json
 from pytest_eos.clusters import Cluster, runtime
 from pytest_eos.harness import EosHarness
 from pytest_eos.worker_harness import HarnessSettings

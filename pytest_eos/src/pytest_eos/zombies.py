@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.observe import Freeze, Gate, Lane
-from eosfw.state.steps import TaskStep
+from eosfw.observe import Freeze, Gate, Lane, TaskStep
 from pytest_eos.clocks import needs_real
 from pytest_eos.markers import steps
 from pytest_eos.run_harness import RunHarness

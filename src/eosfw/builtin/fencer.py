@@ -10,6 +10,8 @@ from eosfw.errors import EosfwError
 from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.protocols import Admin, Backend
 
+__all__ = ["AdminFencer"]
+
 
 class AdminFencer:
     """The `Fencer` of every backend that brings none of its own."""

@@ -10,6 +10,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend, Gap, GapReason, IsolationLevel, LogReader
 from eosfw.records import LogBatch, OffsetRange
 
+__all__ = ["ReadCommitted", "ReadUncommitted", "gaps"]
+
 
 class _IsolationLevelReader:
     """A backend's reader of one isolation level."""

@@ -12,6 +12,8 @@ from eosfw.builtin.connect_json import NotPrimitiveError
 from eosfw.errors import DamagedDataError, TaskFailedError
 from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition, StoredPartition
 
+__all__ = ["KafkaOffsetStore"]
+
 logger = logging.getLogger(__name__)
 
 

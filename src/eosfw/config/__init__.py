@@ -11,6 +11,7 @@ from eosfw.config.definition import (
     Long,
     Password,
     String,
+    nearest,
 )
 
-__all__ = ["Boolean", "Choice", "Config", "ConfigDef", "Int", "Key", "List", "Long", "Password", "String"]
+__all__ = ["Boolean", "Choice", "Config", "ConfigDef", "Int", "Key", "List", "Long", "Password", "String", "nearest"]

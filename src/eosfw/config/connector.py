@@ -7,7 +7,9 @@ from eosfw.config.kinds import ConnectorName, Identity, ReplicationFactor
 from eosfw.config.layered import LayeredDef
 from eosfw.config.parts import FENCER, OFFSET_STORE
 
-OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
+__all__ = ["BOUNDARY", "IDENTITY", "INTERVAL", "OTHER_CLUSTER_PROPERTIES", "REQUIREMENT", "SOURCE_CONNECTOR"]
+
+_OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
 OTHER_CLUSTER_PROPERTIES = {
     "bootstrap.servers": "would take this client to a cluster of its own, apart from the source offsets of what it "
     "writes: records would be sent again; remove it, run a worker group on that cluster instead"
@@ -54,7 +56,7 @@ SOURCE_CONNECTOR = LayeredDef(
         "what identifies a record for the verdict: none, headers, value, field:NAME; "
         "default: headers on a backend that sends them in batches (memory), else none",
     ),
-    prefixes=(*OVERRIDE_PREFIXES, f"{OFFSET_STORE}.", f"{FENCER}."),
+    prefixes=(*_OVERRIDE_PREFIXES, f"{OFFSET_STORE}.", f"{FENCER}."),
     not_yet=_NOT_YET,
     refused=OTHER_CLUSTER_PROPERTIES,
 )

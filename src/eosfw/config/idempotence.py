@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from eosfw.config.translation import number
 from eosfw.errors import ConfigError, Problem
 
+__all__ = ["idempotent"]
+
 _ACKS, _RETRIES, _IDEMPOTENCE = "acks", "retries", "enable.idempotence"
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_IN_FLIGHT = 5

@@ -14,10 +14,21 @@ from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.layered import originals_with_prefix
 from eosfw.errors import ConfigError, Problem
 
+__all__ = [
+    "FENCER",
+    "ISOLATION_READER",
+    "OFFSET_STORE",
+    "PART_PREFIXES",
+    "Configurable",
+    "PartChoice",
+    "chosen",
+    "without_choice",
+]
+
 OFFSET_STORE = "offset.store"
 FENCER = "fencer"
 ISOLATION_READER = "isolation.reader"
-Part = TypeVar("Part")
+_Part = TypeVar("_Part")
 PART_PREFIXES = tuple(f"{key}." for key in (OFFSET_STORE, FENCER, ISOLATION_READER))
 
 
@@ -52,7 +63,7 @@ class PartChoice:
             raise ConfigError(Problem("", f"unknown configuration {name!r}: {self.shown(kind)} takes no properties"))
         return None
 
-    def configured(self, part: Part) -> Part:
+    def configured(self, part: _Part) -> _Part:
         """The part, once it has its properties; ConfigError if they do not fit."""
         config = self.config(part)
         if config is not None and isinstance(part, Configurable):

@@ -22,6 +22,19 @@ from typing import Any, Final
 from eosfw.config.definition import nearest
 from eosfw.errors import ConfigError, Problem
 
+__all__ = [
+    "FOREVER",
+    "NO_SERVERS",
+    "Client",
+    "Translation",
+    "Translator",
+    "handled_by_backend",
+    "number",
+    "problems",
+    "refusals",
+    "seconds",
+]
+
 FOREVER: Final = 2_147_483_647
 """From here on Java means "wait for ever"; we wait for our own deadline (CFG-08)."""
 NO_SERVERS: Final = 'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker'

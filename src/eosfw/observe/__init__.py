@@ -2,7 +2,25 @@
 
 from eosfw.observe.announcer import Announcer
 from eosfw.observe.event_aggregation import Lane, OpenTask, Outcome, Transaction
+from eosfw.observe.event_json import event_from_json, event_to_json
 from eosfw.observe.gates import Freeze, Gate, Gates
 from eosfw.observe.history import History
+from eosfw.state.steps import STARTUP, TRANSACTION, StepEvent, TaskStep
 
-__all__ = ["Announcer", "Freeze", "Gate", "Gates", "History", "Lane", "OpenTask", "Outcome", "Transaction"]
+__all__ = [
+    "STARTUP",
+    "TRANSACTION",
+    "Announcer",
+    "Freeze",
+    "Gate",
+    "Gates",
+    "History",
+    "Lane",
+    "OpenTask",
+    "Outcome",
+    "StepEvent",
+    "TaskStep",
+    "Transaction",
+    "event_from_json",
+    "event_to_json",
+]

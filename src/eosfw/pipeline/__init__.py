@@ -2,8 +2,10 @@
 
 from eosfw.pipeline.control import RunControl
 from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import ClusterChoice, Pipeline
-from eosfw.pipeline.parsing import load
+from eosfw.pipeline.parsing import load, load_with_problems, parse
+from eosfw.pipeline.replay import replayed
 from eosfw.pipeline.reporter import Reporter, SilentReporter
 from eosfw.pipeline.runner import Options, check, run
 from eosfw.pipeline.summary import StepResult, Summary
@@ -21,6 +23,10 @@ __all__ = [
     "Summary",
     "Verification",
     "check",
+    "committed_ranges",
     "load",
+    "load_with_problems",
+    "parse",
+    "replayed",
     "run",
 ]

@@ -12,8 +12,10 @@ from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.protocols import Backend, Fencer, IsolationReader, OffsetStore
 from eosfw.registry.lookup import Plugins
 
+__all__ = ["connector_problems", "fencer", "isolation_reader", "offset_store", "worker_problems"]
+
 _READER = "read_committed"
-Closeable = TypeVar("Closeable", Fencer, IsolationReader)
+_Closeable = TypeVar("_Closeable", Fencer, IsolationReader)
 
 
 def offset_store(plugins: Plugins, choice: PartChoice) -> OffsetStore:
@@ -70,7 +72,7 @@ _JUDGED: Mapping[str, Callable[[Plugins, PartChoice, str], Any]] = {
 }
 
 
-def _closed_if_refused(choice: PartChoice, part: Closeable) -> Closeable:
+def _closed_if_refused(choice: PartChoice, part: _Closeable) -> _Closeable:
     try:
         return choice.configured(part)
     except BaseException:

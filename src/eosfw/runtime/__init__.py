@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+from eosfw.runtime.poll_result import has_records, offsets_lacking, read_poll_result
+from eosfw.runtime.preflight import connector_config
 from eosfw.runtime.status import ConnectorStatus, Notice, PollFailures, TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.worker import Worker
+from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
+from eosfw.state.poll_batch import PollBatch
 
-__all__ = ["ConnectorStatus", "Notice", "PollFailures", "TaskState", "TaskStatus", "Worker", "WorkerStatus"]
+__all__ = [
+    "Boundary",
+    "BoundaryError",
+    "ConnectorStatus",
+    "End",
+    "Notice",
+    "PollBatch",
+    "PollBoundary",
+    "PollFailures",
+    "RequestedBoundary",
+    "TaskState",
+    "TaskStatus",
+    "Worker",
+    "WorkerStatus",
+    "connector_config",
+    "has_records",
+    "offsets_lacking",
+    "read_poll_result",
+    "split",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from eosfw.closeables import C, Closeable
+from eosfw.closeables import Closeable, CloseableT
 from eosfw.concurrency import Runtime
 from eosfw.errors import InterruptedRunError
 
@@ -21,7 +21,7 @@ class TaskResources:
         self.is_shut_down = False
         """Somebody closed everything for good: errors of the owner say nothing any more."""
 
-    def register(self, thing: C) -> C:
+    def register(self, thing: CloseableT) -> CloseableT:
         """Hold a thing, unless everything was taken away already."""
         with self._lock:
             if not self.is_shut_down:

@@ -10,6 +10,16 @@ from typing import NamedTuple
 
 from eosfw.errors import AbortableError, EosfwError, FatalError, IllegalStateError
 
+__all__ = [
+    "TRANSITIONS",
+    "ProducerCall",
+    "ProducerStateMachine",
+    "TransactionManagerState",
+    "Transition",
+    "state_after_error",
+    "transition_for",
+]
+
 
 class TransactionManagerState(Enum):
     """Where a producer stands; FATAL_ERROR has no way out."""

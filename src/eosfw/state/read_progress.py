@@ -8,6 +8,8 @@ from eosfw.errors import ReadStalledError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 
+__all__ = ["ReadProgress"]
+
 
 class ReadProgress:
     """The partitions of one read that are not at their ends yet; ranges without offsets are left out."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from confluent_kafka import KafkaException
 
 from eosfw.capabilities import Capabilities
-from eosfw.closeables import C, WeakCloseables
+from eosfw.closeables import CloseableT, WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
@@ -88,7 +88,7 @@ class ConfluentBackend:
     def _layered(self, properties: Mapping[str, str] | None) -> Mapping[str, str]:
         return {**self._properties, **(properties or {})}
 
-    def _keep(self, make: Callable[[], C]) -> C:
+    def _keep(self, make: Callable[[], CloseableT]) -> CloseableT:
         try:
             return self._made.add(make())
         except KafkaException as why:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, String
+from eosfw.config import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.coordinators.groups.coordinator import GroupSettings
 from eosfw_memory.coordinators.transaction_coordinator import CoordinatorConfig

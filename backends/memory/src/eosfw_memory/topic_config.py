@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from eosfw.config.definition import Boolean, Choice, ConfigDef, Int, Key, List, Long, nearest
+from eosfw.config import Boolean, Choice, ConfigDef, Int, Key, List, Long, nearest
 from eosfw.errors import ConfigError
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.log.log_validator import LogConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from eosfw.config.definition import ConfigDef, Int, Long
+from eosfw.config import ConfigDef, Int, Long
 from eosfw.errors import ConfigError, Problem
 
 _NO_LIMIT = "-1"

@@ -34,7 +34,7 @@ def command(
     # what follows costs time to load, which `eosfw --help` should not pay
     from rich.console import Console
 
-    from eosfw.cli.stdout import reserved_stdout
+    from eosfw.cli import reserved_stdout
     from eosfw.concurrency import ThreadRuntime
     from eosfw.registry import load_plugins
     from eosfw_demo.environment import DemoOptions, default_backend

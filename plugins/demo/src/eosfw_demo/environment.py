@@ -11,8 +11,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw.observe import Gates, History
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.pipeline import ClusterChoice, LocalRun, Pipeline
 from eosfw.protocols import IsolationReader, Observer
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.registry import Plugins

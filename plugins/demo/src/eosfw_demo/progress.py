@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.status import Status
 
 from eosfw.concurrency import Runtime
-from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.observe import StepEvent, TaskStep
 
 _EVERY = 0.1
 

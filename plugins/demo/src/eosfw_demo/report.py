@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eosfw.observe import History
+from eosfw.observe import History, TaskStep
 from eosfw.observe.timeline import text
 from eosfw.protocols import Verdict
-from eosfw.state.steps import TaskStep
 from eosfw.text import quantity
 from eosfw_demo.environment import DemoOptions
 from eosfw_demo.zombie_scenario import SUCCESSOR_TASKS, TASKS, ScenarioResult

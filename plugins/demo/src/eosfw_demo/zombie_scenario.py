@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eosfw.ids import ConnectorTaskId, task_transactional_id
-from eosfw.observe import Freeze, Gate, Lane, Outcome
-from eosfw.observe.timeline.annotations import fenced_ids
-from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.observe import Freeze, Gate, Lane, Outcome, StepEvent, TaskStep
+from eosfw.observe.timeline import fenced_ids
 from eosfw_demo.environment import DemoEnvironment, StuckError
 from eosfw_demo.log_filter import client_logs_dropped
 from eosfw_demo.progress import Progress

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from eosfw.config.definition import nearest
+from eosfw.config import nearest
 from eosfw.config.parts import PartChoice
 from eosfw.errors import ConfigError, Problem
 from eosfw.ids import TopicPartition

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from eosfw.records import SourceRecord
-from eosfw.state.boundary import End
+from eosfw.runtime import End
 from pytest_eos.contracts.connector import SourceConnectorContract, committed, sample
 from pytest_eos.contracts.source import Source
 from pytest_eos.contracts.task_driver import Offsets, TaskDriver, Transaction

@@ -18,10 +18,9 @@ from eosfw.concurrency import Runtime
 from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.connectors import ExactlyOnceSupport
 from eosfw.errors import Problem
+from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.records import SourceRecord
-from eosfw.runtime.preflight import connector_config
-from eosfw.state.boundary import End
-from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
+from eosfw.runtime import End, connector_config
 from pytest_eos.clusters import runtime
 from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
 from pytest_eos.contracts.process_resources import held_resources

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from eosfw.config.connector import BOUNDARY
 from eosfw.connectors import ConnectorTransactionBoundaries, SourceConnector
 from eosfw.records import SourceRecord
-from eosfw.runtime.preflight import connector_config
+from eosfw.runtime import connector_config
 from pytest_eos.worker_group import as_texts
 
 

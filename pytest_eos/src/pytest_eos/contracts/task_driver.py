@@ -16,10 +16,19 @@ from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
-from eosfw.runtime.poll_result import has_records, offsets_lacking, read_poll_result
-from eosfw.runtime.preflight import connector_config
-from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
-from eosfw.state.poll_batch import PollBatch
+from eosfw.runtime import (
+    Boundary,
+    BoundaryError,
+    End,
+    PollBatch,
+    PollBoundary,
+    RequestedBoundary,
+    connector_config,
+    has_records,
+    offsets_lacking,
+    read_poll_result,
+    split,
+)
 from pytest_eos.clocks import NEEDS_REAL
 from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.task_calls import CallLog

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from eosfw.observe.gates import Freeze
 from eosfw.observe.history import History
+from eosfw.observe.timeline.annotations import fenced_ids
 from eosfw.observe.timeline.drawing import draw
 from eosfw.observe.timeline.layout import layout
 from eosfw.observe.timeline.text_chart import ASCII, UNICODE, text_chart
 
-__all__ = ["svg", "text"]
+__all__ = ["fenced_ids", "svg", "text"]
 
 
 def svg(history: History, freezes: Sequence[Freeze] = (), *, title: str = "Transactions of a run") -> str:

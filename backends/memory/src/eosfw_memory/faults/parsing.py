@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from math import isfinite
 from typing import Any, Final
 
-from eosfw.config.definition import nearest
+from eosfw.config import nearest
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.codes import Code
 from eosfw_memory.faults import points

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eosfw.config.definition import nearest
+from eosfw.config import nearest
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.faults.parsing import parse_rule
 from eosfw_memory.faults.rules import Rule

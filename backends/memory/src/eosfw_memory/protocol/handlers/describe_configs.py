@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from eosfw.config.definition import Boolean, Int, Key, List, Long
+from eosfw.config import Boolean, Int, Key, List, Long
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.broker_state import NODE_ID
 from eosfw_memory.codes import Code, KafkaError

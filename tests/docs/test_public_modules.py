@@ -1,0 +1,94 @@
+"""The public modules are those of the reference, and their `__all__` is honest."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.docs.pages import ROOT
+
+PUBLIC = {
+    name
+    for names in runpy.run_path(str(ROOT / "docs" / "reference" / "modules_page.py"))["PUBLIC"].values()
+    for name in names
+}
+SOURCES = {
+    "eosfw": ROOT / "src",
+    "eosfw_file": ROOT / "plugins" / "file" / "src",
+    "pytest_eos": ROOT / "pytest_eos" / "src",
+}
+USERS = [*(ROOT / "plugins").glob("*/src"), *(ROOT / "backends").glob("*/src"), ROOT / "pytest_eos" / "src"]
+WITHOUT_NAMES = ("eosfw_confluent", "eosfw_demo", "eosfw_kafka_python", "eosfw_memory", "eosfw_spark")
+
+
+def source_of(name: str) -> Path:
+    """The file of a module."""
+    path = SOURCES[name.partition(".")[0]] / Path(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def defined_in(path: Path) -> Iterator[str]:
+    """The names that a module defines at its top level; not those that it imports."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_every_public_name_exists(name: str) -> None:
+    module = importlib.import_module(name)
+
+    missing = [public for public in module.__all__ if not hasattr(module, public)]
+    assert missing == [], f"{name}.__all__ names what is not there"
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert [public for public in module.__all__ if public.startswith("_") and not public.endswith("__")] == []
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_names_outside_all_of_a_public_module_look_private(name: str) -> None:
+    public = set(importlib.import_module(name).__all__)
+
+    looks_public = {one for one in defined_in(source_of(name)) if not one.startswith("_")} - public - {"logger"}
+    assert looks_public == set(), f"{name}: put these into __all__, or begin them with an underscore"
+
+
+def imports_of(path: Path) -> Iterator[tuple[str, str]]:
+    """Each module of the framework that a file imports from, with the name."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "eosfw":
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names if alias.name.split(".")[0] == "eosfw")
+
+
+def is_public(module: str, name: str) -> bool:
+    """Whether a plugin may write `from module import name`."""
+    if f"{module}.{name}" in PUBLIC:
+        return True
+    return module in PUBLIC and (not name or name in importlib.import_module(module).__all__)
+
+
+@pytest.mark.parametrize("sources", USERS, ids=lambda path: path.parent.name)
+def test_plugins_backends_and_pytest_eos_use_public_names_alone(sources: Path) -> None:
+    files = sorted(sources.rglob("*.py"))
+
+    used = {(path.relative_to(ROOT), *one) for path in files for one in imports_of(path)}
+    internal = sorted(f"{path}: {module}.{name}" for path, module, name in used if not is_public(module, name))
+    assert used, f"nothing of eosfw is imported below {sources}"
+    assert internal == [], "internal names of eosfw: have a public module offer them"
+
+
+@pytest.mark.parametrize("name", WITHOUT_NAMES)
+def test_a_distribution_without_public_names_has_none(name: str) -> None:
+    module = importlib.import_module(name)
+
+    own = [one for one, value in vars(module).items() if not one.startswith("_") and not isinstance(value, ModuleType)]
+    assert own == []
