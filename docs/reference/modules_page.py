@@ -40,6 +40,7 @@ PUBLIC = {
         "eosfw.outcomes",
         "eosfw.lso_blockers",
         "eosfw.closeables",
+        "eosfw.retry_timer",
         "eosfw.test_support",
     ),
     "Commands, step engines and tools that run connectors": (

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from eosfw.concurrency import Runtime
 
+__all__ = ["RetryTimer"]
+
 _SHORTEST = 0.001
 
 
