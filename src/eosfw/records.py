@@ -105,17 +105,6 @@ class ProducerRecord:
     timestamp: int | None = None
     headers: Headers = ()
 
-    def as_batch(self) -> ProducerBatch:
-        """A batch of this one record."""
-        return ProducerBatch(
-            self.topic,
-            (self.value,),
-            None if self.key is None else (self.key,),
-            self.partition,
-            None if self.timestamp is None else (self.timestamp,),
-            (self.headers,) if self.headers else None,
-        )
-
 
 # Not frozen: one is made for each record that is sent singly, and a frozen one takes four times as long to make.
 @dataclass(slots=True)
@@ -132,6 +121,18 @@ class ProducerBatch:
     partition: int | None = None
     timestamps: Sequence[int] | None = None
     headers: Sequence[Headers] | None = None
+
+    @classmethod
+    def of_one(cls, record: ProducerRecord | SourceRecord) -> ProducerBatch:
+        """A batch of one record."""
+        return cls(
+            record.topic,
+            (record.value,),
+            None if record.key is None else (record.key,),
+            record.partition,
+            None if record.timestamp is None else (record.timestamp,),
+            (record.headers,) if record.headers else None,
+        )
 
     def __len__(self) -> int:
         return len(self.values)

@@ -91,9 +91,9 @@ class TransactionalProducer(Protocol):
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         """Accept one record for delivery: `send_batch` with a batch of one."""
         if on_delivery is None:
-            self.send_batch(record.as_batch())
+            self.send_batch(ProducerBatch.of_one(record))
         else:
-            self.send_batch(record.as_batch(), lambda _, metadata, error: on_delivery(metadata, error))
+            self.send_batch(ProducerBatch.of_one(record), lambda _, metadata, error: on_delivery(metadata, error))
 
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         """Accept records for delivery, waiting for room if need be; a later failure surfaces from commit or flush.

@@ -15,9 +15,13 @@ SourcePosition = tuple[SourcePartition, SourceOffset]
 """Where a source goes on: one of its partitions, and the offset behind what was read of it."""
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: a source that alternates between topics has one for each record, and a frozen one takes longer to make.
+@dataclass(slots=True)
 class PollBatch:
-    """Records of one poll that go to one topic together: every layer below a task's poll takes these alone."""
+    """Records of one poll that go to one topic together: every layer below a task's poll takes these alone.
+
+    Nobody changes a batch once it is made.
+    """
 
     columns: ProducerBatch
     """What goes to the topic."""
@@ -44,6 +48,9 @@ class PollBatch:
     def from_records(cls, records: Sequence[SourceRecord]) -> PollBatch:
         """Make columns of records for one partition of one topic, all with a timestamp or all without."""
         first = records[0]
+        if len(records) == 1:  # a source that alternates between topics has each record alone
+            position = (first.source_partition, first.source_offset)
+            return cls(ProducerBatch.of_one(first), position[:1], position[1:], (position,), records)
         keys = [record.key for record in records]
         headers = [record.headers for record in records]
         columns = ProducerBatch(
