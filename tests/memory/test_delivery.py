@@ -19,9 +19,16 @@ from eosfw_memory.client.partitioner import murmur2
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
-from kip98.test_partitioning import MURMUR2
 
 RUNTIME = ThreadRuntime()
+MURMUR2 = {
+    b"21": -973932308,
+    b"foobar": -790332482,
+    b"a-little-bit-long-string": -985981536,
+    b"a-little-bit-longer-string": -1486304829,
+    b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
+    b"abc": 479470107,
+}
 
 
 @pytest.fixture
