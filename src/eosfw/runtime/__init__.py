@@ -1,4 +1,4 @@
-"""Run connectors exactly once: leader, membership, tasks (KIP-618)."""
+"""Run connectors exactly once: the worker, its leader, its tasks (KIP-618; `org.apache.kafka.connect.runtime`)."""
 
 from __future__ import annotations
 

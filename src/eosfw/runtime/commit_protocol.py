@@ -1,4 +1,4 @@
-"""End a batch of records, its offsets included, with or without a transaction."""
+"""How a task commits records with their source offsets: in a transaction, or without one."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from eosfw.errors import IndefiniteOutcomeError, RetriableError
 from eosfw.protocols import TransactionalProducer
 
 RETRY_PAUSE = 0.1
-"""Kafka Connect's pause before it sends again."""
+"""Seconds before a failed call is repeated; Kafka Connect pauses as long."""
 
 
 class CommitProtocol(Protocol):
-    """How what was sent becomes final; in order: begin, send..., settle, send offsets, end."""
+    """The calls around the records of one commit, in order: begin, send..., flush_records, send offsets, commit."""
 
     def begin(self) -> None:
-        """Before the first record."""
+        """Called before the first record is sent."""
 
     def flush_records(self) -> None:
-        """Before offsets are sent."""
+        """Called after the records and before the offsets are sent."""
 
     def commit(self) -> None:
-        """Make all of it final."""
+        """Commit everything that was sent since `begin`."""
 
     def abort(self) -> None:
-        """Make none of it final, as far as that is possible."""
+        """Discard everything that was sent since `begin`, as far as that is possible."""
 
 
 class TransactionalCommit:
-    """Records and offsets become visible together or not at all (KIP-618)."""
+    """Commits records and offsets in one transaction (Kafka Connect's `ExactlyOnceWorkerSourceTask`)."""
 
     def __init__(self, producer: TransactionalProducer, timeout: float, runtime: Runtime) -> None:
         self._producer, self._timeout, self._runtime = producer, timeout, runtime
@@ -38,7 +38,7 @@ class TransactionalCommit:
         self._producer.begin_transaction()
 
     def flush_records(self) -> None:
-        """Nothing: the commit waits for records and offsets alike."""
+        """Do nothing: the commit waits for records and offsets alike."""
 
     def commit(self) -> None:
         deadline = self._runtime.now() + self._timeout
@@ -58,16 +58,16 @@ class TransactionalCommit:
 
 
 class AtLeastOnceCommit:
-    """Records first, offsets behind them: after a crash between the two, records come again (at least once).
+    """Delivers the records first, then the offsets: after a crash between the two, records are sent again.
 
-    The order of Kafka Connect's `WorkerSourceTask`.
+    This is the order of Kafka Connect's `WorkerSourceTask`.
     """
 
     def __init__(self, producer: TransactionalProducer, timeout: float) -> None:
         self._producer, self._timeout = producer, timeout
 
     def begin(self) -> None:
-        """Nothing: records count as soon as they are there."""
+        """Do nothing: a record counts as soon as it is delivered."""
 
     def flush_records(self) -> None:
         self._producer.flush(self._timeout)
@@ -76,4 +76,4 @@ class AtLeastOnceCommit:
         self._producer.flush(self._timeout)
 
     def abort(self) -> None:
-        """Nothing can be taken back; the offsets stay where they were."""
+        """Do nothing: records cannot be taken back, and the committed offsets stay where they were."""

@@ -1,4 +1,4 @@
-"""Read the config topic to its end, for everybody in this process who believes in it."""
+"""The config topic as this process has read it (Kafka Connect's `ConfigBackingStore`, its reading half)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ from eosfw.state.config_records import WRITER
 logger = logging.getLogger(__name__)
 
 READ_TIMEOUT = 30.0
-"""How long a read to the end may stand still (LOG-07)."""
+"""Seconds without progress after which a read to the end fails (LOG-07)."""
 
 
 class ConfigTopic:
-    """The one fold of the config topic in this process; thread-safe.
+    """The state of all connectors by the config topic; thread-safe (Kafka Connect's `KafkaConfigBackingStore`).
 
-    One fold for all, because generations are counted, not stored: two folds that began before and after a compaction
-    may number them differently.
-
-    Kafka Connect's `KafkaConfigBackingStore` (a `ConfigBackingStore`), as far as it reads.
+    A process has one such state, because generations are counted, not stored: two readers that began before and after
+    a compaction may number them differently.
     """
 
     def __init__(
@@ -47,24 +45,24 @@ class ConfigTopic:
         self._closed = False
 
     def entry(self, connector: str) -> ConnectorEntry:
-        """What is known of a connector, as of the last read."""
+        """The state of a connector as of the last read."""
         with self._lock:
             return self._log.entry(connector)
 
     @property
     def position(self) -> int:
-        """Offset behind what was read."""
+        """The offset after the last one that was read."""
         with self._lock:
             return self._log.position
 
     def reader(self) -> ConfigReader:
-        """A way to read on, for one thread: as a context, or until closed."""
+        """Lend a reader to one thread; it returns at the end of a `with` block, or is closed."""
         with self._lock:
             idle = self._idle.pop() if self._idle else None
         return idle or ConfigReader(self, self._backend)
 
     def release(self, reader: ConfigReader) -> None:
-        """Keep a reader for the next who asks: a client that knows its brokers answers at once."""
+        """Take a reader back for the next caller: a client that is connected already answers at once."""
         with self._lock:
             if not self._closed:
                 self._idle.append(reader)
@@ -72,7 +70,7 @@ class ConfigTopic:
         reader.close()
 
     def close(self) -> None:
-        """Let go of idle readers; those in use go when they are given back."""
+        """Close idle readers now; those that are lent are closed when they are released."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -80,7 +78,7 @@ class ConfigTopic:
             reader.close()
 
     def apply(self, batch: LogBatch) -> None:
-        """Apply what was read; records that another thread applied first are passed over."""
+        """Apply a batch; records that another thread has applied first are skipped."""
         headers = batch.headers or [()] * len(batch)
         with self._lock:
             for offset, key, value, marks in zip(batch.offsets, batch.keys, batch.values, headers, strict=True):
@@ -92,13 +90,13 @@ class ConfigTopic:
                     logger.error("%s at offset %d of topic %s; skipped", problem, offset, batch.topic)
 
     def mark_read_to(self, end: int) -> None:
-        """Note that everything below `end` was read: what follows the last record are control records."""
+        """Note that everything below `end` was read: after the last record only control records follow."""
         with self._lock:
             self._log.position = max(self._log.position, end)
 
 
 class ConfigReader:
-    """Reads the config topic on behalf of one thread of control."""
+    """Reads the config topic for one thread at a time."""
 
     def __init__(self, topic: ConfigTopic, backend: Backend) -> None:
         self._topic = topic
@@ -107,9 +105,9 @@ class ConfigReader:
         self._closed = False
 
     def read_to_end(self, timeout: float = READ_TIMEOUT) -> None:
-        """Return once everything that was in the topic when called is known; `timeout` bounds a stall.
+        """Return once everything that was in the topic at the call is applied; fail after `timeout` s of no progress.
 
-        The end is asked for at read_uncommitted, so an open transaction of the leader is waited for (OFF-02).
+        The end offset is that of read_uncommitted, so the read waits for an open transaction of the leader (OFF-02).
         """
         partition = self._topic.partition
         end = self._admin.end_offsets([partition], IsolationLevel.READ_UNCOMMITTED)[partition]
@@ -120,7 +118,7 @@ class ConfigReader:
             self._topic.mark_read_to(end)
 
     def close(self) -> None:
-        """Let go; a read under way on another thread ends by raising."""
+        """Close the clients; a read on another thread ends with an error."""
         self._closed = True
         self._reader.close()
         self._admin.close()

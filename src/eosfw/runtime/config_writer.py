@@ -1,4 +1,4 @@
-"""Write to the config topic under the leader's privilege (KIP-618)."""
+"""Writes to the config topic by the leader of a group (Kafka Connect's `ConfigBackingStore`, its writing half)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from eosfw.state.config_records import WRITER, ConfigRecord
 
 
 class ConfigWriter:
-    """Holds the leader's producer; one write at a time, each in a transaction of its own, each read back (LDR-01..03).
+    """Owns the leader's producer (Kafka Connect's `KafkaConfigBackingStore`, as far as it writes).
 
-    Without `group_id` it writes without transactions or privilege, as a group does that never heard of exactly-once.
-
-    Kafka Connect's `KafkaConfigBackingStore`, as far as it writes.
+    There is one write at a time. Each has a transaction of its own and is read back (LDR-01..03). Without `group_id`
+    the writer uses no transactions, as a group does that has exactly-once disabled.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class ConfigWriter:
         self._lock = FairLock(runtime)
 
     def claim(self) -> None:
-        """Take the privilege from whoever holds it, then learn everything that was written with it."""
+        """Fence the worker that holds the write privilege, then read everything that it wrote."""
         with self._locked():
             self._drop()
             producer = self._backend.producer(
@@ -61,9 +60,10 @@ class ConfigWriter:
             self._producer = producer
 
     def write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
-        """Write records in one transaction and read them back; any failure costs the privilege.
+        """Write records in one transaction and read them back; after a failure the privilege must be claimed again.
 
-        `check` runs when nobody else in this process can write in between; it raises to refuse.
+        `check` may raise to refuse the write. It runs under the writer's lock: no other write of this process comes
+        between the check and the records.
         """
         with self._locked():
             if self._producer is None:
@@ -110,5 +110,5 @@ class ConfigWriter:
             self._producer = None
 
     def close(self) -> None:
-        """Let go of the producer; from any thread."""
+        """Close the producer; from any thread."""
         self._drop()

@@ -1,4 +1,4 @@
-"""Fence a connector's earlier producers by the fencer that its properties choose."""
+"""Fence a connector's earlier producers with the fencer that its properties choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look for other worker groups on the cluster that write under the same transactional ids."""
+"""Find other worker groups on the cluster that use the same transactional ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 _READ_TIMEOUT = 5.0
 _LONGEST = 200_000
-"""Offsets of a topic beyond which it is nobody's config topic, or too much to read for a look."""
+"""A topic with more offsets is no config topic, or too long to be read for this check."""
 _UNSEEN = (TopicAuthorizationError, ClusterAuthorizationError, ReadStalledError)
 _TAKEN = frozenset(
     {
@@ -29,16 +29,16 @@ _TAKEN = frozenset(
         TransactionState.COMPLETE_COMMIT,
     }
 )
-"""What a holder leaves that came behind us; a transaction that ran out of time leaves one that was aborted."""
+"""States that a later holder of the id leaves behind; a transaction that timed out leaves an aborted state."""
 _REMEDY = "each would fence the other for ever. Kafka Connect's ids leave no way apart: rename the connector or a group"
 
 
 def find_colliding_users(
     backend: Backend, group_id: str, config_topic: str, transactional_ids: Collection[str]
 ) -> Mapping[str, TransactionalIdUser]:
-    """Ids of a group that belong to somebody of another group, too; ids that are this group's alone are left out.
+    """The transactional ids that another group uses as well, each with its user there.
 
-    It looks into config topics that have the name a group gives them by default; others it cannot know.
+    The check reads config topics that have the default name of a group; it cannot know others.
     """
     suspects = [(one, user) for one in transactional_ids for user in colliding_users(one, group_id)]
     topics = {default_topic(user.group_id, "config") for _, user in suspects} - {config_topic}
@@ -56,18 +56,18 @@ def find_colliding_users(
 
 
 def collision_text(transactional_id: str, user: TransactionalIdUser) -> str:
-    """What to tell whoever uses an id that is somebody else's, too."""
+    """The message about an id that another group uses as well."""
     return f"transactional id {transactional_id!r} is also that of {user}: {_REMEDY}"
 
 
 def initialized_by_other(admin: Admin, transactional_id: str) -> bool:
-    """Whether somebody initialised an id behind the producer that lost it, as far as its coordinator tells."""
+    """Whether another producer initialised the id after the one that lost it, as far as the coordinator tells."""
     described = admin.describe_transactions([transactional_id])[transactional_id]
     return isinstance(described, TransactionDescription) and described.state in _TAKEN
 
 
 def _uses(log: ConfigLog, user: TransactionalIdUser) -> bool:
-    if user.connector is None:  # a group has a leader as soon as it has its config topic
+    if user.connector is None:  # a group with a config topic has a leader
         return True
     return user.task < len(log.entry(user.connector).tasks)
 
@@ -82,7 +82,7 @@ def _read(backend: Backend, admin: Admin, topic: str) -> ConfigLog | None:
         with closing(backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
             for batch in reader.read({where: OffsetRange(start, end)}, _READ_TIMEOUT) if start < end else ():
                 for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
-                    log.apply(offset, key, value)  # records that make no sense are somebody else's affair
+                    log.apply(offset, key, value)  # malformed records are reported by the group itself
     except _UNSEEN as why:
         logger.info("nobody looked whether ids are shared with the group of topic %s: %s", topic, why)
         return None

@@ -1,4 +1,4 @@
-"""Keep the topics in which a worker group's configurations, source offsets lie."""
+"""The config topic and the offsets topic of a worker group (Kafka Connect's internal topics)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 CONFIGS = "config.storage.topic"
 OFFSETS = "offset.storage.topic"
 _POLICY = "cleanup.policy"
-_UNTOLD = (TopicAuthorizationError, ClusterAuthorizationError, UnsupportedError)
+_NOT_ALLOWED_TO_DESCRIBE = (TopicAuthorizationError, ClusterAuthorizationError, UnsupportedError)
 _LOST = {
     CONFIGS: "its retention would delete connectors, and with them whom to fence",
     OFFSETS: "its retention would delete source offsets, and what they stand for would be sent again",
@@ -44,7 +44,7 @@ def offsets_topic(worker: Config) -> NewTopic:
 
 
 def ensure_internal_topics(admin: Admin, worker: Config) -> None:
-    """Create what is missing; ConfigError where a topic exists that would lose what it is given."""
+    """Create missing topics; ConfigError for an existing topic whose settings would lose records."""
     _refuse_unfit(admin, worker)
     wanted = (config_topic(worker), offsets_topic(worker))
     missing = {topic.name for topic in wanted} - set(admin.partitions([topic.name for topic in wanted]))
@@ -54,7 +54,7 @@ def ensure_internal_topics(admin: Admin, worker: Config) -> None:
 
 
 def internal_topic_problems(admin: Admin, worker: Config) -> list[Problem]:
-    """What is wrong with those of the topics that exist, as Kafka Connect judges them (LOG-01); changes nothing."""
+    """What is wrong with the topics that exist, by Kafka Connect's rules (LOG-01); changes nothing."""
     keys = {worker[key]: key for key in (CONFIGS, OFFSETS)}
     problems = []
     for topic, partitions in admin.partitions(list(keys)).items():
@@ -69,7 +69,7 @@ def internal_topic_problems(admin: Admin, worker: Config) -> list[Problem]:
 def _create(admin: Admin, topic: NewTopic, worker: Config) -> None:
     try:
         admin.create_topics([topic])
-    except TopicExistsError:  # somebody was faster: it is theirs that counts
+    except TopicExistsError:  # another worker created it first, maybe with other settings
         _refuse_unfit(admin, worker)
 
 
@@ -81,7 +81,9 @@ def _refuse_unfit(admin: Admin, worker: Config) -> None:
 def _policy(admin: Admin, topic: str) -> set[str] | None:
     try:
         text = admin.topic_config(topic).get(_POLICY)
-    except _UNTOLD as why:  # Kafka Connect goes on, too: reading and writing it may be all that is allowed
+    except (
+        _NOT_ALLOWED_TO_DESCRIBE
+    ) as why:  # Kafka Connect goes on as well: this principal may be allowed to read and write, yet not to describe
         logger.warning("nobody looked whether topic %s is compacted: %s", topic, why)
         return None
     return None if text is None else {word.strip() for word in text.split(",") if word.strip()}

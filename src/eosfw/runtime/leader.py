@@ -1,4 +1,4 @@
-"""Lead a worker group: write its configurations, shut zombies out (KIP-618)."""
+"""The leader of a worker group: writes its configurations and fences zombies (KIP-618; `DistributedHerder`)."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from eosfw.state.fencing_plan import FencingPlan, ids_to_fence, plan_fencing
 from eosfw.state.steps import StepEvent, TaskStep
 
 MAX_CLAIMS = 3
-"""How often a leader claims its privilege again within one write."""
+"""How often a leader claims the write privilege again within one write."""
 CLAIM_PAUSES = (0.25, 0.5, 1.0)
-"""Pauses in which a leader that lost its privilege looks for the one who took it, before it claims again (LDR-04)."""
+"""Seconds between looks for another leader, before one that lost the privilege claims it again (LDR-04)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderServices:
-    """What a leader needs of the rest of its worker."""
+    """What the leader uses of its worker."""
 
     group_id: str
     worker: str
     fencer: ConnectorFencer
     refuse_shared_id: Callable[[], None]
-    """ConfigError if somebody of another group writes under the leader's transactional id."""
+    """Raises ConfigError if another group uses the leader's transactional id as well."""
     announce: Announce
     runtime: Runtime
 
@@ -53,17 +53,17 @@ class Leader:
         self._generations: dict[str, int] = {}
         self._zombie_fencing = ZombieFencing(services.runtime)
         self.superseded = False
-        """Another worker took the group over and committed configurations of its own."""
+        """Whether another worker took the group over and committed configurations."""
 
     def start(self) -> None:
-        """Claim leadership, learn all that was written under it."""
+        """Claim leadership, then read everything that earlier leaders wrote."""
         self._step(TaskStep.CLAIM_LEADERSHIP, "")
         self._writer.claim()
 
     def put_connector(self, name: str, properties: Mapping[str, str], tasks: Sequence[Mapping[str, str]]) -> int:
-        """Commit a connector's properties and its tasks anew, even when unchanged; return the generation.
+        """Commit a connector's properties and task configurations, even unchanged ones; return the generation.
 
-        So an older run of the same connector finds itself superseded.
+        The new generation tells an older run of the same connector that it is superseded.
         """
         self._write([connector_record(name, properties)])
         self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=len(tasks))
@@ -77,20 +77,20 @@ class Leader:
         return entry.generation
 
     def confirm(self) -> None:
-        """Look whether the group still follows this leader; SupersededError if another one wrote since."""
+        """Raise SupersededError if another leader has written since."""
         self._read_to_end()
         self._refuse_if_any_taken()
 
     def remove_connector(self, name: str) -> None:
-        """Delete a connector; its task count record stays."""
+        """Delete a connector; its task count record stays, so that a connector of this name still fences."""
         self._zombie_fencing.cancel(name)
         self._generations.pop(name, None)
         self._write(removal_records(name))
 
     def fence_zombies(self, connector: str, generation: int) -> None:
-        """Return once no earlier producer of the connector can commit and the task count record says so.
+        """Return once no earlier producer of the connector can commit and the task count record is written.
 
-        Requests for one connector share one round (FEN-03); newer task configurations cancel it (FEN-04).
+        Concurrent requests for one generation share one round (FEN-03); newer task configurations cancel it (FEN-04).
         """
         self._zombie_fencing.run_or_join(
             connector, generation, lambda cancelled: self._run_round(connector, generation, cancelled)
@@ -102,7 +102,7 @@ class Leader:
         if plan is FencingPlan.FENCE:
             ids = ids_to_fence(self._services.group_id, connector, self._topic.entry(connector))
             self._step(TaskStep.FENCE_ZOMBIES, connector, generation, ids=ids, count=len(ids))
-            cancelled()  # whoever slept here must not fence a successor's producers
+            cancelled()  # this thread may have slept: it must not fence the producers of a newer generation
             self._services.fencer.fence(self._topic.entry(connector), ids)
             self._step(TaskStep.CHECK_GENERATION, connector, generation)
             self._read_to_end()
@@ -121,7 +121,7 @@ class Leader:
         self._write([task_count_record(connector, count)], check)
 
     def _plan(self, connector: str, generation: int) -> FencingPlan:
-        """What the log calls for, provided it still speaks of the generation that asked (FEN-05)."""
+        """The fencing that the config topic asks for; refused if the generation is not the newest any more (FEN-05)."""
         seen = self._topic.entry(connector)
         if seen.properties is None:
             raise FencingRefusedError(f"there is no connector {connector}")
@@ -142,10 +142,9 @@ class Leader:
         self._writer.write(records, check)
 
     def _recover(self) -> None:
-        """Look for the worker that took the privilege; claim it again only if there is none (LDR-04).
+        """Claim the privilege again, unless another worker has taken the group over (LDR-04).
 
-        Whoever claims last wins only until the next claim, so a claim without a look would be how two leaders fence
-        each other for ever.
+        Each claim fences the leader before it. Two leaders that claimed without a look would fence each other for ever.
         """
         for pause in CLAIM_PAUSES:
             self.confirm()
@@ -186,7 +185,7 @@ class Leader:
         )
 
     def close(self) -> None:
-        """Let go of the privilege; from any thread. Requests that wait fail."""
+        """Close the producer; from any thread. Fencing requests that wait fail."""
         self._zombie_fencing.cancel()
         try:
             self._writer.close()

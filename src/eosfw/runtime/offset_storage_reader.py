@@ -1,7 +1,4 @@
-"""Read the offsets topic to its end.
-
-Kafka Connect's `OffsetStorageReader`, over its `KafkaOffsetBackingStore`.
-"""
+"""Reading of a connector's committed source offsets (Kafka Connect's `OffsetStorageReader`)."""
 
 from __future__ import annotations
 
@@ -22,11 +19,11 @@ def read_offsets(
     *,
     stall_timeout: float = READ_TIMEOUT,
 ) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
-    """The committed offsets of a connector.
+    """The committed offsets of a connector, by reading the offsets topic to its end.
 
-    The end is asked for at read_uncommitted, so that open transactions are waited for: what they will have committed
-    when this task polls must not be missed (OFF-02). One that hangs ends with its own timeout: `stall_timeout` should
-    be longer.
+    The end is that of read_uncommitted, so that the read waits for open transactions: an offset that one of them
+    commits later must not be missed (OFF-02). A transaction that hangs is aborted after its own timeout, so
+    `stall_timeout` should be longer than that.
     """
     count = admin.partitions([topic]).get(topic, 0)
     partitions = [TopicPartition(topic, number) for number in range(count)]

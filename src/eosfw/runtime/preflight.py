@@ -1,4 +1,4 @@
-"""Find what is wrong with a connector's properties before anything starts (CFG-01, CFG-04, CFG-05)."""
+"""Validation of connectors and workers before anything starts (CFG-01, CFG-04, CFG-05; `AbstractHerder.validate`)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _property_problems(
     find_problems: ClientProblems,
 ) -> list[Problem]:
     if connector is None:
-        # Without the connector nobody knows its own properties: only the framework's are judged.
+        # Without the connector its own properties are unknown: only the framework's are validated.
         known = {name: text for name, text in given.items() if name in SOURCE_CONNECTOR.keys}
         return SOURCE_CONNECTOR.read(known)[1]
     definition = SOURCE_CONNECTOR + connector.config
@@ -80,7 +80,7 @@ def _property_problems(
     problems += override_problems(worker, config) + client_problems(find_problems, worker, config)
     problems += _topic_problems(worker, config) + parts.connector_problems(plugins, worker, config)
     if len(values) < len(definition.keys):
-        return problems  # something could not be read: the connector would answer for values nobody gave
+        return problems  # a value could not be parsed: the connector would judge a default instead
     problems += [Problem("", what) for what in _support_problem(connector, worker, config)]
     problems += [Problem("", what) for what in _boundary_problem(connector, config)]
     return problems + _own_problems(connector, config)
@@ -127,7 +127,7 @@ def _topic_problems(worker: Config, config: Config) -> list[Problem]:
 
 
 def _topic_problem(worker: Config, topic: str) -> str | None:
-    # TXN-15: a task that writes into the topic its own offsets are read from never reaches that topic's end.
+    # TXN-15: a task that writes into the topic of its offsets never reaches the end of that topic.
     internal = {worker[name]: name for name in ("config.storage.topic", "offset.storage.topic")}
     if topic in internal:
         return f"is the worker's own {internal[topic]}: name another topic for records"
@@ -147,7 +147,7 @@ def _name_problem(name: str, given: Mapping[str, str]) -> str | None:
 
 
 def _provider_problem(item: tuple[str, str]) -> str | None:
-    # Kafka Connect would put a secret here; sending the text as it stands would be a surprise. The value is not shown.
+    # Kafka Connect would replace this by a secret; the text itself must not be used. The value is not shown.
     name, text = item
     return (
         f"{name}: values by config providers (${{...:...}}) are not supported yet" if _PROVIDER.search(text) else None
@@ -157,6 +157,6 @@ def _provider_problem(item: tuple[str, str]) -> str | None:
 def _call_connector(question: Callable[[], Answer]) -> tuple[Answer | None, str | None]:
     try:
         return question(), None
-    except Exception as error:  # CFG-04: a raising connector never crashes validation
+    except Exception as error:  # CFG-04: an exception of a connector is a validation error
         logger.exception("a connector failed while its properties were checked")
         return None, str(error) or f"{type(error).__name__}, see the log"

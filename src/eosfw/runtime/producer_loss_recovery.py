@@ -1,4 +1,4 @@
-"""Find out what losing its producer means for a task."""
+"""Decides whether a task that lost its producer stops or starts over (KIP-618)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ REMEDIES = (
 
 
 class ProducerLossRecovery:
-    """Counts a task's losses within its generation, asks the config log what each means."""
+    """Counts the losses of one task, and checks after each whether the task still owns its share."""
 
     def __init__(self, task: AssignedTask, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
         self._task, self._services, self._recorder = task, services, recorder
         self._losses = 0
         self._taken = 0
-        """Losses behind which the coordinator knew another holder."""
+        """Losses after which the coordinator knew another holder of the id."""
 
     def check(self, error: EosfwError) -> None:
-        """Return if the task may start over; SupersededError when a newer generation owns it, else the last straw."""
+        """Return if the task may start over; raise SupersededError if it is superseded, another error to end it."""
         task, services = self._task, self._services
         indefinite = isinstance(error, IndefiniteOutcomeError)
         if not indefinite:
@@ -59,14 +59,14 @@ class ProducerLossRecovery:
         self._recorder.open_records = 0
 
     def _look_for_other_users(self, seen: ConnectorEntry, error: EosfwError) -> None:
-        """ConfigError if another group on the cluster has a task, or a leader, of the same transactional id."""
+        """Raise ConfigError if another group on the cluster uses the same transactional id."""
         task, services, own = self._task, self._services, str(self._task.transactional_id)
         try:
             found = find_colliding_users(services.backend, self._group_id, services.config_topic.partition.topic, [own])
             if services.backend.capabilities.describe_transactions:
                 with closing(services.backend.admin(services.planner.plan(task, seen).clients.admin)) as admin:
                     self._taken += initialized_by_other(admin, own)
-        except EosfwError as why:  # what befell the producer counts, not the search for a reason
+        except EosfwError as why:  # the loss itself is reported, not that its reason was not found
             logger.warning("task %s could not look who else uses its transactional id: %s", task.id, why)
             return
         if found:

@@ -1,6 +1,6 @@
-"""Show what a worker does, as frozen values.
+"""The status of a worker, its connectors and tasks, as frozen values (Kafka Connect's `ConnectorStateInfo`).
 
-States are Kafka Connect's own; what is ours (who fenced a task, its step) stands in fields of its own.
+States are those of Kafka Connect. What Connect does not have (who fenced a task, its step) has fields of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from eosfw.text import quantity
 
 
 class TaskState(Enum):
-    """A task's state in Connect's words; STOPPED is a task that ended as it was asked to."""
+    """A task's state, by Connect's names (`AbstractStatus.State`); STOPPED is a task that was stopped on request."""
 
     RUNNING = "RUNNING"
     FAILED = "FAILED"
@@ -26,13 +26,13 @@ class TaskState(Enum):
 
     @property
     def ended(self) -> bool:
-        """Whether a task in this state does nothing more by itself."""
+        """Whether a task in this state has ended."""
         return self in (TaskState.FAILED, TaskState.STOPPED)
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something to tell the user that is no error, counted by its kind."""
+    """A message for the user that is no error, counted by its kind."""
 
     kind: str
     text: str
@@ -41,13 +41,13 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class PollFailures:
-    """Polls that raised RetriableError, each of which was made again."""
+    """Polls that raised RetriableError and were repeated."""
 
     count: int
     error: str
-    """What the last of them raised, for people."""
+    """The text of the last error."""
     ongoing: bool
-    """Whether the newest poll is one of them: nobody knows what its source holds."""
+    """Whether the newest poll failed: then it is unknown what the source holds."""
 
     def __str__(self) -> str:
         return f"{quantity(self.count, 'poll')} failed, {'now' if self.ongoing else 'at last'} with: {self.error}"
@@ -63,25 +63,25 @@ class TaskStatus:
     step: TaskStep | None = None
     """The step announced last."""
     error: BaseException | None = None
-    """Why it failed or was superseded; `str` of it is for people."""
+    """Why it failed or was superseded; its `str` is for users."""
     trace: str | None = None
-    """The same with its traceback, or who fenced it."""
+    """The error with its traceback, or which worker fenced it."""
     superseded: bool = False
     records: int = 0
     """Records whose transaction was committed (or, without exactly-once, that were acknowledged)."""
     transactions: int = 0
     at_end: bool | None = None
-    """What the source answered last: nothing more to give, more, unknown."""
+    """The last answer of `SourceTask.at_end`: True, False, or None for unknown."""
     idle_since: float | None = None
-    """Since when its source has given no records, on the runtime's monotonic clock, time for sending and committing
-    left out; None while it sends or commits."""
+    """Since when its source has given no records, on the runtime's monotonic clock. Time that was spent on sending and
+    committing does not count. None while the task sends or commits."""
     open_records: int = 0
     """Records in the open transaction."""
     notices: tuple[Notice, ...] = ()
     progress: SourceProgress | None = None
     """How much of its share was read, if the source can tell."""
     poll_failures: PollFailures | None = None
-    """None: every poll succeeded so far, or failed the task."""
+    """None if no poll failed so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,16 @@ class ConnectorStatus:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatus:
-    """Everything a worker runs, or ran."""
+    """Everything that a worker runs or has run."""
 
     worker: str
     connectors: Mapping[str, ConnectorStatus] = field(default_factory=dict)
     zombies: tuple[TaskStatus, ...] = ()
-    """Abandoned tasks: their thread did not stop in time and may still wake."""
+    """Tasks whose thread did not stop in time and may still wake."""
     retired: tuple[TaskStatus, ...] = ()
     """Tasks of replaced generations that stopped in time, and zombies that ended."""
     superseded: bool = False
-    """A newer run of the group owns at least one of the connectors: this run is over (exit code 5)."""
+    """Whether a newer run of the group owns at least one of the connectors; then this run ends (exit code 5)."""
 
     @property
     def tasks(self) -> tuple[TaskStatus, ...]:
@@ -132,7 +132,7 @@ class WorkerStatus:
 
     @property
     def progress(self) -> SourceProgress | None:
-        """How much of all sources was read, if every task can tell in one unit."""
+        """How much of all sources was read; None unless every task knows, in the same unit."""
         known = [task.progress for task in self.tasks if task.progress is not None]
         units = {one.unit for one in known}
         if len(units) != 1 or len(known) < len(self.tasks):
@@ -141,7 +141,7 @@ class WorkerStatus:
 
     @property
     def poll_failures(self) -> Mapping[ConnectorTaskId, PollFailures]:
-        """What went wrong at the sources of tasks, counts of replaced generations added up."""
+        """Failed polls by task, the counts of replaced generations included."""
         merged: dict[ConnectorTaskId, PollFailures] = {}
         for task in self._all_generations:
             if task.poll_failures is not None:
@@ -153,7 +153,7 @@ class WorkerStatus:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Notices of all tasks, counts added up by kind."""
+        """Notices of all tasks, with the counts of each kind added."""
         merged: dict[str, Notice] = {}
         for notice in (n for task in self._all_generations for n in task.notices):
             known = merged.get(notice.kind)

@@ -1,4 +1,4 @@
-"""Write down what a task does, for others to read at any moment."""
+"""Recorder of a task's status (what Kafka Connect's `TaskStatus.Listener` reports to its `StatusBackingStore`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from eosfw.runtime.task_plan import AssignedTask
 from eosfw.state.steps import StepEvent, TaskStep
 
 Announce = Callable[[StepEvent], None]
-"""Tell observers of a step; it may block."""
+"""Tells observers of a step; it may block."""
 
 
 class TaskStatusRecorder:
-    """One task's status: written by its own thread alone, read by all."""
+    """The status of one task: written by the task's thread alone, read by any."""
 
     def __init__(self, task: AssignedTask, announce: Announce, runtime: Runtime) -> None:
         self._task, self._announce, self._runtime = task, announce, runtime
@@ -36,7 +36,7 @@ class TaskStatusRecorder:
         self._poll_failures: PollFailures | None = None
 
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
-        """Announce a step; whoever hears it may hold this thread up."""
+        """Announce a step; an observer may block this thread."""
         self._step = step
         self._announce(
             StepEvent(
@@ -58,23 +58,23 @@ class TaskStatusRecorder:
         return self._step
 
     def running(self) -> None:
-        """Start to count idle time only now: a start may take long."""
+        """Note that the task runs; idle time counts from now, since a start may take long."""
         self.state = TaskState.RUNNING
         self.at_end = None
         self.active()
 
     def committed(self, records: int) -> None:
-        """Count a committed transaction."""
+        """Count a committed transaction and its records."""
         self.records += records
         self.transactions += 1
         self.open_records = 0
 
     def active(self) -> None:
-        """Note that the source gave records, or begins to be asked."""
+        """Note that the source is not idle."""
         self.idle_since = self._runtime.now()
 
     def poll_failed(self, error: BaseException) -> PollFailures:
-        """Count a poll that will be made again: what its source holds is unknown until then."""
+        """Count a poll that will be repeated; until then it is unknown what the source holds."""
         count = 1 if self._poll_failures is None else self._poll_failures.count + 1
         self._poll_failures = PollFailures(count, " ".join(described(error).split()), ongoing=True)
         self.at_end = None
@@ -82,7 +82,7 @@ class TaskStatusRecorder:
         return self._poll_failures
 
     def poll_succeeded(self) -> bool:
-        """Note that the source answered; tell whether it did not before."""
+        """Note that a poll succeeded; return whether the one before had failed."""
         known = self._poll_failures
         if known is None or not known.ongoing:
             return False
@@ -91,20 +91,20 @@ class TaskStatusRecorder:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Stop the clock of idleness while a transaction is filled or ended; it stays stopped behind a failure."""
+        """Stop the idle clock while the task sends or commits; after an exception it stays stopped."""
         since, began = self.idle_since, self._runtime.now()
         self.idle_since = None
         yield
         self.idle_since = None if since is None else since + self._runtime.now() - began
 
     def notice(self, kind: str, text: str, count: int = 1) -> None:
-        """Keep something to tell the user; the first text of a kind stays, counts add up."""
+        """Keep a message for the user: of each kind the first text, and the sum of the counts."""
         known = self._notices.get(kind)
         merged = Notice(kind, text if known is None else known.text, (0 if known is None else known.count) + count)
-        self._notices = {**self._notices, kind: merged}  # a new mapping: somebody may be reading the old one
+        self._notices = {**self._notices, kind: merged}  # a new mapping: another thread may be reading the old one
 
     def failed(self, error: BaseException) -> None:
-        """End as failed, with the trace."""
+        """Note that the task failed, with the trace."""
         self.error = error
         self._trace = "".join(traceback.format_exception(error))
         _forget_frames(error)
@@ -112,7 +112,7 @@ class TaskStatusRecorder:
         self.step(TaskStep.FAILED, error=described(error))
 
     def superseded(self, error: BaseException) -> None:
-        """End because a newer generation owns the task."""
+        """Note that the task ended because a newer generation owns it."""
         self.error = error
         self._trace = str(error)
         _forget_frames(error)
@@ -121,12 +121,12 @@ class TaskStatusRecorder:
         self.step(TaskStep.SUPERSEDED, error=str(error))
 
     def stopped(self) -> None:
-        """End as asked."""
+        """Note that the task ended on request."""
         self.state = TaskState.STOPPED
         self.step(TaskStep.STOPPED)
 
     def snapshot(self) -> TaskStatus:
-        """Everything, frozen."""
+        """The status now, frozen."""
         return TaskStatus(
             id=self._task.id,
             generation=self._task.generation,
@@ -147,7 +147,7 @@ class TaskStatusRecorder:
 
 
 def _forget_frames(error: BaseException) -> None:
-    """Let go of what the frames of an error hold: the status keeps the error, and would keep open clients with it."""
+    """Clear the frames of an error: the status keeps the error, and with its frames it would keep open clients."""
     errors: list[BaseException | None] = [error]
     for one in errors:
         if one is not None:
