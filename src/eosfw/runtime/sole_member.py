@@ -1,7 +1,4 @@
-"""The member of a worker group of one process.
-
-Kafka Connect's `WorkerGroupMember`, without a group coordinator.
-"""
+"""The only member of a worker group of one process (Kafka Connect's `WorkerGroupMember`, without a coordinator)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run tasks as threads, keep track of those that do not stop."""
+"""Threads of tasks, and the tasks that did not stop in time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from eosfw.runtime.worker_services import WorkerServices
 from eosfw.runtime.worker_task import WorkerTask
 
 ABORT_TIMEOUT = 1.0
-"""Seconds in which the producers of tasks that do not stop may abort, all together."""
+"""Seconds for all tasks together to abort their open transactions when the worker is killed."""
 KILL_TIMEOUT = 1.0
-"""How long a task whose clients were closed gets to notice."""
+"""Seconds for all tasks together to end after their clients were closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +47,20 @@ class TaskExecutor:
         return _Running(task, self._runtime.spawn(f"eosfw-{assigned.id}-g{assigned.generation}", task.run))
 
     def stop_generation(self, connector: str) -> None:
-        # Nothing is taken from a task that does not stop in time: it may sleep anywhere, wake at any time, and must
-        # meet fencing then.
+        # The clients of a task that does not stop in time stay open: it may sleep anywhere and wake at any time, and
+        # then fencing must stop it, as it would stop a task on another machine.
         with self._lock:
             _, running = self._current.pop(connector, (0, []))
             self._retired += running
         _stop(running, self._runtime.now() + self._graceful_timeout, self._runtime)
 
     def stop(self, timeout: float) -> None:
-        """Have every task stop cleanly, then close the clients of those that did not."""
+        """Stop every task cleanly within `timeout` seconds, then kill those that did not stop."""
         _stop(self._all_tasks(), self._runtime.now() + timeout, self._runtime)
         self.kill()
 
     def kill(self) -> None:
-        """Close every client, once open transactions are aborted where that is possible at once."""
+        """Abort open transactions where that is possible at once, then close every client."""
         alive = [one for one in self._all_tasks() if one.thread.is_alive()]
         deadline = self._runtime.now() + ABORT_TIMEOUT
         for one in alive:
@@ -70,7 +70,7 @@ class TaskExecutor:
             one.thread.join(max(0.0, deadline - self._runtime.now()))
 
     def connectors(self) -> dict[str, ConnectorStatus]:
-        """Every connector's newest generation."""
+        """The status of every connector's newest generation."""
         with self._lock:
             current = dict(self._current)
         return {
@@ -79,7 +79,7 @@ class TaskExecutor:
         }
 
     def replaced(self) -> tuple[tuple[TaskStatus, ...], tuple[TaskStatus, ...]]:
-        """Zombies, then tasks of replaced generations that ended."""
+        """Tasks of replaced generations: first those that still run (zombies), then those that ended."""
         with self._lock:
             retired = list(self._retired)
         zombies = tuple(one.task.status() for one in retired if one.thread.is_alive())

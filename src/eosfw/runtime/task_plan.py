@@ -14,7 +14,7 @@ from eosfw.state.boundary import Boundary
 
 @dataclass(frozen=True, slots=True)
 class ClientProperties:
-    """Kafka's properties of one task's clients, settled (CFG-07, CFG-08)."""
+    """Kafka's properties of one task's clients, after overrides and enforced values (CFG-07, CFG-08)."""
 
     producer: Mapping[str, str] = field(default_factory=dict)
     consumer: Mapping[str, str] = field(default_factory=dict)
@@ -23,12 +23,12 @@ class ClientProperties:
 
 @dataclass(frozen=True, slots=True)
 class AssignedTask:
-    """One task of one generation that belongs to this worker; how it runs stands in the config topic."""
+    """One task of one generation that belongs to this worker; its configuration is in the config topic."""
 
     id: ConnectorTaskId
     generation: int
     transactional_id: str | None
-    """None: at least once, without transactions (`exactly.once.source.support` is not `enabled`)."""
+    """None if the task writes at least once, without transactions (`exactly.once.source.support` is not `enabled`)."""
 
     @property
     def exactly_once(self) -> bool:
@@ -46,14 +46,14 @@ class TaskPlan:
     boundary: Callable[[], Boundary]
     offsets_topic: NewTopic
     store: OffsetStore
-    """The task's own."""
+    """An instance for this task alone."""
     transaction_timeout: float
-    """Also the deadline of every call that ends a transaction: later the broker has aborted it."""
+    """In seconds; also the deadline of calls that end a transaction, since the broker aborts it afterwards."""
     identity_headers: bool
     identity_named: bool
-    """Whether somebody asked for those headers; if not, a batch that cannot tell its records apart goes without."""
+    """Whether a property asks for these headers; if not, a batch without record offsets is sent without them."""
     record_topics: tuple[int, int]
-    """Partitions, replication factor of topics created for records."""
+    """Partitions and replication factor of topics that are created for records."""
     clients: ClientProperties
 
     @property

@@ -1,4 +1,4 @@
-"""Turn a connector's properties into plans for its tasks."""
+"""Validation of a connector, and planning of its tasks from the config topic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ValidatedConnector:
-    """A connector that passed every check, with the shares its work splits into."""
+    """A connector that passed validation, with the configurations of its tasks."""
 
     connector: SourceConnector
     config: Config
@@ -38,31 +38,31 @@ class ValidatedConnector:
     task_configs: Sequence[Config]
 
     def transactional_ids(self, group_id: str) -> list[str]:
-        """Under which its tasks write, where they write exactly once."""
+        """The transactional ids of its tasks, if they write exactly once."""
         tasks = [ConnectorTaskId(self.config["name"], number) for number in range(len(self.tasks))]
         return [task_transactional_id(group_id, task) for task in tasks]
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """What a plan depends on that only the cluster, or the client that leads there, can tell."""
+    """What a plan needs to know of the cluster and its client."""
 
     capabilities: Capabilities
     problems: ClientProblems
     """`Backend.problems` of that client."""
     max_transaction_timeout: float | None = None
-    """Seconds; None where the broker does not say."""
+    """The broker's longest transaction, in seconds; None if the broker does not tell."""
 
 
 class TaskPlanner:
-    """Plans the tasks of one worker's connectors."""
+    """Validates connectors and plans tasks by the properties of one worker."""
 
     def __init__(self, worker: Config, plugins: Plugins, facts: ClusterFacts) -> None:
         self._worker, self._plugins = worker, plugins
         self.facts = facts
 
     def check(self, name: str, properties: Mapping[str, str]) -> ValidatedConnector:
-        """Check a connector and split its work; ConfigError lists every problem."""
+        """Validate a connector and ask it for its task configurations; ConfigError lists every problem."""
         problems = connector_problems(self._plugins, self._worker, name, properties, self.facts.problems)
         if problems:
             raise ConfigError(*problems)
@@ -140,7 +140,9 @@ class TaskPlanner:
 
     def _boundary(self, config: Config) -> Callable[[], Boundary]:
         flush = self._worker["offset.flush.interval.ms"] / 1000
-        if not clients.exactly_once(self._worker):  # without transactions, offsets follow at Connect's own pace
+        if not clients.exactly_once(
+            self._worker
+        ):  # without transactions, offsets are committed at the worker's interval, as in Connect
             return lambda: IntervalBoundary(flush)
         if config[BOUNDARY] == "interval":
             return lambda: IntervalBoundary(clients.commit_interval_ms(self._worker, config) / 1000)
@@ -158,7 +160,7 @@ def _split(connector: SourceConnector, config: Config, most: int) -> list[dict[s
 
 
 def _first_odd(tasks: Sequence[Mapping[Any, Any]]) -> str | None:
-    """What the config topic could not give back as it was: it holds texts alone."""
+    """A property that the config topic would give back changed, since it holds text alone."""
     for number, task in enumerate(tasks):
         for name, value in task.items():
             if not (isinstance(name, str) and isinstance(value, str)):
@@ -170,12 +172,12 @@ def _first_odd(tasks: Sequence[Mapping[Any, Any]]) -> str | None:
 
 
 def task_config(connector: SourceConnector, properties: Mapping[str, str], where: str) -> Config:
-    """A task's properties, parsed if its class says how."""
+    """A task's properties, parsed by the definition of its class if it has one."""
     definition = connector.task.config
     return Config(properties, properties) if definition is None else definition.parse(properties, where)
 
 
 def log_warnings(*settings: ClientSettings) -> None:
-    """Log what was replaced on the way to a client's properties."""
+    """Log which properties of a user were replaced."""
     for warning in (text for one in settings for text in one.warnings):
         logger.warning(warning)

@@ -1,4 +1,4 @@
-"""Start a task in the order that lets no zombie through (KIP-618, FEN-09)."""
+"""The startup of a task, in the order that fences every zombie (KIP-618, FEN-09)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from eosfw.state.task_ownership import TaskOwnership, ownership_before_init, tas
 
 
 class StopRequestedError(Exception):
-    """The task was asked to stop before it did anything that others could notice."""
+    """The task was stopped before it changed anything in the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartupResult:
-    """What a start leaves behind: a producer that owns its id, an admin client, the offsets to go on from."""
+    """What a start gives to the task: its plan, its producer and admin client, the committed offsets."""
 
     plan: TaskPlan
     producer: TransactionalProducer
@@ -36,13 +36,16 @@ class StartupResult:
 
 
 class TaskStartup:
-    """One run of the startup protocol; each step is announced, then done."""
+    """One run of the startup protocol; each step is announced before it is done.
+
+    Kafka Connect's `ExactlyOnceWorkerSourceTask.prepareToInitializeTask` and `initializeAndStart`.
+    """
 
     def __init__(self, task: AssignedTask, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
         self._task, self._services, self._recorder = task, services, recorder
 
     def run(self, stop: Event, resources: TaskResources) -> StartupResult:
-        """Go through all steps up to READ_OFFSETS; raise at the first that says no."""
+        """Do all steps up to READ_OFFSETS; raise at the first that refuses the start."""
         if self._task.exactly_once:
             self._fence_zombies()
         plan = self._plan()
@@ -64,7 +67,7 @@ class TaskStartup:
         self._refuse_unless(self._ownership(before_init=True), TaskOwnership.OWNER)
 
     def _plan(self) -> TaskPlan:
-        """How to run, from the config topic alone: what was in memory when the task was assigned may be outdated."""
+        """The plan by the config topic alone: what the worker knew when the task was assigned may be outdated."""
         entry = self._services.config_topic.entry(self._task.id.connector)
         if task_ownership(entry, self._task.generation, assigned=True) is not TaskOwnership.OWNER:
             raise superseded(self._task, entry)
@@ -76,7 +79,7 @@ class TaskStartup:
 
     def _own_producer(self, plan: TaskPlan, stop: Event, resources: TaskResources) -> TransactionalProducer:
         self._recorder.step(TaskStep.INIT_PRODUCER)
-        if stop.is_set():  # initialising now would fence a successor (TXN-14)
+        if stop.is_set():  # to initialise now would fence the task's successor (TXN-14)
             raise StopRequestedError
         producer = self._producer(plan, resources)
         producer.init_transactions(plan.transaction_timeout)
@@ -140,7 +143,7 @@ class TaskStartup:
 
 
 def superseded(task: AssignedTask, seen: ConnectorEntry) -> SupersededError:
-    """Say who took the task over."""
+    """The error that names the generation and worker that own the task now."""
     if seen.properties is None:
         return SupersededError(f"task {task.id} of generation {task.generation}: its connector was deleted")
     worker = seen.committed_by or "of another kind"

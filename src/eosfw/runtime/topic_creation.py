@@ -1,4 +1,4 @@
-"""Create the topics a worker needs, once each."""
+"""Creation of topics that do not exist yet (Kafka Connect's `TopicAdmin`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ensure_topic(admin: Admin, topic: NewTopic) -> int:
 
 
 class RecordTopics:
-    """Creates topics for records when a task first sends to them; for one thread."""
+    """Creates a topic when a task first sends records to it; for one thread (Kafka Connect's `TopicCreation`)."""
 
     def __init__(self, admin: Admin, partitions: int, replication_factor: int) -> None:
         self._admin = admin
@@ -31,7 +31,7 @@ class RecordTopics:
         self._known: set[str] = set()
 
     def ensure(self, topic: str) -> None:
-        """Make sure that a topic exists."""
+        """Create the topic unless it exists."""
         if topic not in self._known:
             ensure_topic(self._admin, NewTopic(topic, *self._shape))
             self._known.add(topic)

@@ -1,4 +1,4 @@
-"""Run connectors of a worker group in this process."""
+"""The worker: connectors of a worker group in this process."""
 
 from __future__ import annotations
 
@@ -32,12 +32,10 @@ from eosfw.runtime.worker_services import WorkerServices
 
 
 class Worker:
-    """A worker group of one process under full distributed rules.
+    """A worker group of one process, by the rules of a distributed one (Kafka Connect's `Worker` with its herder).
 
-    Control calls (`start`, `put_connector`, `remove_connector`, `stop`) come from one thread at a time; `status`,
-    `drained`, `kill` from any.
-
-    Kafka Connect's `Worker`, with the part of its `DistributedHerder` that every member has.
+    It puts leader, member and task runner together. Control calls (`start`, `put_connector`, `remove_connector`,
+    `stop`) come from one thread at a time; `status`, `drained` and `kill` from any.
     """
 
     def __init__(
@@ -69,7 +67,7 @@ class Worker:
         self._executor = TaskExecutor(services, self._graceful_timeout)
 
     def start(self) -> None:
-        """Create internal topics, claim leadership, read the config log; ConfigError if properties cannot work."""
+        """Create internal topics, claim leadership, read the config topic; ConfigError if properties cannot work."""
         config = self._config
         if problems := worker_problems(self._plugins, config, self._backend.name, self._backend.problems):
             raise ConfigError(*problems)
@@ -84,11 +82,11 @@ class Worker:
         self._member.join(self._executor)
 
     def put_connector(self, name: str, properties: Mapping[str, str]) -> int:
-        """Commit a connector's configuration anew, replace its tasks; return the new generation.
+        """Commit a connector's configuration and replace its tasks; return the new generation.
 
-        Tasks of the old generation get `task.shutdown.graceful.timeout.ms` together to stop; those that do not are
-        abandoned and reported as zombies. ConfigError lists all that is wrong with the properties, and changes
-        nothing. SupersededError when a newer run of the group took over.
+        Tasks of the old generation get `task.shutdown.graceful.timeout.ms` together to stop; those that do not stop
+        are reported as zombies. ConfigError lists everything that is wrong with the properties; then nothing has
+        changed. SupersededError if a newer run of the group took over.
         """
         validated = self._planner.check(name, properties)
         if clients.exactly_once(self._config):
@@ -99,12 +97,12 @@ class Worker:
         return generation
 
     def remove_connector(self, name: str) -> None:
-        """Stop a connector's tasks, delete its configuration; its task count record stays, so re-creation fences."""
+        """Delete a connector and stop its tasks; the task count record stays, so a namesake still fences them."""
         self._leader.remove_connector(name)
         self._member.on_removal(name)
 
     def status(self) -> WorkerStatus:
-        """What every task does now; cheap, callable from any thread."""
+        """The status of every task; cheap, from any thread."""
         connectors = self._executor.connectors()
         zombies, retired = self._executor.replaced()
         tasks = [task for connector in connectors.values() for task in connector.tasks]
@@ -112,33 +110,35 @@ class Worker:
         return WorkerStatus(self.name, connectors, zombies, retired, superseded)
 
     def drained(self, idle: float) -> bool:
-        """Whether every task said it is at its end, or does not know and was idle for `idle` seconds.
+        """Whether every source is at its end, or does not know and has given no records for `idle` seconds.
 
-        Idle is a task whose source gives no records; while it sends or commits, it is not, however long that takes, nor
-        while its polls fail.
-        Failed, superseded and stopped tasks do not count as drained: look at `status`. A drained run may have an open
-        transaction at interval boundaries: `stop` commits it.
+        A task that sends or commits is not idle, however long that takes, nor is one whose polls fail. Failed,
+        superseded and stopped tasks do not count as drained: look at `status`. With interval boundaries a drained run
+        may have an open transaction, which `stop` commits.
         """
         now = self._runtime.now()
         return all(_is_drained(task, now, idle) for task in self.status().tasks)
 
     def confirm(self) -> None:
-        """Raise SupersededError if a newer run of the group took over, even where no task has noticed yet.
+        """Raise SupersededError if a newer run of the group took over, even before a task notices.
 
-        A task learns it from its producer; one that has nothing to send would never ask.
+        A task notices by its producer; a task that has nothing to send would never notice.
         """
         self._leader.confirm()
 
     def stop(self, timeout: float | None = None) -> None:
-        """Stop cleanly: each task finishes its batch and commits (TXN-11); after `timeout` seconds (default
-        `task.shutdown.graceful.timeout.ms`) producers are closed, so what is still open aborts."""
+        """Stop cleanly: each task finishes its batch and commits (TXN-11).
+
+        After `timeout` seconds (default `task.shutdown.graceful.timeout.ms`) clients are closed, so that transactions
+        that are still open abort.
+        """
         self._executor.stop(self._graceful_timeout if timeout is None else timeout)
         self._member.leave()
         self._leader.close()
         self._topic.close()
 
     def kill(self) -> None:
-        """Close every producer at once, so that open transactions abort; from any thread, also during `stop`."""
+        """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
         self._executor.kill()
         self._member.leave()
         self._leader.close()
@@ -180,6 +180,6 @@ class Worker:
 def _is_drained(task: TaskStatus, now: float, idle: float) -> bool:
     if task.state is not TaskState.RUNNING or task.idle_since is None or task.at_end is False:
         return False
-    if task.poll_failures is not None and task.poll_failures.ongoing:  # a source that fails is not one that is empty
+    if task.poll_failures is not None and task.poll_failures.ongoing:  # a source that fails may still hold records
         return False
     return task.at_end is True or now - task.idle_since >= idle

@@ -52,13 +52,13 @@ class WorkerGroupMember(Protocol):
         """Leave the group: nothing is assigned to this worker any more."""
 
     def on_new_generation(self, assignment: Assignment) -> None:
-        """Hear that the herder committed a generation; `assignment` holds all of its tasks.
+        """Called after the herder committed a generation; `assignment` holds all of its tasks.
 
         A group shares them out among its members, as Kafka Connect does in the rebalance that follows.
         """
 
     def on_removal(self, connector: str) -> None:
-        """Hear that the herder deleted a connector."""
+        """Called after the herder deleted a connector."""
 
     def is_assigned(self, task: ConnectorTaskId, generation: int) -> bool:
         """Whether the task, in this generation of its connector, belongs to this worker now."""

@@ -1,4 +1,4 @@
-"""Run one task of one generation, from its start to whatever ends it."""
+"""One task of one generation on its own thread, from its start to its end."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ PRODUCER_LOSS_ERRORS = (ProducerFencedError, InvalidProducerEpochError, Indefini
 
 
 class WorkerTask:
-    """A task's life on its own thread; `trigger_stop`, `kill`, `status` are for other threads.
+    """Runs a `SourceTask`; `trigger_stop`, `kill` and `status` are for other threads.
 
-    Kafka Connect's `WorkerSourceTask`, or its `ExactlyOnceWorkerSourceTask` where it writes exactly once.
+    Kafka Connect's `WorkerTask`: its `ExactlyOnceWorkerSourceTask`, or its `WorkerSourceTask` without exactly-once.
     """
 
     def __init__(self, task: AssignedTask, services: WorkerServices) -> None:
@@ -52,29 +52,30 @@ class WorkerTask:
         self._transaction: SourceTaskTransaction | None = None
 
     def status(self) -> TaskStatus:
-        """What it does now."""
+        """The status now."""
         return self._recorder.snapshot()
 
     def trigger_stop(self) -> None:
-        """Have it finish its batch, commit, end."""
+        """Ask the task to finish its batch, commit and end; does not wait."""
         self._stop.set()
 
     def kill(self, abort_within: float) -> None:
-        """Close its clients; abort first, within some seconds, what it holds open while it is in its source's hands.
+        """Close the task's clients; while its source is polled, abort its open transaction first.
 
-        Elsewhere its own thread uses the producer: what is open then aborts with its timeout, or its successor.
+        At other times the task's thread may be inside the producer. Then an open transaction is aborted by its timeout
+        or by the task's successor.
         """
         transaction = self._transaction
         if transaction is None or self._recorder.last_step is not TaskStep.POLL:
             self._stop.set()
             self._resources.shut_down()
             return
-        transaction.abandoned = True  # before anything wakes the task, which would end its transaction as well
+        transaction.abandoned = True  # first of all: once it wakes, the task would end its transaction itself
         self._stop.set()
         self._resources.shut_down(lambda: self._logged(lambda: transaction.abort_abandoned(abort_within)))
 
     def run(self) -> None:
-        """Live; never raises, whatever a connector does."""
+        """Run until the task ends; never raises, whatever a connector does."""
         recorder = self._recorder
         try:
             self._run_until_ended()
@@ -84,7 +85,7 @@ class WorkerTask:
             if self._resources.is_shut_down or isinstance(error, StopRequestedError | InterruptedRunError):
                 recorder.stopped()
             else:
-                # Whoever runs the worker finds it in the status, tells it once, ends: what is left is the trace.
+                # The status has the error, and the caller of the worker reports it; the log adds the trace.
                 logger.info("task %s failed", self.id, exc_info=True)
                 recorder.failed(error)
         else:
@@ -97,7 +98,7 @@ class WorkerTask:
             try:
                 return self._run_once()
             except PRODUCER_LOSS_ERRORS as error:
-                self._resources.close()  # never used again: a late end of it may still arrive
+                self._resources.close()  # a late request of it could end the next transaction
                 if self._resources.is_shut_down:
                     return None
                 self._recovery.check(error)
@@ -149,11 +150,11 @@ class WorkerTask:
     def _logged(self, abort: Callable[[], None]) -> None:
         try:
             abort()
-        except Exception as error:  # noqa: BLE001 what failed before says more; the coordinator aborts in time
+        except Exception as error:  # noqa: BLE001 the error before it is raised; the coordinator aborts in time
             logger.warning("task %s could not abort its open transaction: %s", self.id, error)
 
     def _stop_source(self, source: SourceTask) -> None:
         try:
             source.stop()
         except BaseException as error:
-            logger.exception("task %s failed when it was stopped: %s", self.id, described(error))  # noqa: TRY401 a log without traces must tell it too
+            logger.exception("task %s failed when it was stopped: %s", self.id, described(error))  # noqa: TRY401 for logs that show no traces

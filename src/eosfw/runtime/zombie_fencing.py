@@ -1,4 +1,4 @@
-"""Share fencing rounds between the tasks that ask for them (FEN-03)."""
+"""Rounds of zombie fencing, shared by the tasks that ask for them (FEN-03)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import AbortableError, EosfwError
 
 ROUND_TIMEOUT = 90.0
-"""How long a request waits for somebody else's round, as Connect's REST operations do (CFG-10)."""
+"""Seconds that a request waits for the round of another task, as Connect's REST operations do (CFG-10)."""
 
 
 class FencingRefusedError(AbortableError):
-    """The round was not finished: newer task configurations came, or there is nothing to fence (Connect's 409, 404)."""
+    """The round was refused: the generation was replaced, or the connector does not exist (Connect's 409 and 404)."""
 
 
 class _Round:
-    """One round, run by the first who asked, waited for by the others."""
+    """One round: the first task that asks runs it, the others wait for it."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.ended = runtime.event()
@@ -25,7 +25,10 @@ class _Round:
 
 
 class ZombieFencing:
-    """The rounds under way, one per connector and generation; thread-safe."""
+    """The rounds under way, one per connector and generation; thread-safe.
+
+    Kafka Connect's `DistributedHerder.ZombieFencing`.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -33,7 +36,7 @@ class ZombieFencing:
         self._rounds: dict[tuple[str, int], _Round] = {}
 
     def run_or_join(self, connector: str, generation: int, run: Callable[[Callable[[], None]], None]) -> None:
-        """Run a round or wait for the one under way; `run` gets a function that raises once it was cancelled."""
+        """Run a round, or wait for the one under way; `run` gets a function that raises once the round is cancelled."""
         key = (connector, generation)
         with self._lock:
             known = self._rounds.get(key)
@@ -52,7 +55,7 @@ class ZombieFencing:
             shared.ended.set()
 
     def cancel(self, connector: str | None = None) -> None:
-        """End the rounds of a connector, or all: nobody waits on, none writes a task count record (FEN-04)."""
+        """Cancel the rounds of a connector, or all: waiting tasks fail, no task count record is written (FEN-04)."""
         with self._lock:
             hit = [key for key in self._rounds if connector in (None, key[0])]
             shared = [self._rounds.pop(key) for key in hit]
