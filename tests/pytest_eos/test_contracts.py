@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 import pytest
+from tests.pytest_eos.contract_tests import write_contract_test
 from tests.pytest_eos.counter import CounterConnector
 
 from pytest_eos.contracts import Source, SourceConnectorContract
@@ -12,44 +13,6 @@ from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
-
-TEST = """\
-import pytest
-from tests.pytest_eos import broken, broken_offsets, broken_promises as bad
-from tests.pytest_eos.counter import CounterConnector
-from pytest_eos import contracts
-from eosfw.builtin.isolation import ReadCommitted
-from eosfw.builtin.offset_store import KafkaOffsetStore
-
-class TestIt(contracts.{contract}):
-    @pytest.fixture
-    def source(self):
-        return contracts.Source({source}, {{"streams": 3, "until": 12}})
-
-    @pytest.fixture
-    def store(self):
-        return {store}()
-
-    @pytest.fixture
-    def reader_class(self):
-        return {reader}
-
-    @pytest.fixture
-    def fencer(self, {fencer_needs}):
-        return {fencer}
-
-    @pytest.fixture
-    def backend(self, eos):
-        return {backend}(eos.backend)
-"""
-SOUND = {
-    "source": "CounterConnector",
-    "store": "KafkaOffsetStore",
-    "reader": "ReadCommitted",
-    "fencer": "None",
-    "fencer_needs": "",
-    "backend": "broken.Through",
-}
 CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "FencerContract"
 READER, BACKEND = "IsolationReaderContract", "BackendContract"
 NOT_APART = "Error: `partition_key` tells source partitions not apart by {}"
@@ -86,7 +49,7 @@ OFFSETS = [
     ),
     (
         "broken_offsets.OffsetsAfter",
-        "group_that_a_transaction_may",
+        "group_offsets_in_an_open",
         "a group's offsets are told while their transaction is open: *",
     ),
     (
@@ -99,16 +62,8 @@ OFFSETS = [
 ]
 """Which part, the test that finds it, the first line that it says."""
 CASES = [
+    # What breaks a source connector's other promises is in test_first_lines.py.
     # (contract, which part, what is put there, the test that finds it, what is said)
-    (CONNECTOR, "source", "bad.Undeclared", "it_says_that_it_is_exactly_once", "unless it says so*refuses it"),
-    (CONNECTOR, "source", "bad.Greedy", "it_makes_no_more_tasks_than_it_may", "tasks.max is 1"),
-    (CONNECTOR, "source", "bad.TwoOwners", "no_source_partition_belongs_to_two", "two tasks own one source partition"),
-    (CONNECTOR, "source", "bad.NumberedShares", "its_shares_survive_the_config", "a share holds what is no text"),
-    (CONNECTOR, "source", "bad.Coarse", "every_record_has_an_offset_of_its_own", "offsets repeat within source part*"),
-    (CONNECTOR, "source", "bad.Behind", "a_task_resumes_right_behind_any", "resumed behind {'next': 0} of *"),
-    (CONNECTOR, "source", "broken.Ahead", "a_task_resumes_right_behind_any", "resumed behind {'next': 2} of *"),
-    (CONNECTOR, "source", "broken.Random", "the_same_source_gives_the_same", "read again, the source gives other *"),
-    (CONNECTOR, "source", "bad.Hashed", "another_process_gets_the_same", "nothing may hang on this one, say the seed*"),
     (CONNECTOR, "source", "bad.Behind", "killed_at_any_step*poll", "*duplicates*"),
     (STORE, "store", "bad.SharedKeys", "connectors_do_not_see_each_other", "*they share one topic*"),
     (
@@ -202,9 +157,7 @@ CASES = [
 
 
 def run(pytester, contract, test, **parts):
-    if "backend" in parts.get("fencer", ""):
-        parts["fencer_needs"] = "backend"
-    pytester.makepyfile(TEST.format(contract=contract, **{**SOUND, **parts}))
+    write_contract_test(pytester, contract, **parts)
     first, *more = test.split("*")
     return pytester.runpytest_inprocess("-pno:cacheprovider", "-k", " and ".join([first, *more]))
 

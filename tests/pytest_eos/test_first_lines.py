@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.pytest_eos.contract_tests import write_contract_test
 
 from pytest_eos.first_cause import first_line
 from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
-TEST = """\
-import pytest
-from tests.pytest_eos import broken, broken_promises as bad, broken_sources as sources
-from pytest_eos.contracts import Source, SourceConnectorContract
-
-class TestIt(SourceConnectorContract):
-    @pytest.fixture
-    def source(self):
-        return Source({connector}, {{"streams": 3, "until": 12}})
-"""
 CASES = [
     # (what is broken, the test that finds it, what its first line says)
     ("bad.Undeclared", "it_says", "`exactly_once_support` of Undeclared answers None: * ExactlyOnceSupport.SUPPORTED"),
@@ -70,10 +61,11 @@ CASES = [
 @pytest.mark.parametrize(("connector", "test", "said"), CASES, ids=[case[0] for case in CASES])
 def test_the_first_line_of_a_broken_promise_names_its_cause(pytester, connector, test, said):
     """A planted bug each; without the kind of the error, which pytest puts before it."""
-    pytester.makepyfile(TEST.format(connector=connector))
+    write_contract_test(pytester, "SourceConnectorContract", source=connector)
 
     found = pytester.inline_run("-pno:cacheprovider", "-k", test, "--tb=short")
 
     failed = found.getfailures()
     assert failed
+    assert "broken promise" in dict(failed[0].sections)
     pytest.LineMatcher([first_line(failed[0]).partition("Error: ")[2] or first_line(failed[0])]).fnmatch_lines([said])

@@ -8,21 +8,12 @@ import warnings
 
 import pytest
 from tests.pytest_eos import leaking
+from tests.pytest_eos.contract_tests import write_contract_test
 
 from pytest_eos.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
-TEST = """\
-import pytest
-from tests.pytest_eos import leaking
-from pytest_eos.contracts import Source, SourceConnectorContract
-
-class TestIt(SourceConnectorContract):
-    @pytest.fixture
-    def source(self):
-        return Source(leaking.{connector}, {{"until": 4}})
-"""
 NAMED = {
     "Thread": "thread 'prefetch' (daemon) in prefetch (pytest_eos/leaking.py:*)",
     "File": "*leaking.py (descriptor *)",
@@ -49,7 +40,7 @@ def descriptors() -> int:
 
 
 def contract(pytester, connector):
-    pytester.makepyfile(TEST.format(connector=connector))
+    write_contract_test(pytester, "SourceConnectorContract", source=f"leaking.{connector}", streams=1, until=4)
     return pytester.runpytest_inprocess("-pno:cacheprovider", "-Wignore", "-k", "leaves_nothing_behind")
 
 

@@ -1,0 +1,51 @@
+"""Write a test file that inherits a contract, with parts of our own in its fixtures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TEMPLATE = """\
+import pytest
+from tests.pytest_eos import broken, broken_offsets, broken_promises as bad, broken_sources as sources, leaking
+from tests.pytest_eos.counter import CounterConnector
+from pytest_eos import contracts
+from eosfw.builtin.isolation import ReadCommitted
+from eosfw.builtin.offset_store import KafkaOffsetStore
+
+class TestIt(contracts.{contract}):
+    @pytest.fixture
+    def source(self):
+        return contracts.Source({source}, {{"streams": {streams}, "until": {until}}})
+
+    @pytest.fixture
+    def store(self):
+        return {store}()
+
+    @pytest.fixture
+    def reader_class(self):
+        return {reader}
+
+    @pytest.fixture
+    def fencer(self, {fencer_needs}):
+        return {fencer}
+
+    @pytest.fixture
+    def backend(self, eos):
+        return {backend}(eos.backend)
+"""
+SOUND = {
+    "source": "CounterConnector",
+    "store": "KafkaOffsetStore",
+    "reader": "ReadCommitted",
+    "fencer": "None",
+    "backend": "broken.Through",
+}
+"""Parts that keep every promise."""
+
+
+def write_contract_test(pytester: Any, contract: str, *, streams: int = 3, until: int = 12, **parts: str) -> None:
+    """Write the test; `parts` takes the place of sound ones."""
+    needs = "backend" if "backend" in parts.get("fencer", "") else ""
+    chosen = {**SOUND, **parts}
+    text = TEMPLATE.format(contract=contract, streams=streams, until=until, fencer_needs=needs, **chosen)
+    pytester.makepyfile(text)
