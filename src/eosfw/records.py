@@ -72,8 +72,8 @@ class SourceRecord:
 class SourceBatch:
     """Many records of one source partition for one topic, as columns, with the offset behind the last of them.
 
-    `keys`, `timestamps` and `source_offsets` are None or as long as `values`. `source_offsets` (the offset behind each
-    record) is wanted only when `SourceTaskContext.record_offsets` says so.
+    `keys`, `timestamps`, `source_offsets` and `headers` are None or as long as `values`. `source_offsets` (the offset
+    behind each record) is wanted only when `SourceTaskContext.record_offsets` says so.
     """
 
     topic: str
@@ -89,6 +89,8 @@ class SourceBatch:
     """Of the topic, for all of them; None leaves it to each key."""
     source_offsets: Sequence[SourceOffset] | None = None
     """Where to go on behind each of them."""
+    headers: Sequence[Headers] | None = None
+    """The headers of each of them."""
 
     def __len__(self) -> int:
         return len(self.values)

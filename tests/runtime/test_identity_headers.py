@@ -61,6 +61,17 @@ def test_a_record_list_is_sent_as_one_batch_with_its_headers():
     assert entries(stage)[1].headers[0] == ("mine", b"x")
 
 
+def test_a_batch_keeps_its_own_headers_before_those_of_its_identity():
+    """Columns carry what records can."""
+    own = [(("mine", b"0"),), ()]
+    plain = run(scripted(batch(0, headers=own)))
+    identified = run(scripted(batch(0, headers=own, source_offsets=[{"o": 1}, {"o": 2}])), carrying())
+
+    assert [entry.headers for entry in entries(plain)] == own
+    assert [entry.headers[:-3] for entry in entries(identified)] == own
+    assert offsets(identified) == [b'{"o":1}', b'{"o":2}']
+
+
 @pytest.mark.parametrize("identity", ["none", "value", "field:n"])
 def test_whoever_names_another_identity_gets_no_headers(identity: str):
     """Also `none`, said explicitly; then nobody asks for single offsets."""

@@ -106,6 +106,8 @@ def test_a_callback_that_raises_changes_nothing():
         ([SourceRecord("t", b"", 5)], "holds a int as key or value"),
         (SourceBatch("t", [b"a", 1], {}, {}), "SourceBatch at index 0 holds a int"),
         (SourceBatch("t", [b"a"], {}, {}, keys=[b"k", b"l"]), "has 1 values, yet 2 keys"),
+        (SourceBatch("t", [b"a"], {}, {}, headers=[]), "has 1 values, yet 0 headers"),
+        (SourceBatch("t", [b"a", b"b"], {}, {}, headers=[(), (("h", "text"),)]), "has the header ('h', 'text')"),
     ],
 )
 def test_an_invalid_record_fails_the_task_and_shows_nothing(polled, said):

@@ -7,7 +7,7 @@ from itertools import chain
 from math import isfinite
 from typing import Any
 
-from eosfw.records import SourceBatch, SourceRecord
+from eosfw.records import SourceBatch, SourceOffset, SourceRecord
 
 _SENDABLE = frozenset((bytes, type(None)))
 _EXACT = frozenset((str, int, bool, type(None)))
@@ -53,25 +53,32 @@ def validation_error(item: SourceRecord | SourceBatch) -> str | None:
 
 
 def _record_error(record: SourceRecord) -> str | None:
-    if record.timestamp is not None and (odd := _timestamp_error((record.timestamp,))):
-        return odd
-    return _kind_error((type(record.value), type(record.key))) or (
-        _header_error(record.headers) if record.headers else None
-    )
+    if record.timestamp is not None and (error := _timestamp_error((record.timestamp,))):
+        return error
+    return _kind_error((type(record.value), type(record.key))) or _header_error(record.headers)
 
 
 def _columns_error(batch: SourceBatch) -> str | None:
-    for name in ("keys", "timestamps", "source_offsets"):
+    for name in ("keys", "timestamps", "source_offsets", "headers"):
         column = getattr(batch, name)
         if column is not None and len(column) != len(batch):
             return f"has {len(batch)} values, yet {len(column)} {name}"
-    offsets = batch.source_offsets or ()
-    for index, offset in enumerate(() if not offsets or _flat(offsets) else offsets):
-        if odd := _mapping_error("source offset", offset):
-            return f"{odd} (record {index} of it)"
-    return _kind_error({*map(type, batch.values), *map(type, batch.keys or ())}) or _timestamp_error(
-        batch.timestamps or ()
+    kinds = {*map(type, batch.values), *map(type, batch.keys or ())}
+    return (
+        _offsets_error(batch.source_offsets or ())
+        or _kind_error(kinds)
+        or _timestamp_error(batch.timestamps or ())
+        or next(filter(None, map(_header_error, batch.headers or ())), None)
     )
+
+
+def _offsets_error(offsets: Sequence[SourceOffset]) -> str | None:
+    if not offsets or _flat(offsets):
+        return None
+    for index, offset in enumerate(offsets):
+        if error := _mapping_error("source offset", offset):
+            return f"{error} (record {index} of it)"
+    return None
 
 
 def _mapping_error(what: str, values: Any) -> str | None:
@@ -108,7 +115,7 @@ def _timestamp_error(stamps: Collection[Any]) -> str | None:
 
 
 def _header_error(headers: Any) -> str | None:
-    for header in headers:
+    for header in headers or ():
         match header:
             case (str(), bytes() | None):
                 continue

@@ -37,7 +37,7 @@ class PollBatch:
     @classmethod
     def from_source_batch(cls, batch: SourceBatch) -> PollBatch:
         """Take the columns as they are."""
-        columns = ProducerBatch(batch.topic, batch.values, batch.keys, batch.partition, batch.timestamps)
+        columns = ProducerBatch(batch.topic, batch.values, batch.keys, batch.partition, batch.timestamps, batch.headers)
         offsets = batch.source_offsets
         if offsets is None and len(batch) <= 1:
             offsets = [batch.source_offset] * len(batch)
