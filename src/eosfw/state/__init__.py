@@ -1,1 +1,1 @@
-"""Decide, without clock, thread, socket or logger: state machines as tables, decisions as pure functions."""
+"""Pure decisions: state machines as tables and functions without clock, thread, socket or logger."""

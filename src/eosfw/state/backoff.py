@@ -1,20 +1,20 @@
-"""Decide which of many equal messages to log."""
+"""A backoff for log messages that repeat."""
 
 from __future__ import annotations
 
 FIRST = 1.0
 LONGEST = 300.0
-"""Seconds without a message behind the first one, and at most."""
+"""Seconds between two messages: at first, and at most."""
 
 
 class LogBackoff:
-    """Lets one message through, then the next after twice as long each time, until it is told that all is well."""
+    """Lets a message through after a pause that doubles each time, until it is reset."""
 
     def __init__(self) -> None:
         self._pause, self._next = FIRST, float("-inf")
 
     def due(self, now: float) -> bool:
-        """Whether to log at this moment, by a clock in seconds."""
+        """Whether to log now; `now` is in seconds of any clock."""
         if now < self._next:
             return False
         self._next = now + self._pause
@@ -22,5 +22,5 @@ class LogBackoff:
         return True
 
     def reset(self) -> None:
-        """Start anew: the next message is the first of its kind."""
+        """Start again with the shortest pause; the next message is logged."""
         self._pause, self._next = FIRST, float("-inf")

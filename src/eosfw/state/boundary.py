@@ -1,4 +1,4 @@
-"""Decide where a task's transactions end: behind each poll, after an interval, where the connector says (KIP-618)."""
+"""Where a task's transactions end: after each poll, at an interval, or where the connector says (KIP-618)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from eosfw.records import SourceRecord
 from eosfw.state.poll_batch import PollBatch
 
 _EMPTY_POLLS = 10
-"""Polls in a row without a record after which a record that was named is not to be expected any more."""
+"""After so many polls in a row without a record, a record that a task named counts as never returned."""
 _POLLS = 10_000
-"""The same for polls that give other records: a task may name a record long before it returns it."""
+"""After so many polls that returned other records. A task may name a record long before it returns it."""
 
 
 class End(Enum):
@@ -25,33 +25,36 @@ class End(Enum):
 
 
 class BoundaryError(ValueError):
-    """A connector asked for an end of a transaction that cannot be."""
+    """A connector asked to end a transaction where that is not possible."""
 
 
 class BoundaryConflictError(BoundaryError):
-    """A connector asked to commit and to abort at one place."""
+    """A connector asked to commit and to abort at the same place."""
 
 
 class RecordNotReturnedError(BoundaryError):
-    """A connector asked to end a transaction behind a record that its polls do not return."""
+    """A connector asked to end a transaction after a record that its polls do not return."""
 
 
 class Boundary(Protocol):
-    """Asked after every record (if `per_record`), after every batch, at a clean stop."""
+    """Decides after every record (if `per_record`), after every batch, and at a clean stop.
+
+    Kafka Connect's `ExactlyOnceWorkerSourceTask.TransactionBoundaryManager`.
+    """
 
     per_record: bool
 
     def start(self, now: float) -> None:
-        """Hear that the task's loop begins."""
+        """Called when the task's loop begins."""
 
     def after_record(self, record: SourceRecord) -> End:
-        """What to do right behind a record."""
+        """What to do right after a record."""
 
     def after_batch(self, now: float) -> End:
-        """What to do behind what a poll returned, nothing included."""
+        """What to do after the records of a poll, also if it returned none."""
 
     def at_end(self) -> None:
-        """Hear that the source says it has no more to give; BoundaryError if it still owes a record."""
+        """Called when the source is at its end; BoundaryError if the task named a record that did not come."""
 
     def at_stop(self) -> End:
         """What to do at a clean stop (TXN-11)."""
@@ -60,9 +63,9 @@ class Boundary(Protocol):
 def split(
     polled: Sequence[PollBatch], boundary: Boundary, now: Callable[[], float]
 ) -> Iterator[tuple[Sequence[PollBatch], End]]:
-    """Cut what a poll returned where the boundary says: what to send next, then how to end the transaction behind it.
+    """Split the result of a poll into pieces to send, each with what to do with the transaction after it.
 
-    Take one piece at a time: the boundary is asked what comes behind it once it was sent.
+    Send each piece before the next is taken: the boundary decides when it was sent.
     """
     asked = End.KEEP
     if boundary.per_record:
@@ -73,14 +76,14 @@ def split(
     elif polled:
         yield polled, End.KEEP
     behind = boundary.after_batch(now())
-    # What was asked for the last record is done already, and beats the opposite for its batch (BND-06).
+    # A request for the last record is done already, and wins over a request for its batch (BND-06).
     if asked is End.KEEP:
         yield (), behind
 
 
 def _cut(batch: PollBatch, boundary: Boundary) -> Iterator[tuple[PollBatch, End]]:
     start = 0
-    # A task names records by the objects that it returns: columns have none to name.
+    # A task names records by the objects that it returns; a batch of columns has no such objects.
     for end, record in enumerate(batch.source_records or (), start=1):
         asked = boundary.after_record(record)
         if asked is not End.KEEP:
@@ -91,12 +94,12 @@ def _cut(batch: PollBatch, boundary: Boundary) -> Iterator[tuple[PollBatch, End]
 
 
 class PollBoundary:
-    """One transaction for what each poll returns."""
+    """A transaction for each poll."""
 
     per_record = False
 
     def start(self, now: float) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
     def after_record(self, record: SourceRecord) -> End:
         """Never within a batch."""
@@ -107,7 +110,7 @@ class PollBoundary:
         return End.COMMIT
 
     def at_end(self) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
     def at_stop(self) -> End:
         """Commit what was sent."""
@@ -115,7 +118,7 @@ class PollBoundary:
 
 
 class IntervalBoundary:
-    """A transaction for what came within `interval` seconds, looked at behind each batch (BND-07)."""
+    """A transaction for the records of `interval` seconds; it ends after a batch (BND-07)."""
 
     per_record = False
 
@@ -139,7 +142,7 @@ class IntervalBoundary:
         return End.COMMIT
 
     def at_end(self) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
     def at_stop(self) -> End:
         """Commit what was sent."""
@@ -161,7 +164,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Named:
-    """A record that a task named, how its transaction is to end, the number of the poll before."""
+    """A record that a task named, how its transaction shall end, and the number of polls before."""
 
     record: SourceRecord
     poll: int
@@ -169,13 +172,11 @@ class _Named:
 
 
 class RequestedBoundary:
-    """Where the task itself says; it is the `TransactionContext` that a task gets (BND-01..06).
+    """Ends transactions where the task asks (Kafka Connect's `WorkerTransactionContext`; BND-01..06).
 
-    Every request counts once. What is wrong surfaces where the worker asks, not in the task that might swallow it.
-    Requests on different records may come from several threads (each is one assignment), and long before their records
-    are returned.
-
-    Kafka Connect's `WorkerTransactionContext`.
+    The task gets this object as its `TransactionContext`. Every request counts once. A wrong request raises where the
+    worker asks, not in the task, which might swallow the error. Requests for different records may come from several
+    threads (each is one assignment), and long before the records are returned.
     """
 
     per_record = True
@@ -186,18 +187,18 @@ class RequestedBoundary:
         self._newest: _Named | None = None
         self._polls = self._empty_polls = 0
         self._returned: list[SourceRecord] = []
-        """Records of this poll."""
+        """The records of the current poll."""
         self._before: list[SourceRecord] = []
-        """Those of the last poll that gave any."""
+        """The records of the last poll that returned any."""
 
     # what the task calls
 
     def commit(self) -> None:
-        """Ask to commit behind the batch."""
+        """Ask to commit after the batch."""
         self._batch.commit = True
 
     def commit_record(self, record: SourceRecord) -> None:
-        """Ask to commit behind a record."""
+        """Ask to commit after a record."""
         self._of(record).commit = True
 
     def abort(self) -> None:
@@ -217,16 +218,16 @@ class RequestedBoundary:
     # what the worker asks
 
     def start(self, now: float) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
     def after_record(self, record: SourceRecord) -> End:
-        """What was asked for this very record."""
+        """What the task asked for this very object."""
         self._returned.append(record)
         named = self._named.pop(id(record), None)
         return End.KEEP if named is None else named.request.take("behind one record")
 
     def after_batch(self, now: float) -> End:
-        """What was asked for the batch; RecordNotReturnedError once a named record cannot be meant any more."""
+        """What the task asked for the batch; RecordNotReturnedError once a named record will not come any more."""
         self._polls += 1
         returned, self._returned = self._returned, []
         self._empty_polls = 0 if returned or not self._named else self._empty_polls + 1
@@ -236,7 +237,7 @@ class RequestedBoundary:
         return self._batch.take("behind one batch")
 
     def at_end(self) -> None:
-        """Refuse what was asked for records that will never come."""
+        """Raise for a request whose record did not come."""
         for named in list(self._named.values()):
             raise _not_returned(named, "no poll returned it, and the source says that it is at its end")
 

@@ -1,7 +1,6 @@
-"""Fold the config topic into what every worker of a group believes (KIP-618).
+"""The state of a group's connectors as the config topic says (KIP-618; Kafka Connect's `ClusterConfigState`).
 
-Everything is a log: the same records in the same order give the same answers, so a replay from the start is as good as
-having listened all along.
+The same records in the same order give the same state, so a replay from the start equals having read all along.
 """
 
 from __future__ import annotations
@@ -18,54 +17,54 @@ _NOTHING: Mapping[int, Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ConnectorEntry:
-    """What the log says about one connector name, deleted ones included."""
+    """The state of one connector name; deleted connectors have one as well."""
 
     properties: Mapping[str, str] | None = None
-    """None: never created, or deleted."""
+    """None if the connector was never created, or is deleted."""
     generation: int | None = None
-    """How many task configurations took force, from 0; None before the first."""
+    """Counts the commit records that were complete, from 0; None before the first."""
     tasks: tuple[Mapping[str, str], ...] = ()
-    """Empty while inconsistent."""
+    """The task configurations of the generation; empty while inconsistent."""
     applied_properties: Mapping[str, str] | None = None
     """The connector's properties when these tasks took force; `properties` may be newer (`AppliedConnectorConfig`)."""
     inconsistent: bool = False
-    """A commit record came without all its tasks: new ones must be asked for."""
+    """Whether a commit record came without all its tasks; the connector must be started again."""
     task_count_record: int | None = None
-    """How many producers may be zombies at most."""
+    """The number of tasks whose producers may be zombies (KIP-618)."""
     pending_fencing: bool = False
-    """The newest task configurations stand without a task count record behind them."""
+    """Whether no task count record follows the newest task configurations yet."""
     target_state: str = "STARTED"
     committed_by: str | None = None
-    """Which worker wrote the newest commit record, if it said so."""
+    """The worker that wrote the newest commit record; None if the record does not tell."""
     deferred: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    """Tasks that wait for their commit record."""
+    """Task configurations whose commit record has not come yet."""
 
 
 _UNKNOWN = ConnectorEntry()
 
 
 class MalformedRecordError(ValueError):
-    """A record of the config topic makes no sense: it is skipped, and told."""
+    """A record of the config topic is malformed; it is skipped with an error in the log."""
 
 
 class ConfigLog:
-    """The fold; not thread-safe."""
+    """Applies the records of the config topic, as `KafkaConfigBackingStore.ConsumeCallback` does; not thread-safe."""
 
     def __init__(self) -> None:
         self._entries: dict[str, ConnectorEntry] = {}
         self.position = 0
-        """Offset behind the last record applied."""
+        """The offset after the last record that was applied."""
 
     def entry(self, connector: str) -> ConnectorEntry:
-        """What is known of a connector name."""
+        """The state of a connector name."""
         return self._entries.get(connector, _UNKNOWN)
 
     def connectors(self) -> Mapping[str, ConnectorEntry]:
-        """Every name the log ever spoke of."""
+        """The state of every name in the log."""
         return dict(self._entries)
 
     def apply(self, offset: int, key: bytes | None, value: bytes | None, writer: str | None = None) -> str | None:
-        """Take one record into account; return why it was skipped, if it was."""
+        """Apply one record; return the reason if it was skipped."""
         self.position = max(self.position, offset + 1)
         try:
             name, change = _read(key, value)
@@ -136,9 +135,9 @@ def _commit(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change | N
 
 
 def _apply_commit(old: ConnectorEntry, count: int) -> ConnectorEntry:
-    if old.properties is None:  # what compaction left of a deleted connector (LOG-09)
+    if old.properties is None:  # compaction leaves such records of a deleted connector (LOG-09)
         return replace(old, deferred=_NOTHING)
-    # Compaction may leave tasks of earlier, larger generations: more than `count` is complete, less is not.
+    # Compaction may leave tasks of earlier, larger generations: more than `count` are complete, fewer are not.
     if any(number not in old.deferred for number in range(count)):
         return replace(old, tasks=(), inconsistent=True, deferred=_NOTHING)
     return replace(

@@ -1,4 +1,4 @@
-"""Write records of the config topic as Kafka Connect writes them (JsonConverter without schemas)."""
+"""Records of the config topic, with the bytes of Kafka Connect (JsonConverter without schemas)."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ TASK_COUNT = "tasks-fencing-"
 TASK_COUNT_IN_DRAFT = "tasks-count-"
 TARGET_STATE = "target-state-"
 UNUSED = ("restart-connector-", "session-key", "logger-cluster-")
-"""Keys of Connect's that this version reads past: they concern workers that speak REST to each other."""
+"""Keys of Connect that this version skips: they are for workers that call each other by REST."""
 
 WRITER = "eosfw.worker"
-"""Header of a commit record: which worker wrote it. Connect ignores headers here."""
+"""Header of a commit record with the worker that wrote it; Connect ignores headers here."""
 
 
 class ConfigRecord(NamedTuple):
-    """Key and value as they stand in the topic."""
+    """Key and value of a record."""
 
     key: bytes
     value: bytes | None
 
 
 def connector_record(name: str, properties: Mapping[str, str]) -> ConfigRecord:
-    """State a connector's properties."""
+    """The record of a connector's properties."""
     return _record(CONNECTOR + name, {"properties": dict(properties)})
 
 
 def task_records(name: str, configs: Sequence[Mapping[str, str]]) -> list[ConfigRecord]:
-    """State all tasks of a connector, closed by the commit record that puts them in force."""
+    """The records of all tasks of a connector, then the commit record that applies them."""
     tasks = [_record(f"{TASK}{name}-{number}", {"properties": dict(config)}) for number, config in enumerate(configs)]
     return [*tasks, _record(COMMIT + name, {"tasks": len(configs)})]
 
 
 def task_count_record(name: str, count: int) -> ConfigRecord:
-    """State how many producers the next fencing round must shut out (KIP-618)."""
+    """The record of how many producers the next fencing round must fence (KIP-618)."""
     return _record(TASK_COUNT + name, {"task-count": count})
 
 
 def removal_records(name: str) -> list[ConfigRecord]:
-    """Delete a connector; its task count record stays, so a connector created again under the name still fences."""
+    """The records that delete a connector; its task count record stays, so a new one of that name still fences."""
     return [ConfigRecord(f"{kind}{name}".encode(), None) for kind in (CONNECTOR, TARGET_STATE)]
 
 

@@ -1,4 +1,4 @@
-"""Decide which producers a new generation of tasks must shut out (KIP-618)."""
+"""Which producers the leader must fence for a new generation of tasks (KIP-618)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eosfw.state.config_log import ConnectorEntry
 
 
 class FencingPlan(Enum):
-    """What a fencing request asks the leader to do."""
+    """What the leader must do for a fencing request."""
 
     NOTHING = "nothing"
     RECORD_ONLY = "record-only"
@@ -17,12 +17,12 @@ class FencingPlan(Enum):
 
 
 def plan_fencing(seen: ConnectorEntry) -> FencingPlan:
-    """Choose the fencing round that the config log calls for."""
+    """The plan for a fencing request, by the config topic (`DistributedHerder.fenceZombieSourceTasks`)."""
     if not seen.pending_fencing:
         return FencingPlan.NOTHING
-    # Old and new lone task share one transactional id, so initialising fences by itself.
+    # The only task before and the only task now share a transactional id, so its init_transactions fences.
     lone = seen.task_count_record == len(seen.tasks) == 1
-    # Connect records 0 when it alters the offsets of a stopped connector: a round without a producer to shut out.
+    # Connect writes a task count of 0 when it alters the offsets of a stopped connector: then nothing is to fence.
     return FencingPlan.RECORD_ONLY if lone or not seen.task_count_record else FencingPlan.FENCE
 
 

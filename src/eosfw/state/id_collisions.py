@@ -1,4 +1,4 @@
-"""Tell who else would write under a transactional id: Kafka Connect's format lets names run into each other."""
+"""Users of the same transactional id in other groups: Kafka Connect's format does not keep names apart."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TransactionalIdUser(NamedTuple):
 
 
 def colliding_users(transactional_id: str, group_id: str) -> list[TransactionalIdUser]:
-    """Everybody outside a group whose id would be the same: `a-b-c-0` is task 0 of `c` in `a-b`, of `b-c` in `a`."""
+    """Users in other groups with the same id: `a-b-c-0` is task 0 of `c` in `a-b`, and of `b-c` in `a`."""
     users = []
     names, _, number = transactional_id.rpartition("-")
     if number.isascii() and number.isdecimal() and str(int(number)) == number:

@@ -1,4 +1,4 @@
-"""Keep the offsets of records that a producer accepted until they are committed (TXN-04)."""
+"""Source offsets of sent records that are not committed yet (TXN-04; Kafka Connect's `OffsetStorageWriter`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ Offset = tuple[SourcePartition, SourceOffset | None]
 
 
 class PendingOffsets:
-    """The last offset of each source partition since the last commit; the last note wins.
+    """The newest offset of each source partition since the last commit; the task's transaction writes them.
 
-    What was read from the topic is handed back as the offset store read it (`StoredPartition`), whatever order a task
-    uses, since a store may keep there under which key of the compacted topic the partition lies.
-
-    Kafka Connect's `OffsetStorageWriter` keeps them so; writing them is left to the transaction of the task.
+    A partition that was read from the topic is given back as the object that the offset store made
+    (`StoredPartition`), since that object may hold the key that the partition has in the compacted topic.
     """
 
     def __init__(
@@ -28,7 +26,7 @@ class PendingOffsets:
         self._last: tuple[SourcePartition, dict[str, Primitive], str] | None = None
 
     def note(self, partition: SourcePartition, offset: SourceOffset | None) -> None:
-        """Remember the offset behind an accepted record, as it is now: a task may go on with the same mapping."""
+        """Note the offset of a sent record. It is copied, since a task may change the mapping and use it again."""
         try:
             self._noted[self._key(partition)] = None if offset is None else dict(offset)
         except (TypeError, ValueError) as why:
@@ -47,9 +45,9 @@ class PendingOffsets:
         return key
 
     def items(self) -> Sequence[Offset]:
-        """What a commit now must state."""
+        """The partitions with their offsets that a commit must write now."""
         return [(self._spelling[key], offset) for key, offset in self._noted.items()]
 
     def committed(self) -> None:
-        """Forget what was pending: it is stated."""
+        """Forget the offsets: they are committed."""
         self._noted.clear()

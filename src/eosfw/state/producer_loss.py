@@ -1,8 +1,8 @@
-"""Decide what a task does that lost its producer.
+"""What a task does after it lost its producer.
 
-A coordinator's timeout looks like a fencing, and a lost answer leaves the outcome open. Only the config log can tell:
-a superseded task stops for good, the rightful owner starts over once more, and nobody does so for ever, since that is
-how two owners fence each other.
+A timeout in the coordinator looks like a fencing, and a lost answer leaves the outcome unknown. Only the config topic
+tells which it is: a superseded task stops, an owner starts over. An owner does so a few times at most, since two
+owners of one transactional id would fence each other for ever.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_LOSSES = 3
 
 
 class ProducerLossDecision(Enum):
-    """What to do once the producer is discarded."""
+    """What to do after the producer was discarded."""
 
     STOP_SUPERSEDED = "stop-superseded"
     START_OVER = "start-over"
@@ -24,7 +24,7 @@ class ProducerLossDecision(Enum):
 
 
 def decide_after_producer_loss(now: TaskOwnership, losses: int) -> ProducerLossDecision:
-    """Choose by how the task stands and how often it lost a producer in this generation, this time included."""
+    """Decide by the ownership now and the number of losses in this generation, this one included."""
     if now is not TaskOwnership.OWNER:
         return ProducerLossDecision.STOP_SUPERSEDED
     return ProducerLossDecision.START_OVER if losses <= MOST_LOSSES else ProducerLossDecision.FAIL

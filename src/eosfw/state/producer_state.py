@@ -1,4 +1,4 @@
-"""Decide which call a producer may make next (KIP-98, producer states)."""
+"""The states of a producer and its legal calls (KIP-98; the states of the Java client's `TransactionManager`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class TransactionManagerState(Enum):
-    """Where a producer stands; FATAL_ERROR has no way out."""
+    """The state of a producer (`TransactionManager.State`); FATAL_ERROR is final."""
 
     UNINITIALIZED = "uninitialized"
     INITIALIZING = "initializing"
@@ -39,7 +39,7 @@ class TransactionManagerState(Enum):
 
 
 class ProducerCall(Enum):
-    """What a caller may ask of a producer; the value is the method's name."""
+    """A method of a producer; the value is its name."""
 
     INIT = "init_transactions"
     BEGIN = "begin_transaction"
@@ -85,13 +85,13 @@ TRANSITIONS: Mapping[TransactionManagerState, Mapping[ProducerCall, Transition]]
     },
     _S.CLOSED: {},
 }
-"""Every legal call in every state; a call that is not here is illegal."""
+"""The legal calls of every state; every other call is illegal."""
 
 _TRANSACTIONAL = frozenset({_S.IN_TRANSACTION, _S.COMMITTING, _S.ABORTING, _S.ABORTABLE_ERROR})
 
 
 def transition_for(state: TransactionManagerState, call: ProducerCall) -> Transition:
-    """Look a call up; raise IllegalStateError if it is not legal in this state."""
+    """The transition of a call; IllegalStateError if the call is illegal in this state."""
     try:
         return TRANSITIONS[state][call]
     except KeyError:
@@ -104,7 +104,7 @@ def transition_for(state: TransactionManagerState, call: ProducerCall) -> Transi
 def state_after_error(
     before: TransactionManagerState, now: TransactionManagerState, error: EosfwError
 ) -> TransactionManagerState:
-    """Where a failed call leaves a producer that was in `before` when the call began."""
+    """The state after a failed call; `before` is the state when the call began."""
     if now in (_S.CLOSED, _S.FATAL_ERROR):
         return now
     if isinstance(error, FatalError):
@@ -115,9 +115,9 @@ def state_after_error(
 
 
 class ProducerStateMachine:
-    """One producer's state, moved by its calls alone; `lock` makes a move a single step among many threads.
+    """The state of one producer (the state machine of the Java client's `TransactionManager`).
 
-    The state machine of the Java client's `TransactionManager`.
+    `lock` makes each transition atomic among threads.
     """
 
     def __init__(self, *, transactional: bool, lock: AbstractContextManager[object]) -> None:
@@ -128,18 +128,18 @@ class ProducerStateMachine:
         self._lock = lock
 
     def during(self, call: ProducerCall) -> AbstractContextManager[None]:
-        """Hold the state of a running call, then move on by how it ends; an illegal call changes nothing."""
+        """A context for one call: it sets the states during and after it; an illegal call changes nothing."""
         return _Running(self, call)
 
     def enter(self, call: ProducerCall) -> tuple[TransactionManagerState, Transition]:
-        """Begin a call; give the state it was made in, with where it leads."""
+        """Begin a call; return the state before it and its transition."""
         with self._lock:
             before, target = self.state, self._legal(call)
             self.state = target.during
         return before, target
 
     def leave(self, target: Transition) -> None:
-        """End a call that succeeded, unless something else moved the state meanwhile."""
+        """End a call that succeeded; a state that another thread set meanwhile stays."""
         with self._lock:
             if self.state is target.during:
                 self.state = target.done
@@ -150,7 +150,7 @@ class ProducerStateMachine:
             self._legal(call)
 
     def fail(self, error: EosfwError, before: TransactionManagerState | None = None) -> None:
-        """Move by an error that ended a call, or that came up beside all calls."""
+        """Set the state after an error, of a call or of a delivery in the background."""
         with self._lock:
             target = state_after_error(before or self.state, self.state, error)
             if target is not self.state and isinstance(error, (AbortableError, FatalError)):
@@ -172,7 +172,7 @@ class ProducerStateMachine:
 
 
 class _Running:
-    """One call; a class, since a generator costs more than the rest of a cheap call."""
+    """The context of one call; a class, since a generator costs more than the rest of a cheap call."""
 
     __slots__ = ("_before", "_call", "_progress", "_target")
 

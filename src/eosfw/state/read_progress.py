@@ -1,4 +1,4 @@
-"""Decide how far a read of ranges has come (KIP-98, positions of a consumer)."""
+"""The positions of a read of offset ranges (the positions in the Java consumer's `SubscriptionState`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ReadProgress"]
 
 
 class ReadProgress:
-    """The partitions of one read that are not at their ends yet; ranges without offsets are left out."""
+    """The partitions of a read that have not reached their ends yet; empty ranges are left out."""
 
     def __init__(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
         left = {one: offsets for one, offsets in ranges.items() if offsets.start < offsets.end}
@@ -21,7 +21,7 @@ class ReadProgress:
         """The next offset of each partition."""
 
     def advance(self, one: TopicPartition, position: int | None) -> bool:
-        """Note a position, None where none is known; tell whether it is new."""
+        """Note a position, None if it is unknown; return whether the read advanced."""
         known = self.positions.get(one)
         if known is None or position is None or position <= known:
             return False
@@ -29,7 +29,7 @@ class ReadProgress:
         return True
 
     def finished(self) -> list[TopicPartition]:
-        """Take out the partitions whose ends are reached."""
+        """Remove and return the partitions that have reached their ends."""
         reached = [one for one, position in self.positions.items() if position >= self._ends[one]]
         for one in reached:
             del self.positions[one]
@@ -40,7 +40,7 @@ class ReadProgress:
         return self._ends[one]
 
     def stalled(self, what: str, waited: float, hint: str = "") -> ReadStalledError:
-        """The error of a read, named by `what`, that did not move for so many seconds."""
+        """The error of a read that has not advanced for `waited` seconds; `what` names the read."""
         where = ", ".join(f"{one} at offset {at} of {self._ends[one]}" for one, at in self.positions.items())
         return ReadStalledError(
             f"{what}: nothing came for {waited:g} s; waiting for {where}; "

@@ -1,16 +1,16 @@
-"""Notice a source whose offsets do not move."""
+"""Detection of a source whose offsets do not advance."""
 
 from __future__ import annotations
 
 from eosfw.state.poll_batch import SourcePosition
 
 POLLS = 100
-"""Polls in a row that leave a source where it was before anybody hears of it: some sources state one offset for many
-records of one event, say a row of a large transaction."""
+"""Polls in a row at one offset before a notice. Some sources give one offset to many records, such as the rows of a
+large transaction."""
 
 
 class StalledOffsets:
-    """Counts polls in a row that ended at one and the same offset."""
+    """Counts polls in a row that ended at the same offset."""
 
     def __init__(self) -> None:
         self._last: SourcePosition | None = None

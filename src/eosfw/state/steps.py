@@ -1,7 +1,7 @@
-"""Name every step of a task's start, of its transactions, of the leader's work (KIP-618).
+"""The steps of a task's start, of its transactions and of the leader, which observers hear of (KIP-618).
 
-A step is announced just before it is done, on the thread that does it; so whoever blocks the announcement of a step
-freezes the task between the step before and this one. Names ending in `-ed` are outcomes, announced right after.
+A step is announced just before it is done, on the thread that does it. So an observer that blocks freezes the task
+between two steps. Steps whose names end in `-ed` are outcomes, announced right afterwards.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from eosfw.ids import ConnectorTaskId
 
 
 class TaskStep(Enum):
-    """What is about to happen, or has just happened."""
+    """A step that is about to happen, or an outcome that has just happened."""
 
     # startup protocol, in order (FEN-09)
     REQUEST_FENCING = "request-fencing"
@@ -53,17 +53,17 @@ TRANSACTION = tuple(TaskStep)[8:13]
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """One step, told to observers. `at` is the runtime's monotonic clock in seconds; `wall` seconds since 1970."""
+    """One step, for observers. `at` is the runtime's monotonic clock in seconds; `wall` is in seconds since 1970."""
 
     step: TaskStep
     at: float
     wall: float
     connector: str
     task: ConnectorTaskId | None = None
-    """None for what the leader does."""
+    """None for a step of the leader."""
     generation: int | None = None
     transactional_id: str | None = None
     transaction: int | None = None
-    """Which transaction of this task's producer, from 1; None outside one."""
+    """The number of the transaction of this task's producer, from 1; None outside a transaction."""
     detail: Mapping[str, object] = field(default_factory=dict)
-    """Facts of this step: `records` (how many are sent or committed), `error` (its text), `ids`, `count`."""
+    """More about the step: `records` (how many are sent or committed), `error` (its text), `ids`, `count`."""

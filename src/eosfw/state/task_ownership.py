@@ -1,4 +1,4 @@
-"""Decide at each check of a task's start whether it may go on (KIP-618, FEN-09..11)."""
+"""Whether a task still owns its share, at each check of its start (KIP-618, FEN-09..11)."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from eosfw.state.config_log import ConnectorEntry
 
 
 class TaskOwnership(Enum):
-    """How a task of some generation stands to what the config log says now."""
+    """What the config topic says now about a task of some generation."""
 
     OWNER = "owner"
     SUPERSEDED = "superseded"
-    """Newer task configurations took force, or the connector is gone: a successor comes, or nobody should."""
+    """There is a newer generation, or the connector was deleted."""
     UNASSIGNED = "unassigned"
-    """The generation is current, but the task went to somebody else."""
+    """The generation is the newest, but the task is assigned to another worker."""
     UNFENCED = "unfenced"
-    """The task count record behind the newest task configurations is missing: zombies may still be at work."""
+    """No task count record follows the newest task configurations: zombies may still write."""
 
 
 def task_ownership(seen: ConnectorEntry, generation: int, *, assigned: bool) -> TaskOwnership:
-    """Tell how a task that was started for `generation` stands; without a deletion an equal generation owns."""
+    """The ownership of a task of `generation`."""
     if seen.properties is None or seen.generation != generation:
         return TaskOwnership.SUPERSEDED
     return TaskOwnership.OWNER if assigned else TaskOwnership.UNASSIGNED
 
 
 def ownership_before_init(seen: ConnectorEntry, generation: int, *, assigned: bool) -> TaskOwnership:
-    """The check before a producer is initialised: also the task count record must be behind the task configs."""
+    """The ownership before a producer is initialised: then the task count record must be written as well."""
     now = task_ownership(seen, generation, assigned=assigned)
     return TaskOwnership.UNFENCED if now is TaskOwnership.OWNER and seen.pending_fencing else now
