@@ -1,4 +1,4 @@
-"""Replay a source by fresh tasks up to its committed offsets, to know what should have been written.
+"""The replay of a source by fresh tasks up to its committed offsets: what should have been written.
 
 Where tasks end their transactions themselves, what they aborted is left out, as it is in the topics.
 """
@@ -11,20 +11,19 @@ from contextlib import ExitStack, closing, contextmanager
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
-from eosfw.config.connector import BOUNDARY
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector, SourceTask
-from eosfw.errors import DamagedDataError, described
+from eosfw.errors import DamagedDataError, EosfwError, described
 from eosfw.ids import ConnectorTaskId
-from eosfw.pipeline.fresh_context import FreshTaskContext
+from eosfw.pipeline.fresh_task import new_boundary
 from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.task_replay import Goal, TaskReplay, faults_of
+from eosfw.pipeline.task_replay import Goal, TaskReplay
 from eosfw.protocols import IsolationLevel, OffsetStore
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.offset_storage_reader import read_offsets
 from eosfw.runtime.preflight import connector_config
-from eosfw.state.boundary import Boundary, PollBoundary, RequestedBoundary
+from eosfw.state.boundary import Boundary
 from eosfw.state.poll_batch import PollBatch
 
 logger = logging.getLogger(__name__)
@@ -36,7 +35,7 @@ PAUSE = 0.01
 def replayed(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Sequence[SourceRecord]]:
     """Every record of a connector's source up to its committed offsets, in chunks; raises as `Replay` does."""
     with replaying(run, name, apart=apart) as replay:
-        # In turn: a task that counts for ever must not keep the others from their last committed offset.
+        # In turn: a task without end must not keep the others from their last committed offset.
         left = list(replay.tasks)
         while left:
             found = [(task, replay.poll(task)) for task in left]
@@ -55,17 +54,16 @@ def replaying(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Repl
     config = connector_config(connector, name, run.pipeline.connectors[name])
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
     goal = Goal(store, dict(_committed(run, name, store)))
-    boundary = RequestedBoundary if config[BOUNDARY] == "connector" else PollBoundary
     with ExitStack() as opened:
         tasks = [
-            opened.enter_context(_started(connector, ConnectorTaskId(name, number), share, boundary(), goal))
+            opened.enter_context(_started(connector, ConnectorTaskId(name, number), share, new_boundary(config), goal))
             for number, share in enumerate(connector.task_configs(config, config["tasks.max"]))
         ]
         yield Replay(name, goal, tasks, run.runtime, apart=apart)
 
 
 class Replay:
-    """A replay under way.
+    """The replay of a connector.
 
     DamagedDataError when a committed offset is not met again: the source changed, so nothing can be expected of it;
     when two tasks give records of one source partition; and, with `apart`, when a batch holds no offset for each
@@ -77,13 +75,13 @@ class Replay:
         self._name, self._goal, self._runtime, self._apart = name, goal, runtime, apart
 
     def poll(self, task: TaskReplay) -> Sequence[PollBatch] | None:
-        """A task's next records that were committed: maybe none for now, None when no more are to be expected."""
-        if not (self._goal.left or task.open) or task.over(self._runtime.now()):
+        """A task's next records that were committed, possibly none yet; None when no more are to be expected."""
+        if not (self._goal.left or task.open) or task.is_over(self._runtime.now()):
             return None
-        return task.poll(self._runtime.now(), apart=self._apart)
+        return task.poll_committed(self._runtime.now(), apart=self._apart)
 
     def rest(self, task: TaskReplay) -> Sequence[PollBatch]:
-        """What is left once all is polled: the task ended this transaction when it ran, the offsets lie behind it."""
+        """The transaction that is open at the end: the run committed it, since offsets behind it are committed."""
         rest, task.open = task.open, []
         return rest
 
@@ -118,17 +116,15 @@ def _started(
     connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], boundary: Boundary, goal: Goal
 ) -> Iterator[TaskReplay]:
     task = connector.task()
-    transaction = boundary if isinstance(boundary, RequestedBoundary) else None
+    replay = TaskReplay(task, task_id, boundary, goal)
     try:
-        with faults_of(task_id):
-            # What it notices, the run itself has told already.
-            task.start(_task_config(task, share), FreshTaskContext(task_id, transaction, lambda _: None))
-        yield TaskReplay(task, task_id, boundary, goal)
+        replay.start(_task_config(task, share), lambda _: None)  # its notices were given when the run polled it
+        yield replay
     finally:
         try:
-            task.stop()
-        except Exception as error:  # noqa: BLE001 (a connector may raise anything; its records were given)
-            logger.warning("replay of task %s: stop failed: %s", task_id, described(error))
+            replay.stop()
+        except EosfwError as error:  # its records were given
+            logger.warning("replay of task %s: stop failed: %s", task_id, described(error.__cause__ or error))
 
 
 def _task_config(task: SourceTask, share: Mapping[str, str]) -> Config:
