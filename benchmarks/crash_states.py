@@ -35,9 +35,9 @@ def as_before() -> None:
     """Write markers and that all is complete in one step; leave open what no coordinator knows."""
 
     def complete_step(self: StepwiseCompletion, ready: Completable) -> bool:
-        self._step(ready, lambda: self._broker.coordinator.mark(ready.decided))
-        self._step(ready, lambda: self._broker.coordinator.complete(self._broker.now_ms()))
-        return self._broker.coordinator.unfinished
+        self._step(ready, lambda: self._broker.coordinator.markers.write_markers(ready.decided))
+        self._step(ready, lambda: self._broker.coordinator.markers.log_completed(self._broker.now_ms()))
+        return not self._broker.coordinator.markers.is_empty
 
     StepwiseCompletion.complete_step = complete_step  # type: ignore[method-assign]
     broker_module.end_unknown = lambda broker: None  # noqa: ARG005

@@ -71,7 +71,7 @@ class Desk:
         return self._tried(lambda: self.coordinator.end_with_epoch_bump(name, producer, outcome, self.now_ms))
 
     def finish(self) -> None:
-        self.coordinator.finish(self.now_ms)
+        self.coordinator.markers.complete_all(self.now_ms)
 
     def run(self, producer, outcome=TransactionResult.COMMIT) -> None:
         assert (self.add(producer), self.end(producer, outcome)) == (Code.NONE, Code.NONE)

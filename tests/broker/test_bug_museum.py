@@ -269,7 +269,7 @@ def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broke
 def test_kafka_21181_a_coordinator_that_starts_anew_answers_from_its_log_alone(broker):
     """COR-14: what a predecessor only had in mind is gone."""
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
-    broker.coordinator._known["ghost"] = broker.coordinator.describe("x")
+    broker.coordinator.state._metadata["ghost"] = broker.coordinator.describe("x")
 
     broker.restart()
 

@@ -137,7 +137,7 @@ def test_a_failing_write_during_fencing_leaves_no_partial_result(tmp_path, takes
         system.at = system.writes + at
         answers = fenced(broker, names)
         reached = system.writes >= system.at
-        hurt = Code.COORDINATOR_NOT_AVAILABLE in answers.values() or broker.coordinator.unfinished
+        hurt = Code.COORDINATOR_NOT_AVAILABLE in answers.values() or not broker.coordinator.markers.is_empty
         assert hurt == reached or takes  # what is short enough is written whole
         if not hurt:
             system.at = NEVER
@@ -176,7 +176,7 @@ def test_a_broker_stopped_while_aborting_expired_transactions_resumes(point):
         broker.run_due_tasks()
 
         assert {each.state for each in broker.coordinator.transactions()} == {S.COMPLETE_ABORT}
-        assert not broker.coordinator.unfinished
+        assert broker.coordinator.markers.is_empty
         for where in PLACES:
             assert log_of(broker, where).last_stable_offset == log_of(broker, where).high_watermark
             assert Consumer(log_of(broker, where), COMMITTED).drain() == []

@@ -74,9 +74,9 @@ def complete_with_the_markers(monkeypatch):
     """Complete may be on the disk where the markers are not."""
 
     def complete_step(self, ready):
-        self._step(ready, lambda: self._broker.coordinator.mark(ready.decided))
-        self._step(ready, lambda: self._broker.coordinator.complete(self._broker.now_ms()))
-        return self._broker.coordinator.unfinished
+        self._step(ready, lambda: self._broker.coordinator.markers.write_markers(ready.decided))
+        self._step(ready, lambda: self._broker.coordinator.markers.log_completed(self._broker.now_ms()))
+        return not self._broker.coordinator.markers.is_empty
 
     monkeypatch.setattr(StepwiseCompletion, "complete_step", complete_step)
 
@@ -86,7 +86,7 @@ def mark_with_the_decision(monkeypatch):
     ready = StepwiseCompletion.ready
 
     def marked(self):
-        self._broker.coordinator.mark()
+        self._broker.coordinator.markers.write_markers()
         return ready(self)
 
     monkeypatch.setattr(StepwiseCompletion, "ready", marked)

@@ -220,7 +220,7 @@ def test_a_stop_leaves_no_decided_transaction_to_the_next_start(tmp_path):
     prepared(served)
     served.broker.close()
     assert served.broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
-    assert not served.broker.coordinator.unfinished
+    assert served.broker.coordinator.markers.is_empty
 
 
 def test_a_decided_transaction_is_completed_by_the_next_start(tmp_path):

@@ -46,7 +46,7 @@ def test_transactions_and_offsets_of_groups_survive(tmp_path, until, flush):
     holder.begin_transaction()
     holder.produce(topic, b"open")
     holder.flush(WAIT)
-    until(lambda: not cluster.broker.coordinator.unfinished)
+    until(lambda: cluster.broker.coordinator.markers.is_empty)
     before, kept_in = known(cluster), cluster.broker.offsets_partition("readers")
     reader.close()
     cluster.close()

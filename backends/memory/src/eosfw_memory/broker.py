@@ -105,7 +105,7 @@ class Broker(BrokerState):
 
     def settle(self) -> None:
         """Write the markers of transactions that were decided (EndTxn is answered before, as Kafka does)."""
-        if self.coordinator.unfinished:
+        if not self.coordinator.markers.is_empty:
             with self.lock:
                 if self._group_fsync is None:
                     self._finish()
@@ -115,7 +115,7 @@ class Broker(BrokerState):
     def _finish(self) -> None:
         while not self.down:
             try:
-                self.coordinator.finish(self.now_ms())
+                self.coordinator.markers.complete_all(self.now_ms())
             except BrokerStoppedError as stopped:  # once restarted, the broker goes on with the markers
                 self.restart(stopped.down)
             else:
@@ -133,7 +133,7 @@ class Broker(BrokerState):
         """Rebuild every state from its log, then go on with the transactions that were decided (COR-14)."""
         if self.topics.by_name(TRANSACTION_LOG) is not None:
             self.coordinator.load()
-            self.coordinator.on_clock_moved_back(self.now_ms())
+            self.coordinator.state.on_clock_moved_back(self.now_ms())
         if self.topics.by_name(GROUP_LOG) is not None:
             self.groups.load(self.now_ms())
             # A stop may have come between the end of a topic and that of its offsets.
@@ -209,7 +209,7 @@ class Broker(BrokerState):
             self._epoch_seconds += seconds
             now_ms = self.now_ms()
             self.background_tasks.on_clock_moved_back(now_ms)
-            self.coordinator.on_clock_moved_back(now_ms)
+            self.coordinator.state.on_clock_moved_back(now_ms)
             self.groups.on_clock_moved_back(now_ms)
             for log in self.topics.logs().values():
                 log.on_clock_moved_back(now_ms)

@@ -11,24 +11,22 @@ from eosfw_memory.storage.group_fsync import Completable
 
 
 class StepwiseCompletion:
-    """Writes markers once the decisions are on the disk, and that all is complete once the markers are.
-
-    Kafka's `TransactionMarkerChannelManager`; a cluster of one broker sends its markers to nobody.
-    """
+    """Writes markers once the decisions are on the disk, and that all is complete once the markers are."""
 
     def __init__(self, broker: BrokerState, restart: Callable[[float], None]) -> None:
         self._broker = broker
         self._restart = restart
 
     def ready(self) -> Completable:
-        broker = self._broker
-        return Completable(broker.restarts, broker.coordinator.decided, broker.coordinator.marked)
+        markers = self._broker.coordinator.markers
+        return Completable(self._broker.restarts, markers.decided, markers.marked)
 
     def complete_step(self, ready: Completable) -> bool:
-        broker, coordinator = self._broker, self._broker.coordinator
-        self._step(ready, lambda: coordinator.complete(broker.now_ms(), ready.marked))
-        self._step(ready, lambda: coordinator.mark(ready.decided))
-        return coordinator.unfinished
+        broker, markers = self._broker, self._broker.coordinator.markers
+        # Complete before markers: what is marked in this very step is on the disk after the next wait only.
+        self._step(ready, lambda: markers.log_completed(broker.now_ms(), ready.marked))
+        self._step(ready, lambda: markers.write_markers(ready.decided))
+        return not markers.is_empty
 
     def is_ending(self, transactional_id: str) -> bool:
         return self._broker.coordinator.is_ending(transactional_id)

@@ -24,11 +24,11 @@ _ENDS = frozenset({TransactionState.ONGOING, *COMPLETED})
 def end_unknown(broker: BrokerState) -> None:
     """Have the coordinator know of every open transaction; abort those that none of its ids can be in."""
     opened = [(where, each.producer) for where, log in broker.topics.logs().items() for each in log.open_transactions()]
-    holders = broker.coordinator.holders() if opened else {}
+    holders = broker.coordinator.state.ids_by_producer() if opened else {}
     for where, producer in opened:
         known = broker.coordinator.describe(holders.get(producer.producer_id, ""))
         if known is not None and _is_behind(known, producer):
-            known = broker.coordinator.complete_unlogged(known.transactional_id, broker.now_ms())
+            known = broker.coordinator.markers.complete_unlogged(known.transactional_id, broker.now_ms())
         if known is not None and known.state in _ENDS and where in known.partitions:
             continue
         if known is None or not _noted(broker, known.transactional_id, producer, where):

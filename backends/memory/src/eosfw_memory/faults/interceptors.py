@@ -12,9 +12,10 @@ from eosfw_memory.broker_state import AppendRecords
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.groups import offsets_topic
 from eosfw_memory.coordinators.groups.group_metadata_manager import GroupLog
-from eosfw_memory.coordinators.transaction_coordinator import TransactionLog, WriteMarker
 from eosfw_memory.coordinators.transaction_log import not_written
+from eosfw_memory.coordinators.transaction_marker_channel import WriteMarker
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.coordinators.transaction_state_manager import TransactionLog
 from eosfw_memory.faults import points
 from eosfw_memory.log.log_results import LogAppendInfo
 from eosfw_memory.records.batch import BatchHeader
@@ -55,8 +56,8 @@ class Seams:
         return cls(
             broker.interceptor,
             broker.append_records,
-            coordinator.log,
-            coordinator.write_marker,
+            coordinator.state.log,
+            coordinator.markers.write_marker,
             groups.log,
             groups.transaction_ended,
         )
@@ -78,7 +79,7 @@ class Seams:
         with broker.lock:
             broker.interceptor = self.interceptor
             broker.append_records = self.append_records
-            coordinator.log, coordinator.write_marker = self.transaction_log, self.write_marker
+            coordinator.state.log, coordinator.markers.write_marker = self.transaction_log, self.write_marker
             groups.log, groups.transaction_ended = self.group_log, self.transaction_ended
 
 
