@@ -329,7 +329,7 @@ def test_a_source_failing_in_its_replay_is_named_beside_the_summary(
         return poll(self)
 
     done(flow, plugins, Verification.OFF)
-    monkeypatch.setattr("eosfw.pipeline.task_replay._IDLE", 0.1)
+    monkeypatch.setattr("eosfw.pipeline.task_replay._IDLE_TIMEOUT", 0.1)
     monkeypatch.setattr(kind, "poll", failing)
 
     assert told in done(flow, plugins).unverified[0]
