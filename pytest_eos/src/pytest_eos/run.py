@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from eosfw.config.parts import OFFSET_STORE, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe.timeline import text
-from eosfw.pipeline import replayed
+from eosfw.pipeline import replay_records
 from eosfw.protocols import Admin, IsolationLevel, IsolationReader, OffsetStore
 from eosfw.records import LogBatch, OffsetRange, SourceRecord
 from eosfw.registry import parts
@@ -130,7 +130,7 @@ class Run(Topic):
 
     def source_records(self) -> list[SourceRecord]:
         """What should have been written: fresh tasks replay the source up to the committed offsets."""
-        return [record for chunk in replayed(self.group.local, self.name) for record in chunk]
+        return [record for chunk in replay_records(self.group.local, self.name) for record in chunk]
 
     def transactions(self) -> list[list[Record]]:
         """The records of each committed transaction: transactions as they were committed, records as they were sent.

@@ -5,7 +5,7 @@ from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.pipeline.parsing import load, load_with_problems, parse
-from eosfw.pipeline.replay import replayed
+from eosfw.pipeline.replay import replay_records
 from eosfw.pipeline.reporter import Reporter, SilentReporter
 from eosfw.pipeline.runner import Options, check, run
 from eosfw.pipeline.summary import StepResult, Summary
@@ -27,6 +27,6 @@ __all__ = [
     "load",
     "load_with_problems",
     "parse",
-    "replayed",
+    "replay_records",
     "run",
 ]

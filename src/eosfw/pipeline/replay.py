@@ -17,7 +17,7 @@ from eosfw.errors import DamagedDataError, EosfwError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.fresh_task import new_boundary
 from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.task_replay import Goal, TaskReplay
+from eosfw.pipeline.task_replay import ReplayGoal, TaskReplay
 from eosfw.protocols import IsolationLevel, OffsetStore
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.registry import parts
@@ -32,9 +32,9 @@ PAUSE = 0.01
 """Seconds to wait when no task has anything for the moment."""
 
 
-def replayed(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Sequence[SourceRecord]]:
+def replay_records(run: LocalRun, name: str, *, record_offsets: bool = False) -> Iterator[Sequence[SourceRecord]]:
     """Every record of a connector's source up to its committed offsets, in chunks; raises as `Replay` does."""
-    with replaying(run, name, apart=apart) as replay:
+    with open_replay(run, name, record_offsets=record_offsets) as replay:
         # In turn: a task without end must not keep the others from their last committed offset.
         left = list(replay.tasks)
         while left:
@@ -48,37 +48,39 @@ def replayed(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Seque
 
 
 @contextmanager
-def replaying(run: LocalRun, name: str, *, apart: bool = False) -> Iterator[Replay]:
+def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> Iterator[Replay]:
     """Start fresh tasks of a connector, to be polled for what its source should have given."""
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
     config = connector_config(connector, name, run.pipeline.connectors[name])
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
-    goal = Goal(store, dict(_committed(run, name, store)))
+    goal = ReplayGoal(store, dict(_committed(run, name, store)))
     with ExitStack() as opened:
         tasks = [
             opened.enter_context(_started(connector, ConnectorTaskId(name, number), share, new_boundary(config), goal))
             for number, share in enumerate(connector.task_configs(config, config["tasks.max"]))
         ]
-        yield Replay(name, goal, tasks, run.runtime, apart=apart)
+        yield Replay(name, goal, tasks, run.runtime, record_offsets=record_offsets)
 
 
 class Replay:
     """The replay of a connector.
 
     DamagedDataError when a committed offset is not met again: the source changed, so nothing can be expected of it;
-    when two tasks give records of one source partition; and, with `apart`, when a batch holds no offset for each
-    record, so that offsets cannot tell records apart. TaskFailedError for what the connector's own code raises.
+    when two tasks give records of one source partition; and, with `record_offsets`, when a batch holds no offset for
+    each record, so that offsets cannot tell records apart. TaskFailedError for what the connector's own code raises.
     """
 
-    def __init__(self, name: str, goal: Goal, tasks: Sequence[TaskReplay], runtime: Runtime, *, apart: bool) -> None:
+    def __init__(
+        self, name: str, goal: ReplayGoal, tasks: Sequence[TaskReplay], runtime: Runtime, *, record_offsets: bool
+    ) -> None:
         self.tasks = tasks
-        self._name, self._goal, self._runtime, self._apart = name, goal, runtime, apart
+        self._name, self._goal, self._runtime, self._record_offsets = name, goal, runtime, record_offsets
 
     def poll(self, task: TaskReplay) -> Sequence[PollBatch] | None:
         """A task's next records that were committed, possibly none yet; None when no more are to be expected."""
         if not (self._goal.left or task.open) or task.is_over(self._runtime.now()):
             return None
-        return task.poll_committed(self._runtime.now(), apart=self._apart)
+        return task.poll_committed(self._runtime.now(), record_offsets=self._record_offsets)
 
     def rest(self, task: TaskReplay) -> Sequence[PollBatch]:
         """The transaction that is open at the end: the run committed it, since offsets behind it are committed."""
@@ -113,7 +115,7 @@ def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:
 
 @contextmanager
 def _started(
-    connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], boundary: Boundary, goal: Goal
+    connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], boundary: Boundary, goal: ReplayGoal
 ) -> Iterator[TaskReplay]:
     task = connector.task()
     replay = TaskReplay(task, task_id, boundary, goal)

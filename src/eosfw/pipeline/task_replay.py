@@ -23,7 +23,7 @@ _MAX_UNCOMMITTED_POLLS = 100_000
 
 
 @dataclass(slots=True)
-class Goal:
+class ReplayGoal:
     """How far each source partition was committed; partitions that have come so far are removed."""
 
     store: OffsetStore
@@ -31,7 +31,7 @@ class Goal:
     _owners: dict[str, ConnectorTaskId] = field(default_factory=dict)
     _last: tuple[SourcePartition, dict[str, Any], ConnectorTaskId, str] | None = None
 
-    def upto(self, partition: SourcePartition, offset: SourceOffset, task: ConnectorTaskId) -> bool:
+    def reach(self, partition: SourcePartition, offset: SourceOffset, task: ConnectorTaskId) -> bool:
         """Whether the records before this offset were committed; removes the partition at its committed offset."""
         key = self._key(partition, task)
         wanted = self.left.get(key)
@@ -41,8 +41,10 @@ class Goal:
             del self.left[key]
         return True
 
-    def count(self, partition: SourcePartition, offsets: Sequence[SourceOffset], task: ConnectorTaskId) -> int:
-        """How many of the records with these offsets were committed; removes the partition as `upto` does."""
+    def count_committed(
+        self, partition: SourcePartition, offsets: Sequence[SourceOffset], task: ConnectorTaskId
+    ) -> int:
+        """How many of the records with these offsets were committed; removes the partition as `reach` does."""
         key = self._key(partition, task)
         wanted = self.left.get(key)
         if wanted is None or not offsets:
@@ -74,7 +76,7 @@ class Goal:
 class TaskReplay(FreshTask):
     """A fresh task that is polled for the records that were committed."""
 
-    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, boundary: Boundary, goal: Goal) -> None:
+    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, boundary: Boundary, goal: ReplayGoal) -> None:
         super().__init__(task, task_id, boundary, "replay of task")
         self._goal = goal
         self._idle_since: float | None = None
@@ -88,32 +90,32 @@ class TaskReplay(FreshTask):
         ended = self.failure is None and self.at_end()
         return ended or now - idle_since > _IDLE_TIMEOUT
 
-    def poll_committed(self, now: float, *, apart: bool) -> Sequence[PollBatch]:
+    def poll_committed(self, now: float, *, record_offsets: bool) -> Sequence[PollBatch]:
         """Its next records that were committed, in the columns in which it gave them."""
         known = len(self.open)
-        ended = list(self.poll(now, lambda batch: self._committed(batch, apart=apart)))
+        ended = list(self.poll(now, lambda batch: self._committed(batch, record_offsets=record_offsets)))
         self._idle_since = None if self.busy else now if self._idle_since is None else self._idle_since
         self._uncommitted_polls = 0 if ended or len(self.open) > known or not self.busy else self._uncommitted_polls + 1
         return ended
 
-    def _committed(self, batch: PollBatch, *, apart: bool) -> list[PollBatch]:
+    def _committed(self, batch: PollBatch, *, record_offsets: bool) -> list[PollBatch]:
         """The parts of a batch that were committed."""
         goal, offsets = self._goal, batch.source_offsets
         if offsets is None:
-            if apart:
+            if record_offsets:
                 raise DamagedDataError(
                     f"task {self.id} returned a SourceBatch without `source_offsets`, so its records cannot be told "
                     f'apart: have the connector return them, or set "eosfw.identity" to "value" or "field:NAME"'
                 )
             ((partition, offset),) = batch.positions
-            return [batch] if goal.upto(partition, offset, self.id) else []
+            return [batch] if goal.reach(partition, offset, self.id) else []
         found = []
         for start, end in _partition_runs(batch.source_partitions):
-            number = goal.count(batch.source_partitions[start], offsets[start:end], self.id)
+            number = goal.count_committed(batch.source_partitions[start], offsets[start:end], self.id)
             if number:
                 found.append(batch.part(start, start + number))
         for partition, offset in batch.positions:
-            goal.upto(partition, offset, self.id)  # it may lie behind the last record, and a batch may have no record
+            goal.reach(partition, offset, self.id)  # it may lie behind the last record, and a batch may have no record
         return found
 
 

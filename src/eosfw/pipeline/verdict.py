@@ -16,7 +16,7 @@ from eosfw.ids import TopicPartition
 from eosfw.pipeline.comparison import Comparison, ExpectedRecords
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.replay import PAUSE, Replay, replaying
+from eosfw.pipeline.replay import PAUSE, Replay, open_replay
 from eosfw.pipeline.task_replay import TaskReplay
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch, OffsetRange
@@ -100,7 +100,9 @@ class _Count:
 
     def verdict(self, names: Sequence[str], bounds: Bounds) -> Verdict:
         """Read topics beside the replays that name them, mostly with their first records."""
-        replays = [self._opened.enter_context(replaying(self._run, name, apart=self._by_headers)) for name in names]
+        replays = [
+            self._opened.enter_context(open_replay(self._run, name, record_offsets=self._by_headers)) for name in names
+        ]
         lanes = [self._lane(name, one, task) for name, one in zip(names, replays, strict=True) for task in one.tasks]
         comparison = self._opened.enter_context(Comparison(lanes, self._identify, self._strangers))
         for lane in lanes:

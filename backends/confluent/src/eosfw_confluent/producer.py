@@ -94,7 +94,10 @@ class ConfluentProducer(TransactionalProducer):
 
     def begin_transaction(self) -> None:
         client = self._open()
-        with self._progress.during(ProducerCall.BEGIN), translated_errors(BEGIN, self._what(ProducerCall.BEGIN)):
+        with (
+            self._progress.during(ProducerCall.BEGIN),
+            translated_errors(BEGIN, self._describe_call(ProducerCall.BEGIN)),
+        ):
             client.begin_transaction()
             self._events.clear_undelivered()
             self._accepted = 0
@@ -122,7 +125,7 @@ class ConfluentProducer(TransactionalProducer):
                 client.produce(*arguments)
             except (BufferError, KafkaException, SystemError):
                 # Nothing was accepted: the next attempt waits for room, and translates what is raised.
-                self._enqueue(client, partial(client.produce, *arguments))
+                self._produce_with_room(client, partial(client.produce, *arguments))
             if not self._accepted % _POLL_EVERY:
                 self._poll(client, 0)
             callback = None
@@ -140,7 +143,10 @@ class ConfluentProducer(TransactionalProducer):
         partition = ANY_PARTITION if batch.partition is None else batch.partition
         deadline: float | None = None
         while left:
-            accepted = self._enqueue(client, partial(client.produce_batch, batch.topic, left, partition=partition)) or 0
+            accepted = (
+                self._produce_with_room(client, partial(client.produce_batch, batch.topic, left, partition=partition))
+                or 0
+            )
             self._poll(client, 0)
             if accepted < len(left):
                 self._raise_if_rejected(left)
@@ -165,7 +171,7 @@ class ConfluentProducer(TransactionalProducer):
         client = self._open()
         with self._progress.during(ProducerCall.FLUSH):
             deadline = self._runtime.now() + timeout
-            while self._serve(client.flush, self._slice(deadline), ProducerCall.FLUSH):
+            while self._serve(client.flush, self._wait_until(deadline), ProducerCall.FLUSH):
                 self._refuse_if_closed(ProducerCall.FLUSH)
                 if self._runtime.now() >= deadline:
                     raise self._timeout_error(client, ProducerCall.FLUSH, timeout)
@@ -205,16 +211,16 @@ class ConfluentProducer(TransactionalProducer):
         resumed = False
         while True:
             try:
-                call(self._slice(deadline))
+                call(self._wait_until(deadline))
             except (KafkaException, SystemError) as why:
                 error = kafka_error_of(why)
-                if not _may_resume(error) or (_named(error, table) and self._runtime.now() >= deadline):
+                if not _may_resume(error) or (_in_table(error, table) and self._runtime.now() >= deadline):
                     if resumed:
                         self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
-                    raise self._failure(why, table, what) from why
+                    raise self._error_of(why, table, what) from why
             else:
                 if resumed and what in (ProducerCall.COMMIT, ProducerCall.ABORT):
-                    self._acknowledge(call)
+                    self._end_again(call)
                 return
             resumed = True
             self._refuse_if_closed(what)
@@ -222,7 +228,7 @@ class ConfluentProducer(TransactionalProducer):
                 raise self._timeout_error(self._client, what, timeout)
             self._runtime.sleep(_SHORTEST_WAIT)
 
-    def _acknowledge(self, end: Callable[[float], object]) -> None:
+    def _end_again(self, end: Callable[[float], object]) -> None:
         # An end that is taken up just as the broker's answer comes is told twice: librdkafka then takes the answer to
         # one step for that to the next, and the next call for done before it began. While nobody calls, what is left
         # over is thrown away; an end that was not taken note of is taken note of, any other refuses to be repeated.
@@ -236,12 +242,12 @@ class ConfluentProducer(TransactionalProducer):
 
         def left() -> float | None:
             self._refuse_if_closed(ProducerCall.SEND_OFFSETS)
-            return None if self._runtime.now() >= deadline else self._slice(deadline)
+            return None if self._runtime.now() >= deadline else self._wait_until(deadline)
 
         if not DeadlineCall(self._runtime, f"eosfw-offsets-{self.transactional_id}").run(call, left):
             raise self._timeout_error(client, ProducerCall.SEND_OFFSETS, timeout)
 
-    def _slice(self, deadline: float) -> float:
+    def _wait_until(self, deadline: float) -> float:
         return min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))
 
     def _await_first_delivery(self, client: Producer, deadline: float) -> None:
@@ -249,7 +255,7 @@ class ConfluentProducer(TransactionalProducer):
         while self._accepted and len(client) >= self._accepted and self._runtime.now() < deadline:
             self._refuse_if_closed(ProducerCall.ABORT)
             with suppress(KafkaException, SystemError):  # the abort itself tells
-                client.flush(min(0.02, self._slice(deadline)))
+                client.flush(min(0.02, self._wait_until(deadline)))
 
     def _poll(self, client: Producer, wait: float) -> None:
         try:
@@ -263,9 +269,9 @@ class ConfluentProducer(TransactionalProducer):
         try:
             return call(wait)
         except (KafkaException, SystemError) as why:
-            raise self._failure(why, FLUSH, what) from why
+            raise self._error_of(why, FLUSH, what) from why
 
-    def _enqueue(self, client: Producer, call: Callable[[], int | None]) -> int | None:
+    def _produce_with_room(self, client: Producer, call: Callable[[], int | None]) -> int | None:
         deadline: float | None = None
         while True:
             try:
@@ -273,7 +279,7 @@ class ConfluentProducer(TransactionalProducer):
             except BufferError:
                 deadline = self._wait_for_room(client, deadline)
             except (KafkaException, SystemError) as why:
-                failure = self._failure(why, SEND, ProducerCall.SEND)
+                failure = self._error_of(why, SEND, ProducerCall.SEND)
                 self._progress.fail(failure)
                 raise failure from why
 
@@ -282,7 +288,7 @@ class ConfluentProducer(TransactionalProducer):
         deadline = self._runtime.now() + self._settings.max_block if deadline is None else deadline
         if self._runtime.now() >= deadline:
             late = AbortableError(
-                f"{self._what(ProducerCall.SEND)}: no room in the buffer for {self._settings.max_block:g} s"
+                f"{self._describe_call(ProducerCall.SEND)}: no room in the buffer for {self._settings.max_block:g} s"
             )
             self._progress.fail(late)
             raise late
@@ -293,7 +299,7 @@ class ConfluentProducer(TransactionalProducer):
         for message in left:
             error = message.pop("_error", None)
             if isinstance(error, KafkaError) and error.code() != codes.QUEUE_FULL:
-                failure = self._failure(KafkaException(error), SEND, ProducerCall.SEND)
+                failure = self._error_of(KafkaException(error), SEND, ProducerCall.SEND)
                 self._progress.fail(failure)
                 raise failure
 
@@ -306,9 +312,9 @@ class ConfluentProducer(TransactionalProducer):
 
     def _refuse_if_closed(self, call: ProducerCall) -> None:
         if self._progress.state is TransactionManagerState.CLOSED:
-            raise FatalError(f"{self._what(call)}: closed while it waited")
+            raise FatalError(f"{self._describe_call(call)}: closed while it waited")
 
-    def _failure(self, why: BaseException, table: ErrorTable, call: ProducerCall) -> EosfwError:
+    def _error_of(self, why: BaseException, table: ErrorTable, call: ProducerCall) -> EosfwError:
         error = kafka_error_of(why)
         if error is None or error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
             # These only point at an earlier error, which says more.
@@ -316,7 +322,9 @@ class ConfluentProducer(TransactionalProducer):
         if error is not None and error.code() == codes.INCONSISTENT and self._events.undelivered is not None:
             error = self._events.undelivered
         return (
-            FatalError(f"{self._what(call)}: {why}") if error is None else eosfw_error(error, table, self._what(call))
+            FatalError(f"{self._describe_call(call)}: {why}")
+            if error is None
+            else eosfw_error(error, table, self._describe_call(call))
         )
 
     def _background_error(self, client: Producer | None) -> KafkaError | None:
@@ -338,10 +346,10 @@ class ConfluentProducer(TransactionalProducer):
         if error is not None:
             if self.transactional_id is None:
                 self._events.clear_undelivered()
-            raise eosfw_error(error, FLUSH, self._what(ProducerCall.FLUSH))
+            raise eosfw_error(error, FLUSH, self._describe_call(ProducerCall.FLUSH))
 
     def _timeout_error(self, client: Producer | None, call: ProducerCall, timeout: float) -> EosfwError:
-        what = f"{self._what(call)}: not done within {timeout:g} s{self._events.hint}"
+        what = f"{self._describe_call(call)}: not done within {timeout:g} s{self._events.hint}"
         harmless = call is ProducerCall.INIT or (call is ProducerCall.FLUSH and self.transactional_id is None)
         if harmless and client is not None and not broker_answered(client):
             return ClusterUnavailableError(f"{what}; no broker answered: is the cluster running?")
@@ -362,7 +370,7 @@ class ConfluentProducer(TransactionalProducer):
         self, on_delivery: BatchDeliveryCallback, at: int, error: KafkaError | None, message: Message
     ) -> None:
         self._events.on_delivery(error, message)
-        failed = None if error is None else eosfw_error(error, DELIVERY, self._what(ProducerCall.SEND))
+        failed = None if error is None else eosfw_error(error, DELIVERY, self._describe_call(ProducerCall.SEND))
         try:
             on_delivery(at, None if failed else record_metadata(message), failed)
         except Exception:  # noqa: BLE001 - a caller's code must not break the library's poll
@@ -372,7 +380,7 @@ class ConfluentProducer(TransactionalProducer):
     def _name(self) -> str:
         return f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
 
-    def _what(self, call: ProducerCall) -> str:
+    def _describe_call(self, call: ProducerCall) -> str:
         return f"{call.value} of {self._name} at {self._settings.servers}"
 
 
@@ -381,7 +389,7 @@ def _may_resume(error: KafkaError | None) -> bool:
     return error is not None and error.retriable() and error.code() != codes.CONFLICT
 
 
-def _named(error: KafkaError | None, table: ErrorTable) -> bool:
+def _in_table(error: KafkaError | None, table: ErrorTable) -> bool:
     return error is not None and table.named(error.code()) is not None
 
 

@@ -30,6 +30,6 @@ def _try(config: Mapping[str, Any], client: Client) -> None:
     try:
         _CLIENTS[client]({**config, "log_level": 0})
     except KafkaException as why:
-        said = why.args[0].str()
-        if not said.startswith(_COMBINATION_REFUSED):
-            raise ConfigError(Problem("", said)) from None
+        text = why.args[0].str()
+        if not text.startswith(_COMBINATION_REFUSED):
+            raise ConfigError(Problem("", text)) from None

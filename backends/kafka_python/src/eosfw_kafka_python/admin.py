@@ -238,8 +238,8 @@ class KafkaPythonAdmin:
         return RetryTimer(self._runtime, deadline, pause=_PAUSE, longest=_PAUSE)
 
     def _failure(self, answer: Response, what: str) -> EosfwError:
-        said = getattr(answer, "error_message", None)
-        error = kafka_errors.for_code(answer.error_code)(*([said] if said else []))
+        message = getattr(answer, "error_message", None)
+        error = kafka_errors.for_code(answer.error_code)(*([message] if message else []))
         return eosfw_error(error, ADMIN, self._what(what))
 
     def _transaction_queries(self) -> TransactionQueries:
@@ -271,9 +271,9 @@ def _list_offsets(ones: Collection[TopicPartition], timestamp: int, isolation: I
     for topic, number in ones:
         each = kind.ListOffsetsPartition(partition_index=number, current_leader_epoch=-1, timestamp=timestamp)
         topics.setdefault(topic, []).append(each)
-    said = [kind(name=name, partitions=each) for name, each in topics.items()]
+    message = [kind(name=name, partitions=each) for name, each in topics.items()]
     # Before version 2 the isolation would be lost on the way, in silence.
-    return ListOffsetsRequest(replica_id=-1, isolation_level=_ISOLATION[isolation], topics=said, min_version=2)
+    return ListOffsetsRequest(replica_id=-1, isolation_level=_ISOLATION[isolation], topics=message, min_version=2)
 
 
 def _take(answer: Response, found: dict[TopicPartition, int], refused: dict[TopicPartition, int]) -> None:

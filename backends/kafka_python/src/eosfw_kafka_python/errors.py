@@ -67,9 +67,9 @@ def error_class(error: BaseException, table: ErrorTable) -> type[EosfwError]:
     code = code_of(error)
     if code is not None:
         return shared.error_class(code, table)
-    for kind, ours_ in _NAMELESS.items():
+    for kind, error_type in _NAMELESS.items():
         if isinstance(error, kind):
-            return ours_
+            return error_type
     return table.retriable if isinstance(error, _RETRIABLE) else table.default
 
 
@@ -78,14 +78,14 @@ def eosfw_error(error: BaseException, table: ErrorTable, what: str, *, fatal: bo
 
     `fatal` tells that the library's producer can do nothing more, whatever the error says.
     """
-    found, said = error_class(error, table), _text_of(error)
+    found, text = error_class(error, table), _text_of(error)
     if issubclass(found, ConfigError):
-        return ConfigError(Problem(what, said))
+        return ConfigError(Problem(what, text))
     if fatal and not issubclass(found, FatalError):
         found = FatalError
     if found is ClusterUnavailableError:
-        said = f"{said}; is the cluster running, is bootstrap.servers right?"
-    return found(f"{what}: {said}")
+        text = f"{text}; is the cluster running, is bootstrap.servers right?"
+    return found(f"{what}: {text}")
 
 
 def _text_of(error: BaseException) -> str:

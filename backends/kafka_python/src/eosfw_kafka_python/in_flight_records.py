@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka.errors import TransactionAbortedError
 
-_TIDY_EVERY = 8_192
+_DROP_DONE_EVERY = 8_192
 
 
 class InFlightRecords:
@@ -20,28 +20,28 @@ class InFlightRecords:
         self._lock = lock
         self._open: list[Any] = []
         self._failed: Exception | None = None
-        self._tidy_at = _TIDY_EVERY
+        self._drop_done_at = _DROP_DONE_EVERY
 
     def add(self, futures: list[Any]) -> None:
         """Take note of records that were accepted."""
         with self._lock:
             self._open += futures
-            if len(self._open) >= self._tidy_at:
-                self._tidy()
-                self._tidy_at = len(self._open) + _TIDY_EVERY
+            if len(self._open) >= self._drop_done_at:
+                self._drop_done()
+                self._drop_done_at = len(self._open) + _DROP_DONE_EVERY
 
     @property
     def waiting(self) -> int:
         """How many records are not known to be written."""
         with self._lock:
-            self._tidy()
+            self._drop_done()
             return len(self._open)
 
     @property
     def failed(self) -> Exception | None:
         """What kept a record from being written; those that others took with them say least."""
         with self._lock:
-            self._tidy()
+            self._drop_done()
             return self._failed
 
     def clear(self) -> None:
@@ -49,9 +49,9 @@ class InFlightRecords:
         with self._lock:
             self._open = []
             self._failed = None
-            self._tidy_at = _TIDY_EVERY
+            self._drop_done_at = _DROP_DONE_EVERY
 
-    def _tidy(self) -> None:
+    def _drop_done(self) -> None:
         left = []
         for each in self._open:
             if not each.is_done:

@@ -19,7 +19,7 @@ _OVERHEAD = 82
 """Bytes that a record may take beside its key, value and headers, with those of its batch."""
 
 
-class _Pairs(list[tuple[str, bytes | None]]):
+class _Headers(list[tuple[str, bytes | None]]):
     """Headers that the library writes without counting them: it cannot count a header without value."""
 
     def __bool__(self) -> bool:
@@ -29,13 +29,13 @@ class _Pairs(list[tuple[str, bytes | None]]):
 class Partitioner:
     """Hands records of one producer over, in the order they come."""
 
-    def __init__(self, client: KafkaProducer, patience: float, largest: int) -> None:
+    def __init__(self, client: KafkaProducer, topic_wait: float, max_request_size: int) -> None:
         self._client = client
-        self._patience = patience
-        self._largest = largest
+        self._topic_wait = topic_wait
+        self._max_request_size = max_request_size
         self._append = private_api.accumulator(client).append
         self._wake = private_api.sender(client).wakeup
-        self._turns: dict[str, int] = {}
+        self._batches_begun: dict[str, int] = {}
 
     def append(self, batch: ProducerBatch) -> list[Any]:
         """Append records to the library's accumulator; gives the future of each, in their order."""
@@ -43,17 +43,17 @@ class Partitioner:
         known = sorted(self._partitions(batch.topic))
         if batch.partition is not None:
             self._refuse_missing(batch, known)
-            return self._same_place(batch, KafkaPartition(batch.topic, batch.partition))
-        return self._by_key(batch, known)
+            return self._append_to(batch, KafkaPartition(batch.topic, batch.partition))
+        return self._append_by_key(batch, known)
 
     def _partitions(self, topic: str) -> frozenset[int]:
         """Those of a topic, asked for twice: who was stopped meanwhile wakes with the time up, no answer read."""
         try:
-            return private_api.partitions(self._client, topic, self._patience / 2)
+            return private_api.partitions(self._client, topic, self._topic_wait / 2)
         except kafka_errors.KafkaTimeoutError:
-            return private_api.partitions(self._client, topic, self._patience / 2)
+            return private_api.partitions(self._client, topic, self._topic_wait / 2)
 
-    def _same_place(self, batch: ProducerBatch, where: KafkaPartition) -> list[Any]:
+    def _append_to(self, batch: ProducerBatch, where: KafkaPartition) -> list[Any]:
         private_api.add_partition_to_transaction(self._client, where)
         append, futures = self._append, []
         for value, key, stamp, headers in _columns(batch):
@@ -63,12 +63,12 @@ class Partitioner:
                 self._wake()
         return futures
 
-    def _by_key(self, batch: ProducerBatch, known: list[int]) -> list[Any]:
+    def _append_by_key(self, batch: ProducerBatch, known: list[int]) -> list[Any]:
         places: dict[bytes, KafkaPartition] = {}
         futures = []
         for value, key, stamp, headers in _columns(batch):
             if key is None:
-                futures.append(self._sticky(batch.topic, known, (stamp, key, value, headers)))
+                futures.append(self._append_sticky(batch.topic, known, (stamp, key, value, headers)))
                 continue
             where = places.get(key)
             if where is None:
@@ -81,17 +81,17 @@ class Partitioner:
                 self._wake()
         return futures
 
-    def _sticky(self, topic: str, known: list[int], said: tuple[Any, ...]) -> Any:
+    def _append_sticky(self, topic: str, known: list[int], columns: tuple[Any, ...]) -> Any:
         """A record without a key goes where the last one went, until that batch is full (KIP-480)."""
-        turn = self._turns.get(topic, 0)
+        turn = self._batches_begun.get(topic, 0)
         where = KafkaPartition(topic, known[turn % len(known)])
         private_api.add_partition_to_transaction(self._client, where)
-        future, full, fresh, refused = self._append(where, *said, abort_on_new_batch=True)
+        future, full, fresh, refused = self._append(where, *columns, abort_on_new_batch=True)
         if refused:
-            self._turns[topic] = turn + 1
+            self._batches_begun[topic] = turn + 1
             where = KafkaPartition(topic, known[(turn + 1) % len(known)])
             private_api.add_partition_to_transaction(self._client, where)
-            future, full, fresh, _ = self._append(where, *said)
+            future, full, fresh, _ = self._append(where, *columns)
         if full or fresh:
             self._wake()
         return future
@@ -106,18 +106,18 @@ class Partitioner:
     def _refuse_too_large(self, batch: ProducerBatch) -> None:
         columns = (batch.values, batch.keys or ())
         most = sum(max((len(each) for each in column if each is not None), default=0) for column in columns)
-        if most + _OVERHEAD > self._largest:
+        if most + _OVERHEAD > self._max_request_size:
             raise RecordTooLargeError(
-                f"a record for topic {batch.topic!r} takes {most} bytes; max.request.size is {self._largest}"
+                f"a record for topic {batch.topic!r} takes {most} bytes; max.request.size is {self._max_request_size}"
             )
 
 
 def _columns(batch: ProducerBatch) -> Iterable[tuple[Any, ...]]:
     keys = repeat(None) if batch.keys is None else batch.keys
     stamps = repeat(None) if batch.timestamps is None else batch.timestamps
-    headers: Iterable[list[Any]] = repeat([]) if batch.headers is None else map(_pairs, batch.headers)
+    headers: Iterable[list[Any]] = repeat([]) if batch.headers is None else map(_header_pairs, batch.headers)
     return zip(batch.values, keys, stamps, headers, strict=False)
 
 
-def _pairs(headers: Headers) -> list[Any]:
-    return _Pairs(headers)
+def _header_pairs(headers: Headers) -> list[Any]:
+    return _Headers(headers)

@@ -63,9 +63,9 @@ def end(client: KafkaProducer, *, commit: bool) -> Any:
 
 def send_offsets(client: KafkaProducer, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata) -> Any:
     """Begin to add a group's offsets; gives what to wait for."""
-    said = {KafkaPartition(*one): OffsetAndMetadata(at, "", _NO_LEADER_EPOCH) for one, at in offsets.items()}
-    whom = KafkaGroup(group.group_id, group.generation, group.member_id, group.instance_id)
-    result = client._transaction_manager.send_offsets_to_transaction(said, whom)
+    kafka_offsets = {KafkaPartition(*one): OffsetAndMetadata(at, "", _NO_LEADER_EPOCH) for one, at in offsets.items()}
+    kafka_group = KafkaGroup(group.group_id, group.generation, group.member_id, group.instance_id)
+    result = client._transaction_manager.send_offsets_to_transaction(kafka_offsets, kafka_group)
     client._sender.wakeup()
     return result
 

@@ -49,8 +49,8 @@ class ProducerSettings:
 
     transactional_id: str | None
     max_block: float
-    max_request: int
-    most_waiting: int
+    max_request_size: int
+    buffer_memory: int
 
 
 class KafkaPythonProducer(TransactionalProducer):
@@ -69,12 +69,12 @@ class KafkaPythonProducer(TransactionalProducer):
         self._progress = ProducerStateMachine(
             transactional=settings.transactional_id is not None, lock=self._runtime.lock()
         )
-        self._bytes = 0
+        self._unflushed_bytes = 0
 
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.INIT):
             deadline = self._runtime.now() + timeout
-            client = self._client or self._make(ProducerCall.INIT, deadline)
+            client = self._client or self._connect_client(ProducerCall.INIT, deadline)
             self._buffer.partitioner = self._new_partitioner(client)
             self._wait_for_result(lambda: private_api.initialise(client), deadline, timeout, (ProducerCall.INIT, INIT))
 
@@ -82,7 +82,7 @@ class KafkaPythonProducer(TransactionalProducer):
         with self._progress.during(ProducerCall.BEGIN):
             self._call_library(lambda: private_api.begin(self._open_client()), (ProducerCall.BEGIN, BEGIN))
             self._in_flight.clear()
-            self._bytes = 0
+            self._unflushed_bytes = 0
 
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         self._progress.check(ProducerCall.SEND)
@@ -145,9 +145,9 @@ class KafkaPythonProducer(TransactionalProducer):
 
     # --- the library's producer
 
-    def _make(self, call: ProducerCall, deadline: float) -> KafkaProducer:
+    def _connect_client(self, call: ProducerCall, deadline: float) -> KafkaProducer:
         """Make the library's producer, whose constructor talks to the cluster."""
-        what = self._what(call)
+        what = self._describe_call(call)
         try:
             client = private_api.producer(self._config, partial(self._connection.client, deadline))
         except (RetriableError, FatalError) as why:
@@ -167,10 +167,10 @@ class KafkaPythonProducer(TransactionalProducer):
 
     def _connect(self) -> Partitioner:
         deadline = self._runtime.now() + self._settings.max_block
-        return self._new_partitioner(self._client or self._make(ProducerCall.SEND, deadline))
+        return self._new_partitioner(self._client or self._connect_client(ProducerCall.SEND, deadline))
 
     def _new_partitioner(self, client: KafkaProducer) -> Partitioner:
-        return Partitioner(client, min(_TOPIC_WAIT, self._settings.max_block), self._settings.max_request)
+        return Partitioner(client, min(_TOPIC_WAIT, self._settings.max_block), self._settings.max_request_size)
 
     def _open_client(self) -> KafkaProducer:
         if self._client is None:
@@ -196,10 +196,10 @@ class KafkaPythonProducer(TransactionalProducer):
 
     def _make_room(self, size: int) -> None:
         # The library's buffer has no limit of its own.
-        self._bytes += size
-        if self._bytes > self._settings.most_waiting:
+        self._unflushed_bytes += size
+        if self._unflushed_bytes > self._settings.buffer_memory:
             self._wait_until_written(self._settings.max_block, ProducerCall.SEND)
-            self._bytes = size
+            self._unflushed_bytes = size
 
     def _wait_until_written(self, timeout: float, call: ProducerCall) -> None:
         """Wait until all that was sent is written."""
@@ -207,7 +207,8 @@ class KafkaPythonProducer(TransactionalProducer):
         while not self._buffer.wait_until_empty(self._wait_until(deadline)):
             self._refuse_if_closed(call)
             if self._runtime.now() >= deadline:
-                raise ClusterUnavailableError(f"{self._what(call)}: no broker answered; is the cluster running?")
+                what = self._describe_call(call)
+                raise ClusterUnavailableError(f"{what}: no broker answered; is the cluster running?")
         self._buffer.raise_failure()
         if self._client is not None:
             self._flush(self._client, max(0.0, deadline - self._runtime.now()), call)
@@ -217,7 +218,7 @@ class KafkaPythonProducer(TransactionalProducer):
             self._run_callback(on_delivery, RecordMetadata(found.topic, found.partition, found.offset), None)
 
         def failed(why: Exception) -> None:
-            self._run_callback(on_delivery, None, eosfw_error(why, DELIVERY, self._what(ProducerCall.SEND)))
+            self._run_callback(on_delivery, None, eosfw_error(why, DELIVERY, self._describe_call(ProducerCall.SEND)))
 
         future.add_callback(delivered)
         future.add_errback(failed)
@@ -258,21 +259,21 @@ class KafkaPythonProducer(TransactionalProducer):
             return
         if self.transactional_id is None:
             self._in_flight.clear()
-        raise eosfw_error(failed, FLUSH, self._what(call), fatal=fatal)
+        raise eosfw_error(failed, FLUSH, self._describe_call(call), fatal=fatal)
 
     def _wait_for_result(
-        self, begin: Callable[[], Any], deadline: float, timeout: float, judged: tuple[ProducerCall, ErrorTable]
+        self, begin: Callable[[], Any], deadline: float, timeout: float, call_and_table: tuple[ProducerCall, ErrorTable]
     ) -> None:
         """Begin something at the coordinator, then wait for it, which the library would do without limit."""
-        result = self._call_library(begin, judged)
+        result = self._call_library(begin, call_and_table)
 
         def wait() -> bool:
             return bool(result.wait(self._wait_until(deadline) * 1000))
 
-        while not self._call_library(wait, judged):
-            self._refuse_if_closed(judged[0])
+        while not self._call_library(wait, call_and_table):
+            self._refuse_if_closed(call_and_table[0])
             if self._runtime.now() >= deadline:
-                raise self._timeout_error(judged[0], timeout)
+                raise self._timeout_error(call_and_table[0], timeout)
 
     def _renew_epoch(self, client: KafkaProducer, deadline: float, timeout: float) -> None:
         """A batch that was refused took sequence numbers with it; Java renews its epoch then, too."""
@@ -284,20 +285,24 @@ class KafkaPythonProducer(TransactionalProducer):
             self._runtime.sleep(_SHORTEST_WAIT)
         failed, fatal = private_api.transaction_error(client)
         if failed is not None:
-            raise eosfw_error(failed, INIT, self._what(ProducerCall.ABORT), fatal=fatal)
+            raise eosfw_error(failed, INIT, self._describe_call(ProducerCall.ABORT), fatal=fatal)
 
     # --- errors
 
-    def _call_library(self, call: Callable[[], Any], judged: tuple[ProducerCall, ErrorTable]) -> Any:
+    def _call_library(self, call: Callable[[], Any], call_and_table: tuple[ProducerCall, ErrorTable]) -> Any:
         """Call into the library; of its errors the one that came first says most."""
-        what = self._what(judged[0])
+        what = self._describe_call(call_and_table[0])
         try:
             return call()
         except kafka_errors.KafkaError as why:
             first, fatal = private_api.transaction_error(self._client) if self._client is not None else (None, False)
-            if judged[0] is ProducerCall.SEND and isinstance(why, kafka_errors.KafkaTimeoutError) and first is None:
+            if (
+                call_and_table[0] is ProducerCall.SEND
+                and isinstance(why, kafka_errors.KafkaTimeoutError)
+                and first is None
+            ):
                 raise UnknownTopicOrPartitionError(f"{what}: the topic did not appear: {why}") from why
-            raise eosfw_error(first or why, judged[1], what, fatal=fatal) from why
+            raise eosfw_error(first or why, call_and_table[1], what, fatal=fatal) from why
         except UnknownTopicOrPartitionError as why:
             raise UnknownTopicOrPartitionError(f"{what}: {why}") from why
         except (TypeError, ValueError) as why:
@@ -305,17 +310,17 @@ class KafkaPythonProducer(TransactionalProducer):
 
     def _refuse_if_closed(self, call: ProducerCall) -> None:
         if self._progress.state is TransactionManagerState.CLOSED:
-            raise FatalError(f"{self._what(call)}: closed while it waited")
+            raise FatalError(f"{self._describe_call(call)}: closed while it waited")
 
     def _timeout_error(self, call: ProducerCall, timeout: float) -> EosfwError:
-        what = f"{self._what(call)}: not done within {timeout:g} s"
+        what = f"{self._describe_call(call)}: not done within {timeout:g} s"
         return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
 
     @property
     def _name(self) -> str:
         return f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
 
-    def _what(self, call: ProducerCall) -> str:
+    def _describe_call(self, call: ProducerCall) -> str:
         return f"{call.value} of {self._name} at {self._connection.servers}"
 
 

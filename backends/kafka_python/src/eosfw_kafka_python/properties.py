@@ -9,10 +9,10 @@ from eosfw.config.translation import Client, Translation, Translator, handled_by
 
 
 def _yes(text: str) -> bool:
-    said = text.strip().lower()
-    if said not in ("true", "false"):
+    value = text.strip().lower()
+    if value not in ("true", "false"):
         raise ValueError(text)
-    return said == "true"
+    return value == "true"
 
 
 def _buffer(text: str) -> int | None:
@@ -20,15 +20,15 @@ def _buffer(text: str) -> int | None:
 
 
 def _acks(text: str) -> int | str:
-    said = text.strip().lower()
-    return "all" if said in ("all", "-1") else int(said)
+    value = text.strip().lower()
+    return "all" if value in ("all", "-1") else int(value)
 
 
 def _compression(text: str) -> str | None:
-    said = text.strip().lower()
-    if said not in ("none", "gzip", "snappy", "lz4", "zstd"):
+    value = text.strip().lower()
+    if value not in ("none", "gzip", "snappy", "lz4", "zstd"):
         raise ValueError(text)
-    return None if said == "none" else said
+    return None if value == "none" else value
 
 
 def _checked_name(text: str) -> bool:

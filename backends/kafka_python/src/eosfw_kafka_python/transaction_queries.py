@@ -45,18 +45,20 @@ class TransactionQueries:
         """The ids of every coordinator; each knows only its own."""
 
         def request() -> ListTransactionsRequest:
-            said: dict[str, Any] = {
+            options: dict[str, Any] = {
                 "state_filters": [state.value for state in filters.states],
                 "producer_id_filters": list(filters.producer_ids),
             }
             if filters.older_than is None:
-                return ListTransactionsRequest(**said, max_version=0)
+                return ListTransactionsRequest(**options, max_version=0)
             # An older broker would never hear of the filter, and answer with everything.
             age = int(filters.older_than * 1000)
-            return ListTransactionsRequest(**said, duration_filter=age, min_version=1, max_version=1)
+            return ListTransactionsRequest(**options, duration_filter=age, min_version=1, max_version=1)
 
         for broker in self._brokers.metadata([], self._deadline).brokers:
-            answer = self._asked(request, broker.node_id, lambda said: said.error_code, "list transactions")
+            answer = self._send_until_answered(
+                request, broker.node_id, lambda options: options.error_code, "list transactions"
+            )
             for each in answer.transaction_states:
                 state = TransactionState(each.transaction_state)
                 if state.is_open or filters.older_than is None:  # Kafka takes idle ids for old
@@ -66,23 +68,23 @@ class TransactionQueries:
         self, transactional_ids: Collection[str]
     ) -> Mapping[str, TransactionDescription | EosfwError]:
         """What its coordinator says of each id."""
-        return {name: self._described(name) for name in dict.fromkeys(transactional_ids)}
+        return {name: self._describe_transaction(name) for name in dict.fromkeys(transactional_ids)}
 
     def describe_producers(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
         """Who writes to each partition."""
-        told: dict[TopicPartition, Sequence[ProducerState]] = {}
-        while left := [one for one in partitions if one not in told]:
+        found: dict[TopicPartition, Sequence[ProducerState]] = {}
+        while left := [one for one in partitions if one not in found]:
             grouped, lacking = self._brokers.by_leader(left, self._deadline)
             refused = dict(lacking)
             for node, ones in grouped.items():
                 answer = self._brokers.connection.send_request(partial(_describe, ones), self._deadline, node)
-                _take(answer, told, refused)
+                _collect_producers(answer, found, refused)
             for one, code in refused.items():
                 if code not in RETRIABLE or code == Code.UNKNOWN_TOPIC_OR_PARTITION or not self._timer.backoff():
                     raise self._failure(code, TRANSACTIONS, f"describe the producers of {one}")
-        return told
+        return found
 
     def abort_transaction(self, where: TopicPartition, start_offset: int) -> ProducerState:
         """Write the marker that ends, in this partition, what is open since an offset."""
@@ -108,7 +110,7 @@ class TransactionQueries:
 
     # --- inside
 
-    def _described(self, name: str) -> TransactionDescription | EosfwError:
+    def _describe_transaction(self, name: str) -> TransactionDescription | EosfwError:
         if not name:
             return self._failure(Code.TRANSACTIONAL_ID_NOT_FOUND, TRANSACTIONS, f"describe {name!r}")
         try:
@@ -116,13 +118,17 @@ class TransactionQueries:
                 lambda: DescribeTransactionsRequest(transactional_ids=[name]),
                 (name, CoordinatorType.TRANSACTION),
                 self._deadline,
-                (TRANSACTIONS, lambda said: said.transaction_states[0].error_code, self._what(f"describe {name!r}")),
+                (
+                    TRANSACTIONS,
+                    lambda options: options.transaction_states[0].error_code,
+                    self._what(f"describe {name!r}"),
+                ),
             )
         except EosfwError as why:
             return why
         return _description(answer.transaction_states[0], coordinator)
 
-    def _asked(
+    def _send_until_answered(
         self,
         request: Callable[[], Any],
         node: int,
@@ -152,12 +158,14 @@ def _describe(ones: Collection[TopicPartition]) -> DescribeProducersRequest:
     )
 
 
-def _take(answer: Any, told: dict[TopicPartition, Sequence[ProducerState]], refused: dict[TopicPartition, int]) -> None:
+def _collect_producers(
+    answer: Any, found: dict[TopicPartition, Sequence[ProducerState]], refused: dict[TopicPartition, int]
+) -> None:
     for topic in answer.topics:
         for each in topic.partitions:
             where = TopicPartition(topic.name, each.partition_index)
             if each.error_code == Code.NONE:
-                told[where] = [_producer(one) for one in each.active_producers]
+                found[where] = [_producer(one) for one in each.active_producers]
             else:
                 refused[where] = each.error_code
 
