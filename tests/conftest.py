@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -40,6 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "kafka: needs a real Apache Kafka (Java 17+, jars from Maven Central)")
     config.addinivalue_line("markers", "spark: needs PySpark with Java 17+")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's background job has it, with all it starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # A busy machine is no error of what is tested.
     settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("unhurried")
@@ -49,7 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Let the workers of pytest-xdist share one real Kafka, where `-m` asks for tests that need it."""
     config, wanted = node.config, node.config.option.markexpr
-    if "kafka" not in wanted or "not kafka" in wanted or config.getoption("--eos-kafka"):
+    named = any(marker in wanted for marker in ("kafka", "spark", "ci", "nightly"))
+    if not named or "not kafka" in wanted or config.getoption("--eos-kafka"):
         return
     if SHARED_KAFKA not in config.stash:
         with suppress(RealKafkaUnavailableError):  # then each worker tries, and says why it cannot

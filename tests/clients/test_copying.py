@@ -73,13 +73,17 @@ def _merged(partitions: list[list[bytes]]) -> list[bytes]:
     return sorted(itertools.chain.from_iterable(partitions))
 
 
-@pytest.mark.parametrize("partitions", [1, 3], ids=["ordered", "unordered"])
-@pytest.mark.parametrize("clean", [True, False], ids=["clean", "hard"])
-@pytest.mark.parametrize(
-    ("client", "who"),
-    # kafka-python's copiers take twice as long: all that can happen happens to them in one test.
-    [("confluent", "clients"), ("confluent", "broker"), ("confluent", "both"), ("kafka_python", "both")],
-)
+SAMPLE = {("confluent", "clients", False, 1), ("confluent", "both", True, 3), ("kafka_python", "both", False, 3)}
+"""Of all that can happen; the rest happens each night."""
+# kafka-python's copiers take twice as long: everything happens to them in one test.
+CLIENTS = [("confluent", "clients"), ("confluent", "broker"), ("confluent", "both"), ("kafka_python", "both")]
+COPIES = [
+    pytest.param(*case, marks=[] if case in SAMPLE else pytest.mark.nightly)
+    for case in ((*client, clean, partitions) for client in CLIENTS for clean in (True, False) for partitions in (1, 3))
+]
+
+
+@pytest.mark.parametrize(("client", "who", "clean", "partitions"), COPIES)
 @pytest.mark.timeout(600)
 def test_each_record_is_copied_once_whoever_ends(broker, dealt, tmp_path, client, partitions, clean, who):
     """GRP-01, GRP-02, COR-14, CMP-01: one partition keeps its order; several lose, repeat nothing; live, at the end."""

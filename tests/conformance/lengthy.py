@@ -12,7 +12,7 @@ from eosfw_memory.broker import Broker
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.client.messages import format_of
 from eosfw_memory.client.sockets import addresses
-from eosfw_memory.coordinators.transaction_log import TopicTransactionLog
+from eosfw_memory.coordinators.transaction_log import TransactionStateTopic
 from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 
 _INIT_PRODUCER_ID, _VERSION = 22, 5
@@ -73,7 +73,7 @@ class ByHand:
     def exhaust(self, names: Sequence[str]) -> None:
         """Write into the transaction log what would stand there, and have it read again."""
         broker = self._broker
-        log = TopicTransactionLog(broker.transaction_log)
+        log = TransactionStateTopic(broker.transaction_log)
         now_ms = int(ThreadRuntime().wall() * 1000)
         for name in names:
             fresh = broker.coordinator.fresh_producer_id()

@@ -99,6 +99,7 @@ def test_every_flight_is_committed_once_although_a_zombie_wakes(demo: Demo, tmp_
     assert_nothing_is_left(ended)
 
 
+@pytest.mark.ci
 def test_without_exactly_once_the_same_zombie_leaves_duplicates(demo: Demo, tmp_path: Path) -> None:
     ended = demo("--no-spark", "--json", "--without-exactly-once")
 
@@ -111,6 +112,7 @@ def test_without_exactly_once_the_same_zombie_leaves_duplicates(demo: Demo, tmp_
     assert_nothing_is_left(ended)
 
 
+@pytest.mark.ci
 def test_a_second_run_replaces_the_first_ones_output_and_reports_for_people(demo: Demo, tmp_path: Path) -> None:
     demo("--no-spark", "--json")
 
@@ -137,6 +139,7 @@ def test_without_java_the_demo_offers_to_go_without_spark(demo: Demo) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.ci
 def test_spark_finds_every_flight_once_and_the_same_totals(
     demo: Demo, tmp_path: Path, unavailable: Callable[[str, str], NoReturn]
 ) -> None:

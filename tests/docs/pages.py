@@ -60,8 +60,9 @@ def drawings(page: str) -> list[str]:
 
 
 def marked(page: str) -> Any:
-    """A page as a parameter of a test, marked with what it needs."""
-    return pytest.param(page, marks=getattr(pytest.mark, NEEDS[page])) if page in NEEDS else page
+    """A page as a parameter of a test, marked with what it needs; what takes long is left to continuous integration."""
+    marks = [getattr(pytest.mark, NEEDS[page])] if page in NEEDS else []
+    return pytest.param(page, marks=[*marks, pytest.mark.ci] if marks or page in LONG else [])
 
 
 def inline(page: str) -> Iterator[tuple[Token, int]]:

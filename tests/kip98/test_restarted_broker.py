@@ -18,8 +18,17 @@ from kip98.lab import COMMITTED, WAIT, BackendHarness
 from kip98.ways import PARAMS, Way
 from real_kafka import RealKafka, RealKafkaUnavailableError
 
-REACHED = [param for param in PARAMS if "direct" not in param.values[0].properties.values()]
-"""A client that calls its broker directly ends with it."""
+
+def reached() -> Iterator[object]:
+    """Clients over a socket: one that calls its broker directly ends with it. Two meet a real Kafka each night only."""
+    for param in PARAMS:
+        way = param.values[0]
+        if "direct" in way.properties.values():
+            continue
+        nightly = [pytest.mark.nightly] * (way.cluster == "real_kafka" and way.backend != "confluent")
+        yield pytest.param(way, id=param.id, marks=[*param.marks, *nightly])
+
+
 SOON = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
 """Else Kafka waits longer for the node that was killed before it lets the new one in its place."""
 
@@ -51,7 +60,7 @@ class Embedded:
         self._cluster.close()
 
 
-@pytest.fixture(scope="module", params=REACHED)
+@pytest.fixture(scope="module", params=reached())
 def way(request: pytest.FixtureRequest) -> Way:
     """Each client in turn, over a socket."""
     return request.param  # type: ignore[no-any-return]

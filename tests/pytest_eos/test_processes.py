@@ -34,8 +34,9 @@ WORLDS = {
 EVERYWHERE = pytest.mark.parametrize(
     "world",
     [
-        pytest.param(world, id=name, marks=[pytest.mark.kafka] * (world[1] == "real_kafka"))
+        pytest.param(world, id=name, marks=[pytest.mark.kafka, *nightly] if world[1] == "real_kafka" else [])
         for name, world in WORLDS.items()
+        for nightly in [[pytest.mark.nightly] if name == "memory-kafka" else []]
     ],
 )
 pytestmark = [pytest.mark.timeout(600), pytest.mark.eos_clock("real")]
@@ -84,7 +85,7 @@ def put_successor(eos, process, properties):
 @pytest.fixture
 def short(eos, properties):
     """The same with transactions that time out; where the broker's clock can be put forward, none does by itself."""
-    seconds = 60 if eos.cluster.local else 8
+    seconds = 60 if eos.cluster.local else 5
     return {**properties, "producer.override.transaction.timeout.ms": 1000 * seconds}
 
 

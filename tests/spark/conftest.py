@@ -5,17 +5,27 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+KAFKA = [pytest.mark.kafka, pytest.mark.nightly]
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Without PySpark nothing in this folder can even be imported; `--eos-require=spark` is asked where it is installed.
 collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py"]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A cluster to read from."""
+
+    bootstrap_servers: str
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,6 +61,12 @@ def fresh() -> Callable[[str], str]:
     """Names that no other test uses."""
     numbers, run = itertools.count(), uuid.uuid4().hex[:8]
     return lambda stem: f"spark-{stem}-{run}-{next(numbers)}"
+
+
+@pytest.fixture(scope="session", params=["embedded", pytest.param("real_kafka", marks=KAFKA)])
+def cluster(request: pytest.FixtureRequest) -> Served:
+    """The embedded broker; a real Kafka each night, since what readers see there is shown without Spark, too."""
+    return Served(request.getfixturevalue(request.param))
 
 
 @pytest.fixture
