@@ -28,7 +28,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 WAIT = 60.0
 VALUE = b"x" * 100
 RUNTIME = ThreadRuntime()
-GOALS = {"records_per_second": 1_500_000, "one_record_us": 142, "fence_us": 10, "visible_us": 100}
+GOALS = {"records_per_second": 1_500_000, "one_record_us": 142, "fence_us": 40, "visible_us": 100}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"
 SECONDS = 240.0
-PARTS = ("benchmark.py", "connect_peer.py", "contenders.py", "paired_trees.py")
+PARTS = ("benchmark.py", "connect_peer.py", "contenders.py")
 """What the scripts have in common, and what is no measurement of its own."""
 MARKS = {
     "connector_rate.py": [pytest.mark.kafka],
