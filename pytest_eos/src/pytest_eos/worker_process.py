@@ -18,6 +18,7 @@ from eosfw.connectors import SourceConnector
 from eosfw.observe import Freeze, History, TaskStep, event_from_json
 from eosfw.records import SourceRecord
 from pytest_eos.import_paths import absolute_sys_path
+from pytest_eos.markers import ZombieSpec
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.session_statistics import SessionStatistics
 from pytest_eos.worker_group import as_texts
@@ -67,8 +68,7 @@ class WorkerProcess:
         eos: RunHarness,
         connector: str,
         properties: Mapping[str, object],
-        step: TaskStep,
-        nth: int,
+        at: ZombieSpec,
         group: str | None,
         worker: Mapping[str, object],
     ) -> Self:
@@ -81,8 +81,8 @@ class WorkerProcess:
             eos.default_connector_name(connector),
             as_texts({"eosfw.identity": "headers", **properties}),
             as_texts(worker),
-            step.value,
-            nth,
+            at.step.value,
+            at.nth,
             absolute_sys_path(),
             eos.settings.patience,
         )

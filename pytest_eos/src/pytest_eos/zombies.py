@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.observe import Freeze, Gate, Lane, TaskStep
 from pytest_eos.clocks import needs_real
-from pytest_eos.markers import steps
+from pytest_eos.markers import ZombieSpec, steps
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.worker_group import WorkerGroup
 from pytest_eos.worker_process import WorkerProcess
@@ -15,8 +15,8 @@ from pytest_eos.worker_process import WorkerProcess
 class Zombie:
     """A task that is, or will be, frozen before a step."""
 
-    def __init__(self, group: WorkerGroup, gate: Gate, nth: int, patience: float) -> None:
-        self._group, self._gate, self._nth, self._patience = group, gate, nth, patience
+    def __init__(self, group: WorkerGroup, gate: Gate, nth: int) -> None:
+        self._group, self._gate, self._nth = group, gate, nth
         self._woken = False
 
     @property
@@ -100,9 +100,7 @@ class Zombies:
         """Have a task freeze before a step when it comes by for the nth time."""
         (step,) = steps(at, "zombies")
         group = worker or self._eos.worker()
-        zombie = Zombie(
-            group, group.gates.freeze(step, task=task, connector=connector, nth=nth), nth, self._eos.settings.patience
-        )
+        zombie = Zombie(group, group.gates.freeze(step, task=task, connector=connector, nth=nth), nth)
         self.made.append(zombie)
         return zombie
 
@@ -124,7 +122,9 @@ class Zombies:
         if self._eos.cluster.virtual:
             raise needs_real("a worker in a process of its own")
         (step,) = steps(at, "zombies")
-        process = WorkerProcess.start(self._eos, connector, properties, step, nth, group, worker_properties or {})
+        process = WorkerProcess.start(
+            self._eos, connector, properties, ZombieSpec(step, nth, None), group, worker_properties or {}
+        )
         self.processes.append(process)
         return process
 

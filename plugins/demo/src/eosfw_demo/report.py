@@ -1,4 +1,4 @@
-"""Tell what happened, in numbers, in words."""
+"""The report of a demo run, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rich.table import Table
 
 from eosfw.observe import History, TaskStep
 from eosfw.observe.timeline import text
-from eosfw.protocols import Verdict
 from eosfw.text import quantity
 from eosfw_demo.environment import DemoOptions
+from eosfw_demo.verification import VerificationResult
 from eosfw_demo.zombie_scenario import SUCCESSOR_TASKS, TASKS, ScenarioResult
 
 _SHOWN = 5
@@ -27,17 +27,17 @@ class Report:
     options: DemoOptions
     flights: int
     scenario: ScenarioResult
-    verdict: Verdict
-    rows_out: int
+    result: VerificationResult
     differences: Sequence[str]
-    table: Path
+    """Where the aggregation of the committed records differs from that of the CSV."""
     timeline: Path
     seconds: float
 
     @property
     def passed(self) -> bool:
         """Nothing twice, nothing missing, the aggregation equal to the CSV's, the zombie really fenced."""
-        clean = self.verdict.duplicates == 0 and self.verdict.missing == 0 and not self.differences
+        verdict = self.result.verdict
+        clean = verdict.duplicates == 0 and verdict.missing == 0 and not self.differences
         return clean and self.scenario.fencing is not None
 
 
@@ -48,16 +48,16 @@ def as_json(report: Report, history: History) -> Mapping[str, object]:
         "records": history.records,
         "transactions": history.transactions,
         "zombies_fenced": history.zombies_fenced,
-        "rows_out": report.rows_out,
-        "duplicates": report.verdict.duplicates,
-        "missing": report.verdict.missing,
+        "rows_out": len(report.result.rows),
+        "duplicates": report.result.verdict.duplicates,
+        "missing": report.result.verdict.missing,
         "seconds": round(report.seconds, 3),
         "passed": report.passed,
         "exactly_once": report.options.exactly_once,
         "spark": report.options.spark,
         "flights": report.flights,
         "aggregation_equal": not report.differences,
-        "examples": list(report.verdict.examples),
+        "examples": list(report.result.verdict.examples),
         "zombie": {
             "transactional_id": scenario.transactional_id if report.options.exactly_once else None,
             "generation": scenario.generations[0],
@@ -65,7 +65,7 @@ def as_json(report: Report, history: History) -> Mapping[str, object]:
             "error": _error(scenario),
         },
         "timeline": str(report.timeline),
-        "output": str(report.table),
+        "output": str(report.result.table),
     }
 
 
@@ -147,9 +147,9 @@ def _numbers(report: Report, history: History) -> Table:
     commits = "transactions" if report.options.exactly_once else "commits of offsets"
     table.add_row("records committed", f"{history.records:,}", f"in {history.transactions:,} {commits}")
     table.add_row("zombies fenced", f"{history.zombies_fenced:,}", "")
-    table.add_row("duplicates", _count(report.verdict.duplicates), f"counted by {checker}, by value")
-    table.add_row("missing", _count(report.verdict.missing), "")
-    table.add_row("rows out", f"{report.rows_out:,}", equal)
+    table.add_row("duplicates", _count(report.result.verdict.duplicates), f"counted by {checker}, by value")
+    table.add_row("missing", _count(report.result.verdict.missing), "")
+    table.add_row("rows out", f"{len(report.result.rows):,}", equal)
     table.add_row("seconds", f"{report.seconds:.1f}", "")
     return table
 
@@ -161,11 +161,11 @@ def _count(number: int | None) -> str:
 def _findings(report: Report) -> Iterator[str]:
     yield ""
     if not report.passed:
-        yield from (f"  [dim]for example[/]  {escape(line)}" for line in report.verdict.examples[:_SHOWN])
+        yield from (f"  [dim]for example[/]  {escape(line)}" for line in report.result.verdict.examples[:_SHOWN])
         yield from (f"  [dim]differs[/]      {escape(line)}" for line in report.differences[:_SHOWN])
         yield ""
     yield f"timeline  {escape(str(report.timeline))}   (open it in a browser)"
-    yield f"result    {escape(str(report.table))}"
+    yield f"result    {escape(str(report.result.table))}"
     yield ""
     if report.passed:
         yield "[bold green]PASSED[/]  every flight is there exactly once, although a zombie tried"

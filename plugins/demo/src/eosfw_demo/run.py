@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from eosfw_demo.environment import DemoEnvironment, DemoOptions, open_environmen
 from eosfw_demo.flights import read_flights, split
 from eosfw_demo.progress import Progress
 from eosfw_demo.report import Report
-from eosfw_demo.verification import STEP, SUFFIX, VerificationResult, verify
+from eosfw_demo.verification import STEP, SUFFIX, verify
 from eosfw_demo.zombie_scenario import TASKS, ScenarioResult, run_scenario
 
 TITLE = "336,776 flights exactly once, with a zombie in the way"
@@ -70,21 +70,22 @@ def run(
     runtime: Runtime,
     make_progress: Callable[[int], Progress],
 ) -> tuple[Report, History]:
-    """Play the scenario, judge what it left, draw it."""
+    """Run the scenario, verify what it committed, draw its timeline."""
     begun = runtime.now()
     folder.prepare()
-    header, lines = read_flights()
-    with make_progress(len(lines)) as progress, folder.sources() as csv_folder:
-        files = split(header, lines, csv_folder, TASKS)
-        progress.log(f"{len(lines):,} flights split over {TASKS} files")
+    flights = read_flights()
+    with make_progress(len(flights.lines)) as progress, folder.sources() as csv_folder:
+        files = split(*flights, csv_folder, TASKS)
+        progress.log(f"{len(flights.lines):,} flights split over {TASKS} files")
         with open_environment(options, plugins, runtime, progress) as environment:
             progress.log(f"{_cluster(environment)} and a worker group are up")
-            scenario = run_scenario(environment, files, len(lines), progress)
+            scenario = run_scenario(environment, files, len(flights.lines), progress)
             picture = _draw(environment, scenario, options, folder)
-            result = verify(environment, options, header, lines, folder.output, progress)
-            differing = differences(aggregate(header, lines), result.rows)
+            result = verify(environment, options, flights, folder.output, progress)
+            differing = differences(aggregate(*flights), result.rows)
             progress.log("the aggregation is compared with the CSV's own")
-    report = _report(options, len(lines), scenario, result, differing, picture, runtime.now() - begun)
+    seconds = runtime.now() - begun
+    report = Report(options, len(flights.lines), scenario, result, differing, picture, seconds)
     return report, environment.history
 
 
@@ -101,25 +102,3 @@ def _draw(environment: DemoEnvironment, scenario: ScenarioResult, options: DemoO
             "".join(f"{line}\n" for line in environment.history.lines()), "utf-8"
         )
     return path
-
-
-def _report(
-    options: DemoOptions,
-    flights: int,
-    scenario: ScenarioResult,
-    result: VerificationResult,
-    differing: Sequence[str],
-    picture: Path,
-    seconds: float,
-) -> Report:
-    return Report(
-        options=options,
-        flights=flights,
-        scenario=scenario,
-        verdict=result.verdict,
-        rows_out=len(result.rows),
-        differences=differing,
-        table=result.table,
-        timeline=picture,
-        seconds=seconds,
-    )

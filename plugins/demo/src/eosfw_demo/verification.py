@@ -11,6 +11,7 @@ from eosfw.count_difference import CountDifference
 from eosfw.protocols import Step, StepInput, Verdict
 from eosfw_demo.aggregate import SQL, TOPIC_TABLE, Rows, aggregate, rows_of
 from eosfw_demo.environment import DemoEnvironment, DemoOptions
+from eosfw_demo.flights import Flights
 from eosfw_demo.progress import Progress
 from eosfw_demo.tables import read_parquet, write_csv
 
@@ -33,16 +34,15 @@ class VerificationResult:
 def verify(
     environment: DemoEnvironment,
     options: DemoOptions,
-    header: bytes,
-    lines: Sequence[bytes],
+    flights: Flights,
     output: Path,
     progress: Progress,
 ) -> VerificationResult:
     """Count duplicates and missing lines, aggregate, write the result to the output folder."""
     table = output / (STEP if options.exactly_once else STEP + SUFFIX)
     if options.spark:
-        return _in_spark(environment, lines, table, progress)
-    return _without_spark(environment, header, lines, table.with_suffix(".csv"), progress)
+        return _in_spark(environment, flights.lines, table, progress)
+    return _without_spark(environment, flights, table.with_suffix(".csv"), progress)
 
 
 def _in_spark(
@@ -70,14 +70,14 @@ def _in_spark(
 
 
 def _without_spark(
-    environment: DemoEnvironment, header: bytes, lines: Sequence[bytes], table: Path, progress: Progress
+    environment: DemoEnvironment, flights: Flights, table: Path, progress: Progress
 ) -> VerificationResult:
     progress.set_status("reading the committed records")
     found = list(environment.values(environment.committed()))
     progress.log(f"{len(found):,} committed records are read")
-    rows = aggregate(header, found)
+    rows = aggregate(flights.header, found)
     write_csv(table, rows.values())
-    return VerificationResult(compare(lines, found), rows, table)
+    return VerificationResult(compare(flights.lines, found), rows, table)
 
 
 def compare(expected: Sequence[bytes], found: Sequence[bytes]) -> Verdict:
