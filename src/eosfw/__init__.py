@@ -1,4 +1,4 @@
-"""Exactly-once source connectors, transactional messaging for Python (KIP-618, KIP-98)."""
+"""Exactly-once source connectors and transactional messaging for Python (KIP-618, KIP-98)."""
 
 from eosfw.config import Boolean, Choice, Config, ConfigDef, Int, List, Long, Password, String
 from eosfw.connectors import (

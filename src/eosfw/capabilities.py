@@ -1,4 +1,4 @@
-"""Say what a backend can do, so that callers and contract tests choose by capability, never by product name."""
+"""What a backend can do: callers and contract tests choose by capability, never by the name of a product."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ __all__ = ["Capabilities"]
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backend offers; a new flag starts as False, so an older backend stays honest."""
+    """What a backend offers; a flag is False by default, so that an older backend does not claim a new one."""
 
     transactions: bool = False
-    """Produces in transactions and is fenced by a newer holder of its transactional id (KIP-98)."""
+    """Its producers write in transactions and are fenced by newer holders of their transactional ids (KIP-98)."""
     read_committed: bool = False
-    """Reads without aborted and open transactions."""
+    """Its readers can leave out records of aborted and open transactions."""
     batch_headers: bool = False
     """`send_batch` can carry headers at the speed of a batch."""
     fence_by_init_producer_id: bool = False
-    """Fences with a bare InitProducerId, without a throw-away producer per victim; so it learns id and epoch."""
+    """Fences with an InitProducerId request alone, without a producer per id; so it learns producer id and epoch."""
     describe_transactions: bool = False
-    """Lists and describes transactions and producers; names who holds a partition's last stable offset (KIP-664)."""
+    """Lists and describes transactions and producers, and names what holds back a last stable offset (KIP-664)."""
     abort_transactions: bool = False
-    """Aborts in one partition what no coordinator ends any more (KIP-664)."""
+    """Aborts a hanging transaction in one partition (KIP-664)."""
     delete_topics: bool = False
     """Deletes topics and consumer groups: its admin client has `delete_topics` and `delete_groups`."""
 

@@ -1,4 +1,4 @@
-"""Close what others were given, if they still have it."""
+"""Closing of clients that were handed out and are still in use."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ __all__ = ["Closeable", "CloseableT", "WeakCloseables"]
 
 
 class Closeable(Protocol):
-    """Closed from any thread, twice if need be."""
+    """An object that can be closed from any thread, also twice (Java's `Closeable`)."""
 
     def close(self) -> None:
-        """Let go at once."""
+        """Close at once."""
 
 
 CloseableT = TypeVar("CloseableT", bound=Closeable)
 
 
 class WeakCloseables:
-    """What a backend has made, for as long as somebody else holds it; thread-safe."""
+    """Weak references to objects that must be closed; thread-safe. Objects that are garbage are forgotten."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._lock = runtime.lock()
         self._made: WeakSet[Closeable] = WeakSet()
 
     def add(self, made: CloseableT) -> CloseableT:
-        """Take note of a thing that will have to be closed; gives it back."""
+        """Keep a weak reference to an object; return the object."""
         with self._lock:
             self._made.add(made)
         return made
 
     def close(self) -> None:
-        """Close what is left; what is made later is not concerned."""
+        """Close the objects that are left; objects that are added later stay open."""
         with self._lock:
             left = list(self._made)
         for made in left:

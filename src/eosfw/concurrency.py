@@ -1,7 +1,7 @@
-"""Block in one place only, so that the same code runs under threads, greenlets, a virtual clock.
+"""Time, waiting and threads in one place, so that the same code runs on a virtual clock (Kafka's `Time`).
 
-Everything else in the project asks a `Runtime` for the time, a pause, an event, a lock, a queue or a new thread of
-control; a lint rule keeps `time.sleep`, `threading` and `queue` out of every other module.
+All other modules ask a `Runtime` for the time, a pause, an event, a lock, a queue or a new thread. A lint rule keeps
+`time.sleep`, `threading` and `queue` out of them.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _T = TypeVar("_T")
 
 
 class Event(Protocol):
-    """A flag that other threads of control wait for."""
+    """A flag that threads wait for (`threading.Event`)."""
 
     def set(self) -> None:
-        """Raise the flag for good."""
+        """Set the flag; it is never cleared."""
 
     def is_set(self) -> bool:
-        """Tell whether the flag is up."""
+        """Whether the flag is set."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Block until the flag is up or `timeout` seconds went by; tell whether it is up."""
+        """Block until the flag is set, or for `timeout` seconds; return whether it is set."""
 
 
 class Queue(Protocol[_T]):
-    """An unbounded first-in, first-out hand-over."""
+    """An unbounded first-in, first-out queue."""
 
     def put(self, item: _T) -> None:
         """Add an item; never blocks."""
@@ -44,15 +44,15 @@ class Queue(Protocol[_T]):
 
 
 class Spawned(Protocol):
-    """A thread of control that was started."""
+    """A thread that was started."""
 
     name: str
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait for its end; tell whether it ended."""
+        """Wait for its end; return whether it ended."""
 
     def is_alive(self) -> bool:
-        """Tell whether it still runs."""
+        """Whether it still runs."""
 
 
 class Runtime(Protocol):
@@ -65,19 +65,19 @@ class Runtime(Protocol):
         """Seconds since 1970: for timestamps that people or records see."""
 
     def sleep(self, seconds: float) -> None:
-        """Pause the calling thread of control."""
+        """Pause the calling thread."""
 
     def event(self) -> Event:
-        """Make a flag that is down."""
+        """Make a flag that is not set."""
 
     def lock(self) -> AbstractContextManager[object]:
-        """Make a re-entrant lock, to be held for moments and never across a blocking call."""
+        """Make a re-entrant lock. It must never be held across a blocking call; a `FairLock` may."""
 
     def queue(self) -> Queue[_T]:
         """Make an empty queue."""
 
     def spawn(self, name: str, target: Callable[[], None]) -> Spawned:
-        """Run `target` beside the caller; it must not raise. Its thread never keeps the process alive."""
+        """Run `target` in a new thread; it must not raise. The thread does not keep the process alive."""
 
 
 class _ThreadQueue(Generic[_T]):
@@ -109,7 +109,7 @@ class _Thread:
 
 
 class ThreadRuntime:
-    """The production runtime: operating-system threads, the machine's clocks."""
+    """The runtime of production: threads of the operating system, clocks of the machine."""
 
     def now(self) -> float:
         return time.monotonic()

@@ -1,4 +1,4 @@
-"""Read what is installed, one distribution at a time, so that broken metadata is named and hides nothing else."""
+"""The installed distributions, read one by one, so that broken metadata of one is named and hides no other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class DistributionInfo(NamedTuple):
-    """A distribution, as far as its metadata can be read; `?` stands for what cannot."""
+    """Name and version of a distribution; `?` for what its metadata does not tell."""
 
     name: str
     version: str
@@ -18,14 +18,14 @@ class DistributionInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InstalledEntryPoint:
-    """An entry point with its owner."""
+    """An entry point and the distribution that has it."""
 
     name: str
     dist: DistributionInfo
     entry_point: metadata.EntryPoint
 
     def load(self) -> Any:
-        """Import what it names."""
+        """Import the object that it names."""
         return self.entry_point.load()
 
 
@@ -37,7 +37,7 @@ class UnreadableDistribution(NamedTuple):
 
 
 def installed_entry_points(group: str) -> tuple[list[InstalledEntryPoint], list[UnreadableDistribution]]:
-    """The entry points of a group, and the distributions whose entry points cannot be read."""
+    """The entry points of a group, and the distributions whose metadata cannot be read."""
     found: list[InstalledEntryPoint] = []
     unreadable: list[UnreadableDistribution] = []
     for name, distribution in _distributions():
@@ -52,7 +52,7 @@ def installed_entry_points(group: str) -> tuple[list[InstalledEntryPoint], list[
 
 
 def extras() -> list[str]:
-    """The optional parts that `pip install 'eosfw[NAME]'` knows."""
+    """The names of the extras of eosfw: `pip install 'eosfw[NAME]'`."""
     try:
         return sorted(metadata.metadata("eosfw").get_all("Provides-Extra") or ())
     except metadata.PackageNotFoundError:
@@ -60,7 +60,7 @@ def extras() -> list[str]:
 
 
 def version(name: str) -> str | None:
-    """The version of a distribution; None if it is not installed, `?` if it does not say."""
+    """The version of a distribution; None if it is not installed, `?` if its metadata does not tell."""
     try:
         return _version(metadata.distribution(name))
     except metadata.PackageNotFoundError:
@@ -68,7 +68,7 @@ def version(name: str) -> str | None:
 
 
 def requirements(name: str) -> list[str]:
-    """What a distribution needs, in its own words; nothing if that cannot be read."""
+    """The requirements of a distribution as its metadata has them; empty if they cannot be read."""
     try:
         return metadata.requires(name) or []
     except Exception:  # noqa: BLE001 (its version says already that its metadata is damaged)
@@ -76,7 +76,7 @@ def requirements(name: str) -> list[str]:
 
 
 def needed_python() -> str:
-    """The versions of Python that the framework asks for."""
+    """The versions of Python that eosfw needs, as a specifier."""
     try:
         return "".join(metadata.metadata("eosfw").get_all("Requires-Python") or ())
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Tell of each transactional id whether it was fenced (KIP-618's FenceProducersResult)."""
+"""The result of fencing transactional ids, with a future for each (KIP-618's `FenceProducersResult`)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["USUAL_OPTIONS", "FenceProducersOptions", "FenceProducersResult", "Fe
 
 _T = TypeVar("_T")
 FencingOutcome: TypeAlias = ProducerIdAndEpoch | EosfwError | None
-"""What became of one id: who holds it now (None: the client cannot know who), or why it could not be fenced."""
+"""The outcome of one id: the newest holder (None if the client cannot know it), or why the id is not fenced."""
 _ALL = ""
-"""No transactional id is empty, so this waits for every one."""
+"""The key of those that wait for all ids; no transactional id is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +34,27 @@ USUAL_OPTIONS: Final = FenceProducersOptions()
 
 
 class Future(Generic[_T]):
-    """One answer that is on its way; any thread may wait for it."""
+    """One outcome that may not be known yet; any thread may wait for it (Java's `KafkaFuture`)."""
 
     def __init__(self, wait: Callable[[float | None], bool], value: Callable[[], _T]) -> None:
         self._wait = wait
         self._value = value
 
     def done(self) -> bool:
-        """Tell whether the answer is there."""
+        """Whether the outcome is known."""
         return self._wait(0.0)
 
     def result(self, timeout: float | None = None) -> _T:
-        """Wait for the answer, raise if it is an error; TimeoutError after `timeout` seconds.
+        """Wait for the outcome; raise it if it is an error. TimeoutError after `timeout` seconds.
 
-        Without a timeout this ends with the deadline of the call that made the future.
+        Without a timeout it waits until the deadline of the call that made the future.
         """
         if not self._wait(timeout):
             raise TimeoutError(f"no answer within {timeout} s")
         return self._value()
 
     def error(self, timeout: float | None = None) -> EosfwError | None:
-        """Wait for the answer; give the error it is, or None."""
+        """Wait for the outcome; return it if it is an error, else None."""
         try:
             self.result(timeout)
         except EosfwError as why:
@@ -63,10 +63,10 @@ class Future(Generic[_T]):
 
 
 class FenceProducersResult:
-    """What becomes of transactional ids that are being fenced: one future each, and one for all."""
+    """Futures for transactional ids that are being fenced: one for each, and one for all."""
 
     def __init__(self, transactional_ids: Collection[str], runtime: Runtime) -> None:
-        """Nothing is known yet; no id, or an empty one, is a ValueError."""
+        """No outcome is known yet. ValueError for no id, or an empty one."""
         self.transactional_ids = tuple(dict.fromkeys(transactional_ids))
         if not self.transactional_ids or not all(self.transactional_ids):
             raise ValueError("nothing to fence: give at least one transactional id, none of them empty")
@@ -75,39 +75,39 @@ class FenceProducersResult:
         self._outcomes: dict[str, FencingOutcome] = {}
         self._waiting: dict[str, list[Event]] = {}
 
-    # --- for those who ask
+    # --- for the caller of fence_producers
 
     def fenced(self) -> Mapping[str, Future[None]]:
-        """A future for each id: no earlier holder can commit any more."""
+        """A future for each id; once it succeeds, no earlier holder of the id can commit."""
         return {each: Future(self._waiter(each), partial(self._fenced, each)) for each in self._ids()}
 
     def all(self) -> Future[None]:
-        """Done once every id is decided; raises the first failure, in the order of the ids."""
+        """A future that is done once all ids are decided; it raises the first error, in the order of the ids."""
         return Future(self._waiter(_ALL), self._every)
 
     def producer_id(self, transactional_id: str) -> Future[int | None]:
-        """The producer id behind a fenced id; None where the client is not told (`fence_by_init_producer_id`).
+        """The producer id of a fenced id; None if the client cannot know it (capability `fence_by_init_producer_id`).
 
-        An id that was not to be fenced is a ValueError.
+        ValueError for an id that was not to be fenced.
         """
         return self._part(transactional_id, lambda holder: holder.producer_id)
 
     def epoch(self, transactional_id: str) -> Future[int | None]:
-        """The epoch that shuts earlier holders out, known when the producer id is; else as `producer_id`."""
+        """The epoch that fences earlier holders; in all else like `producer_id`."""
         return self._part(transactional_id, lambda holder: holder.epoch)
 
     def outcomes(self) -> Mapping[str, EosfwError | None]:
-        """Wait for every id; give each one's error, None for those that are fenced."""
+        """Wait for every id; the error of each, None for a fenced one."""
         self._waiter(_ALL)(None)
         return {
             each: outcome if isinstance(outcome := self._outcomes[each], EosfwError) else None for each in self._ids()
         }
 
-    # --- for those who fence
+    # --- for the client that fences
 
     @classmethod
     def of(cls, transactional_ids: Collection[str], runtime: Runtime, fence: Callable[[Self], None]) -> Self:
-        """Let `fence` decide each id on a thread of its own; what it leaves open, or raises, fails what is left."""
+        """Run `fence` in a new thread to decide each id; an id that it does not decide fails."""
         result = cls(transactional_ids, runtime)
 
         def run() -> None:
@@ -125,7 +125,7 @@ class FenceProducersResult:
         return result
 
     def settle(self, transactional_id: str, outcome: FencingOutcome) -> None:
-        """Decide one id, for good: a second decision is ignored."""
+        """Set the outcome of one id; a second outcome is ignored."""
         with self._lock:
             if transactional_id in self._outcomes:
                 return
@@ -137,12 +137,12 @@ class FenceProducersResult:
             event.set()
 
     def fail(self, why: EosfwError) -> None:
-        """Decide every id that is left."""
+        """Fail every id that has no outcome."""
         for each in self.undecided():
             self.settle(each, why)
 
     def undecided(self) -> tuple[str, ...]:
-        """The ids that nobody has decided yet."""
+        """The ids without an outcome."""
         return tuple(each for each in self._ids() if each not in self._outcomes)
 
     # --- inside

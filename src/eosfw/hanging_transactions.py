@@ -1,4 +1,4 @@
-"""Find transactions that are open in a partition though no coordinator will ever end them (KIP-664)."""
+"""Transactions that are open in a partition although no coordinator will end them (KIP-664; `find-hanging`)."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ __all__ = ["HangingTransaction", "find_hanging"]
 _MAX_TIMEOUT = 900.0
 """Kafka's default of `transaction.max.timeout.ms`, for brokers that will not say theirs."""
 _MARGIN = 300.0
-"""How long after its timeout a transaction may still be on its way to its end."""
+"""Seconds after its timeout in which a coordinator may still abort a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class HangingTransaction:
-    """A transaction that holds a partition's last stable offset until somebody aborts it there."""
+    """A transaction that holds back a partition's last stable offset until it is aborted there."""
 
     partition: TopicPartition
     state: ProducerState
     transactional_id: str | None
-    """Who wrote it; None if no coordinator knows its producer id any more."""
+    """The id of its producer; None if no coordinator knows the producer id any more."""
 
     @property
     def start_offset(self) -> int:
-        """What names the transaction, together with its partition."""
+        """The first offset, which identifies the transaction together with its partition."""
         return -1 if self.state.open_since is None else self.state.open_since
 
 
 def find_hanging(
     admin: TransactionAdmin, partitions: Collection[TopicPartition], now: float, older_than: float | None = None
 ) -> list[HangingTransaction]:
-    """Compare what is open in partitions with what their coordinators know, as Kafka's own tool does.
+    """Compare open transactions in partitions with what their coordinators know, as `kafka-transactions.sh` does.
 
-    `now` is in seconds since 1970. Only what nobody wrote to for `older_than` seconds counts, by default the longest
-    transaction timeout and five minutes. Needs the capability `describe_transactions`.
+    `now` is in seconds since 1970. A transaction counts if nothing was written to it for `older_than` seconds, by
+    default the longest transaction timeout and five minutes. Needs the capability `describe_transactions`.
     """
     since = 1000 * (now - (_longest_timeout(admin) if older_than is None else older_than))
     found = admin.describe_producers(partitions)
@@ -72,9 +72,9 @@ def _hanging(
 
 
 def _will_end(known: TransactionDescription | EosfwError, where: TopicPartition) -> bool:
-    """Whether a coordinator still has to write a marker there."""
+    """Whether a coordinator will write a marker there."""
     if isinstance(known, TransactionalIdNotFoundError):
         return False
-    if isinstance(known, EosfwError):  # nobody may call hanging what could not be looked at
+    if isinstance(known, EosfwError):  # the coordinator could not be asked, so the transaction may well end
         raise known
     return where in known.partitions

@@ -1,4 +1,4 @@
-"""Let parts say how they are, for `eosfw doctor`."""
+"""Health checks of plugins, for `eosfw doctor`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ __all__ = ["Finding", "Health", "HealthCheck"]
 
 
 class Health(Enum):
-    """How something that was looked at is."""
+    """The result of a check."""
 
     FINE = "ok"
     ABSENT = "absent"
-    """Optional, not installed: no fault."""
+    """Optional and not installed: no error."""
     BROKEN = "broken"
-    """There, but it cannot work, or in a wrong version."""
+    """Installed, but it cannot work, or its version is wrong."""
     UNAVAILABLE = "unavailable"
-    """Nobody answers there now."""
+    """It does not answer now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: what it is, how it is, in words, and the remedy if there is something to do."""
+    """One check: its subject, its result, what was found in words, and a remedy if there is one."""
 
     subject: str
     health: Health
@@ -34,11 +34,11 @@ class Finding:
 
 @runtime_checkable
 class HealthCheck(Protocol):
-    """A class that can tell whether this machine has what it needs."""
+    """A class that can check whether this machine has what it needs."""
 
     @classmethod
     def health(cls) -> Sequence[Finding]:
-        """What it needs beside the distributions that pip brings, such as a program or a library of the system.
+        """Check what it needs beside Python distributions, such as a program or a library of the system.
 
-        It starts nothing that lasts and returns within seconds; what it raises is shown as a fault of its distribution.
+        It returns within seconds and leaves nothing running. An exception is shown as an error of its distribution.
         """

@@ -1,7 +1,7 @@
-"""Tell one record of a source from every other, so that repeats can be counted.
+"""The identity of a source's record, by which duplicates are counted.
 
-A record is identified by (connector, source partition, source offset), carried as headers, or by something unique in
-its own value. Both sides of a verdict, what was read back, what a replay of the source expects, come through here.
+A record is identified by its connector, source partition and source offset, which headers carry, or by something unique
+in its value. The verdict compares the identities that were read with those that a replay of the source gives.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ UNIDENTIFIED_SHOWN: Final = 5
 KINDS: Final = "`value`, `headers` or `field:NAME`"
 NONE: Final = "none"
 _EQUAL_ALIKE: Final = {str, int, bool, type(None)}
-"""Kinds of values that are written alike if they are equal, unlike 0.0 and -0.0."""
+"""Types whose equal values have the same text; 0.0 and -0.0 are equal, but have not."""
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def check_kind(kind: str) -> None:
-    """Refuse a kind of identity that does not exist with a ConfigError."""
+    """Raise ConfigError for a kind of identity that does not exist."""
     if kind in ("value", "headers") or (kind.startswith(_FIELD) and len(kind) > len(_FIELD)):
         return
     raise ConfigError(Problem("identity", f"no identity is called {kind!r}; write {KINDS}"))
 
 
 def effective_identity_kind(named: str | None, capabilities: Capabilities) -> str:
-    """What identifies the records of a connector: what it names, else headers where they cost little."""
+    """The kind of identity of a connector: the one that it names, else headers where they cost little."""
     if named is not None:
         return named
     return "headers" if capabilities.batch_headers else NONE
@@ -124,20 +124,20 @@ def identity_of(value: bytes | None, headers: Headers | None, kind: str) -> byte
 
 @dataclass(slots=True)
 class UnidentifiedRecords:
-    """Records on a topic that carry no identity of the kind asked for: somebody else wrote them."""
+    """Records on a topic without an identity of the given kind: another application wrote them."""
 
     kind: str
     count: int = 0
     places: list[str] = field(default_factory=list)
 
     def add(self, place: str) -> None:
-        """One more, at TOPIC-PARTITION@OFFSET."""
+        """Count one more record, at TOPIC-PARTITION@OFFSET."""
         self.count += 1
         if len(self.places) < UNIDENTIFIED_SHOWN:
             self.places.append(place)
 
     def refuse(self) -> None:
-        """DamagedDataError if there is any: neither a duplicate nor verified."""
+        """Raise DamagedDataError if there is any; such a record cannot be verified."""
         if self.count:
             where = ", ".join(self.places) + (", ..." if self.count > len(self.places) else "")
             raise DamagedDataError(

@@ -1,4 +1,4 @@
-"""Name the producers, partitions, tasks of a worker group as Kafka Connect names them."""
+"""Ids of partitions, tasks, producers and transactions, in the formats of Kafka and Kafka Connect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConnectorTaskId(NamedTuple):
 
 
 class ProducerIdAndEpoch(NamedTuple):
-    """Who writes: the coordinator's number for a transactional id, raised by one at each initialisation (KIP-98)."""
+    """A producer id with its epoch, which each initialisation of a transactional id raises by one (KIP-98)."""
 
     producer_id: int
     epoch: int

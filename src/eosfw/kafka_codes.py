@@ -1,4 +1,4 @@
-"""Say what the error codes of Kafka's protocol mean."""
+"""The error codes of Kafka's protocol (`org.apache.kafka.common.protocol.Errors`)."""
 
 from __future__ import annotations
 
@@ -102,4 +102,4 @@ MEANINGS: Final[Mapping[int, str]] = {
     Code.TRANSACTIONAL_ID_NOT_FOUND: "no coordinator knows this transactional id: never used, or expired",
     Code.MESSAGE_TOO_LARGE: "the topic's max.message.bytes does not allow a batch of this size",
 }
-"""What a code means, where brokers and libraries do not say so themselves."""
+"""The meaning of codes for which brokers and libraries give none."""

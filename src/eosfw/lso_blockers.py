@@ -1,4 +1,4 @@
-"""Name who holds back the last stable offset of partitions, from what an admin client can ask."""
+"""The open transactions that hold back the last stable offset (LSO) of partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["open_transactions"]
 def open_transactions(
     admin: TransactionAdmin, partitions: Collection[TopicPartition], now: float
 ) -> list[OpenTransaction]:
-    """The answer of `Admin.open_transactions`; `now` is in seconds since 1970."""
+    """What `Admin.open_transactions` returns; `now` is in seconds since 1970."""
     holders = [
         (where, each)
         for where, states in admin.describe_producers(partitions).items()

@@ -1,4 +1,4 @@
-"""Make a call for each of many names, so that one that fails spoils no other."""
+"""Calls for many names, where the failure of one does not keep the others from being made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["outcomes"]
 
 
 def outcomes(names: Iterable[str], call: Callable[[str], object]) -> Mapping[str, EosfwError | None]:
-    """What became of each name: None, or the error that its call raised."""
+    """Call for each name; the error that the call raised, or None."""
     found: dict[str, EosfwError | None] = {}
     for name in dict.fromkeys(names):
         try:

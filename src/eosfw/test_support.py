@@ -1,4 +1,4 @@
-"""What a cluster of this machine may offer to tests beside its contract."""
+"""What a local cluster may offer to tests beside its contract."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ __all__ = ["FaultInjection", "Faults", "ProducerLookup"]
 
 @runtime_checkable
 class ProducerLookup(Protocol):
-    """A cluster that knows who wrote a record."""
+    """A cluster that knows which producer wrote a record."""
 
     def producer_of(self, partition: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
-        """The producer; None for one without an id, or where there is no record."""
+        """The producer of a record; None for a producer without an id, or if there is no record."""
 
 
 class Faults(Protocol):
-    """What shall go wrong in a cluster."""
+    """The fault injector of a cluster."""
 
     def add(self, what: str, **fields: object) -> Any:
-        """Have something go wrong once or more; ConfigError for what does not exist.
+        """Inject a fault; ConfigError for an unknown kind.
 
-        The fault tells whether it struck (`fired`, `firings`), waits for that (`await_fired(timeout)`), lets go of what
-        it delays (`release()`).
+        The fault it returns tells how often it was triggered (`fired`, `firings`), waits for that
+        (`await_fired(timeout)`) and lets delayed requests go on (`release()`).
         """
 
 
 @runtime_checkable
 class FaultInjection(Protocol):
-    """A cluster that fails on demand."""
+    """A cluster with fault injection."""
 
     faults: Faults

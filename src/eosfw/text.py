@@ -1,4 +1,4 @@
-"""Say how many of something there are, in words for people."""
+"""Text for users."""
 
 from __future__ import annotations
 

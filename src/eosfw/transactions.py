@@ -23,7 +23,7 @@ __all__ = [
 
 
 class TransactionState(Enum):
-    """Where a transactional id stands, by Kafka's names."""
+    """The state of a transactional id (Kafka's `clients.admin.TransactionState`)."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -34,7 +34,7 @@ class TransactionState(Enum):
     DEAD = "Dead"
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
     UNKNOWN = "Unknown"
-    """A state that this version knows no name for."""
+    """A state that this version does not know."""
 
     @classmethod
     def _missing_(cls, value: object) -> TransactionState:
@@ -42,7 +42,7 @@ class TransactionState(Enum):
 
     @property
     def is_open(self) -> bool:
-        """Whether a transaction is under way, though it may be decided already."""
+        """Whether a transaction is open; it may be decided already."""
         return self in _OPEN
 
 
@@ -51,7 +51,7 @@ _OPEN = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, Tr
 
 @dataclass(frozen=True, slots=True)
 class TransactionFilters:
-    """Which transactional ids to list; what is empty or None lets everything pass."""
+    """Which transactional ids to list; an empty filter, or None, lets all pass."""
 
     states: Collection[TransactionState] = ()
     producer_ids: Collection[int] = ()
@@ -64,7 +64,7 @@ EVERY_TRANSACTION: Final = TransactionFilters()
 
 @dataclass(frozen=True, slots=True)
 class TransactionListing:
-    """One transactional id that a coordinator knows."""
+    """One transactional id that a coordinator knows (Kafka's `TransactionListing`)."""
 
     transactional_id: str
     producer_id: int
@@ -73,7 +73,7 @@ class TransactionListing:
 
 @dataclass(frozen=True, slots=True)
 class TransactionDescription:
-    """All that the coordinator knows of a transactional id."""
+    """What the coordinator knows of a transactional id (Kafka's `TransactionDescription`)."""
 
     transactional_id: str
     coordinator: int
@@ -83,26 +83,26 @@ class TransactionDescription:
     timeout: float
     """Seconds after which the coordinator aborts an open transaction."""
     started: int | None
-    """When the transaction began, in milliseconds since 1970; None if none is open (brokers tell of the last one)."""
+    """When the open transaction began, in milliseconds since 1970; None if none is open."""
     partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerState:
-    """What a partition remembers of one producer."""
+    """What a partition knows of one producer (Kafka's `clients.admin.ProducerState`)."""
 
     producer: ProducerIdAndEpoch
     last_sequence: int
     last_timestamp: int
     """Milliseconds since 1970."""
     coordinator_epoch: int | None
-    """Of the last marker; None if there was none."""
+    """The epoch of the coordinator that wrote the last marker; None if there was no marker."""
     open_since: int | None
-    """The first offset of its transaction that is open here; None if none is."""
+    """The first offset of its open transaction in this partition; None if none is open."""
 
 
 class TransactionAdmin(Protocol):
-    """The part of an admin client that is about transactions.
+    """The calls of an admin client about transactions.
 
     Each call but fencing needs a capability; without it, it raises UnsupportedError, which names the capability.
     """
@@ -110,7 +110,7 @@ class TransactionAdmin(Protocol):
     def fence_producers(
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
-        """Shut out every earlier holder of these ids (KIP-618's Admin.fenceProducers); returns at once.
+        """Fence every earlier holder of these ids (KIP-618's `Admin.fenceProducers`); returns at once.
 
         Fenced means: no earlier holder can commit any more, and what it left open is aborted or being aborted. Fencing
         an id that nobody holds, or fencing twice, succeeds. "Concurrent", "loading", "not coordinator", a lost answer
@@ -126,7 +126,7 @@ class TransactionAdmin(Protocol):
     def describe_transactions(
         self, transactional_ids: Collection[str]
     ) -> Mapping[str, TransactionDescription | EosfwError]:
-        """What is known of each id, or why not: TransactionalIdNotFoundError, TransactionalIdAuthorizationError.
+        """The description of each id, or its error: TransactionalIdNotFoundError, TransactionalIdAuthorizationError.
 
         Needs `describe_transactions`.
         """
@@ -134,10 +134,10 @@ class TransactionAdmin(Protocol):
     def describe_producers(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
-        """Who has written to each partition, and what is open there; needs `describe_transactions`."""
+        """The producers of each partition, with their open transactions; needs `describe_transactions`."""
 
     def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
-        """Abort, in this partition alone, the transaction that is open since an offset; tell whose it was.
+        """Abort, in this partition alone, the transaction that is open since an offset; return its producer's state.
 
         It asks no coordinator. This is right for a transaction that no coordinator knows (see
         `eosfw.hanging_transactions`); any other is split by it. TransactionNotFoundError if none is open since that
