@@ -13,7 +13,7 @@ from pathlib import Path
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
-from tests.docs.elsewhere import ELSEWHERE, Elsewhere
+from tests.docs.commands_run_elsewhere import COMMANDS_RUN_ELSEWHERE, CommandRunElsewhere
 from tests.docs.pages import ROOT
 from tests.docs.terminal import Terminal, typed
 
@@ -42,7 +42,7 @@ class Reader:
         self._python = PythonEvaluator()
         self._address = f"127.0.0.1:{free_port()}"
         self._unused: dict[str, int] = {}
-        self.met: set[Elsewhere] = set()
+        self.met: set[CommandRunElsewhere] = set()
         """What was left to others."""
         shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("output", "__pycache__"))
 
@@ -108,7 +108,7 @@ class Reader:
             raise NobodyRunsItError(f"{example.path}:{example.line}: a console block has lines that start with `$ `")
         for one in commands:
             self._use(one.command)
-            elsewhere = next((row for row in ELSEWHERE if row.command == one.command), None)
+            elsewhere = next((row for row in COMMANDS_RUN_ELSEWHERE if row.command == one.command), None)
             if elsewhere is not None:
                 self.met.add(elsewhere)
             elif one.command == _EDITABLE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.docs.elsewhere import ELSEWHERE
+from tests.docs.commands_run_elsewhere import COMMANDS_RUN_ELSEWHERE
 from tests.docs.pages import LONG, PAGES, ROOT, WITH_BLOCKS, fences, marked
 from tests.docs.running import NobodyRunsItError, Reader
 from tests.docs.terminal import Terminal, agrees, typed
@@ -31,7 +31,7 @@ def test_every_block_is_of_a_kind_that_is_run(page):
         assert block.info in LANGUAGES, f"{where}: {block.info or 'no language'}; there are: {sorted(LANGUAGES)}"
 
 
-@pytest.mark.parametrize("row", ELSEWHERE, ids=lambda row: row.command)
+@pytest.mark.parametrize("row", COMMANDS_RUN_ELSEWHERE, ids=lambda row: row.command)
 def test_every_delegated_example_is_on_a_page_and_run_elsewhere(row):
     """A row that no page needs any more, or whose runner is gone, is stale."""
     commands = {one.command for page in PAGES for block in fences(page) for one in typed(block.content)}

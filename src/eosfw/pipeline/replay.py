@@ -53,13 +53,15 @@ def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> It
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
     config = connector_config(connector, name, run.pipeline.connectors[name])
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
-    goal = ReplayGoal(store, dict(_committed(run, name, store)))
+    committed = ReplayGoal(store, dict(_committed(run, name, store)))
     with ExitStack() as opened:
         tasks = [
-            opened.enter_context(_started(connector, ConnectorTaskId(name, number), share, new_boundary(config), goal))
+            opened.enter_context(
+                _started(connector, ConnectorTaskId(name, number), share, new_boundary(config), committed)
+            )
             for number, share in enumerate(connector.task_configs(config, config["tasks.max"]))
         ]
-        yield Replay(name, goal, tasks, run.runtime, record_offsets=record_offsets)
+        yield Replay(name, committed, tasks, run.runtime, record_offsets=record_offsets)
 
 
 class Replay:
@@ -71,14 +73,14 @@ class Replay:
     """
 
     def __init__(
-        self, name: str, goal: ReplayGoal, tasks: Sequence[TaskReplay], runtime: Runtime, *, record_offsets: bool
+        self, name: str, committed: ReplayGoal, tasks: Sequence[TaskReplay], runtime: Runtime, *, record_offsets: bool
     ) -> None:
         self.tasks = tasks
-        self._name, self._goal, self._runtime, self._record_offsets = name, goal, runtime, record_offsets
+        self._name, self._positions, self._runtime, self._record_offsets = name, committed, runtime, record_offsets
 
     def poll(self, task: TaskReplay) -> Sequence[PollBatch] | None:
         """A task's next records that were committed, possibly none yet; None when no more are to be expected."""
-        if not (self._goal.left or task.open) or task.is_over(self._runtime.now()):
+        if not (self._positions.remaining or task.open) or task.is_over(self._runtime.now()):
             return None
         return task.poll_committed(self._runtime.now(), record_offsets=self._record_offsets)
 
@@ -89,9 +91,9 @@ class Replay:
 
     def check(self) -> None:
         """Raise DamagedDataError unless every committed offset was met again."""
-        if not self._goal.left:
+        if not self._positions.remaining:
             return
-        partitions = ", ".join(str(dict(partition)) for partition, _ in self._goal.left.values())
+        partitions = ", ".join(str(dict(partition)) for partition, _ in self._positions.remaining.values())
         failed = [f"task {one.id} last failed with: {described(one.failure)}" for one in self.tasks if one.failure]
         changed = (
             f"either the source changed, or none of its {len(self.tasks)} tasks has these source partitions now: a "
@@ -115,10 +117,14 @@ def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:
 
 @contextmanager
 def _started(
-    connector: SourceConnector, task_id: ConnectorTaskId, share: Mapping[str, str], boundary: Boundary, goal: ReplayGoal
+    connector: SourceConnector,
+    task_id: ConnectorTaskId,
+    share: Mapping[str, str],
+    boundary: Boundary,
+    committed: ReplayGoal,
 ) -> Iterator[TaskReplay]:
     task = connector.task()
-    replay = TaskReplay(task, task_id, boundary, goal)
+    replay = TaskReplay(task, task_id, boundary, committed)
     try:
         replay.start(_task_config(task, share), lambda _: None)  # its notices were given when the run polled it
         yield replay

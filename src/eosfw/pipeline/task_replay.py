@@ -27,18 +27,18 @@ class ReplayGoal:
     """How far each source partition was committed; partitions that have come so far are removed."""
 
     store: OffsetStore
-    left: dict[str, tuple[SourcePartition, SourceOffset]]
+    remaining: dict[str, tuple[SourcePartition, SourceOffset]]
     _owners: dict[str, ConnectorTaskId] = field(default_factory=dict)
     _last: tuple[SourcePartition, dict[str, Any], ConnectorTaskId, str] | None = None
 
     def reach(self, partition: SourcePartition, offset: SourceOffset, task: ConnectorTaskId) -> bool:
         """Whether the records before this offset were committed; removes the partition at its committed offset."""
         key = self._key(partition, task)
-        wanted = self.left.get(key)
+        wanted = self.remaining.get(key)
         if wanted is None:
             return False
         if dict(offset) == dict(wanted[1]):
-            del self.left[key]
+            del self.remaining[key]
         return True
 
     def count_committed(
@@ -46,7 +46,7 @@ class ReplayGoal:
     ) -> int:
         """How many of the records with these offsets were committed; removes the partition as `reach` does."""
         key = self._key(partition, task)
-        wanted = self.left.get(key)
+        wanted = self.remaining.get(key)
         if wanted is None or not offsets:
             return 0
         plain = offsets if type(offsets[0]) is dict else list(map(dict, offsets))
@@ -54,7 +54,7 @@ class ReplayGoal:
             last = plain.index(dict(wanted[1]))
         except ValueError:
             return len(offsets)
-        del self.left[key]
+        del self.remaining[key]
         return last + 1
 
     def _key(self, partition: SourcePartition, task: ConnectorTaskId) -> str:
@@ -76,9 +76,9 @@ class ReplayGoal:
 class TaskReplay(FreshTask):
     """A fresh task that is polled for the records that were committed."""
 
-    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, boundary: Boundary, goal: ReplayGoal) -> None:
+    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, boundary: Boundary, committed: ReplayGoal) -> None:
         super().__init__(task, task_id, boundary, "replay of task")
-        self._goal = goal
+        self._positions = committed
         self._idle_since: float | None = None
         self._uncommitted_polls = 0
 
@@ -100,7 +100,7 @@ class TaskReplay(FreshTask):
 
     def _committed(self, batch: PollBatch, *, record_offsets: bool) -> list[PollBatch]:
         """The parts of a batch that were committed."""
-        goal, offsets = self._goal, batch.source_offsets
+        committed, offsets = self._positions, batch.source_offsets
         if offsets is None:
             if record_offsets:
                 raise DamagedDataError(
@@ -108,14 +108,16 @@ class TaskReplay(FreshTask):
                     f'apart: have the connector return them, or set "eosfw.identity" to "value" or "field:NAME"'
                 )
             ((partition, offset),) = batch.positions
-            return [batch] if goal.reach(partition, offset, self.id) else []
+            return [batch] if committed.reach(partition, offset, self.id) else []
         found = []
         for start, end in _partition_runs(batch.source_partitions):
-            number = goal.count_committed(batch.source_partitions[start], offsets[start:end], self.id)
+            number = committed.count_committed(batch.source_partitions[start], offsets[start:end], self.id)
             if number:
                 found.append(batch.part(start, start + number))
         for partition, offset in batch.positions:
-            goal.reach(partition, offset, self.id)  # it may lie behind the last record, and a batch may have no record
+            committed.reach(
+                partition, offset, self.id
+            )  # it may lie behind the last record, and a batch may have no record
         return found
 
 

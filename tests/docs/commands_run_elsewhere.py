@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class CommandRunElsewhere:
     """A command, why it is not run here, and the text of the file that shows who runs it."""
 
     command: str
@@ -16,25 +16,25 @@ class Elsewhere:
 
 
 _NETWORK = "installs from a package index into a fresh environment"
-ELSEWHERE = (
-    Elsewhere("python -m venv .venv && . .venv/bin/activate", _NETWORK, ".ci/run", "-m venv"),
-    Elsewhere("pip install uv && uv run tox", "it would run these tests", ".ci/run", "uv run --quiet tox"),
-    Elsewhere("pip install uv && uv run eosfw demo", _NETWORK, ".ci/run", "uv run --quiet eosfw demo"),
-    Elsewhere(
+COMMANDS_RUN_ELSEWHERE = (
+    CommandRunElsewhere("python -m venv .venv && . .venv/bin/activate", _NETWORK, ".ci/run", "-m venv"),
+    CommandRunElsewhere("pip install uv && uv run tox", "it would run these tests", ".ci/run", "uv run --quiet tox"),
+    CommandRunElsewhere("pip install uv && uv run eosfw demo", _NETWORK, ".ci/run", "uv run --quiet eosfw demo"),
+    CommandRunElsewhere(
         "pip install uv && uv build --wheel --all-packages --out-dir dist",
         _NETWORK,
         "tests/packaging/conftest.py",
         '"build", "--wheel", "--all-packages", "--out-dir"',
     ),
-    Elsewhere(
+    CommandRunElsewhere(
         "pip install --find-links dist eosfw eosfw-memory eosfw-file eosfw-spark",
         _NETWORK,
         "tests/packaging/test_wheels.py",
         "first-pipeline.md",
     ),
-    Elsewhere(
+    CommandRunElsewhere(
         "pip install --find-links dist pytest-eos", _NETWORK, "tests/packaging/test_wheels.py", "prove-a-connector.md"
     ),
-    Elsewhere("eosfw demo --no-spark", "takes seconds", "tests/demo/test_demo.py", '"--no-spark"'),
-    Elsewhere("pip install jgo", _NETWORK, "pyproject.toml", '"jgo"'),
+    CommandRunElsewhere("eosfw demo --no-spark", "takes seconds", "tests/demo/test_demo.py", '"--no-spark"'),
+    CommandRunElsewhere("pip install jgo", _NETWORK, "pyproject.toml", '"jgo"'),
 )
