@@ -1,4 +1,4 @@
-"""Turn records, with offsets of groups, into what librdkafka's producer takes."""
+"""Convert batches and group offsets to the arguments of librdkafka's producer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANY_PARTITION = -1
 _GROUP_MAGIC = b"CGMDv2:"
 _GENERATION = struct.Struct("=i")
 KafkaDeliveryCallback = Callable[[KafkaError | None, Message], None]
-"""What librdkafka calls once a message was delivered, or failed."""
+"""What librdkafka calls when a message was delivered or has failed."""
 ProduceArguments = tuple[
     str,
     bytes | None,
@@ -31,7 +31,7 @@ ProduceArguments = tuple[
 
 
 def produce_arguments(batch: ProducerBatch, at: int, callback: KafkaDeliveryCallback | None) -> ProduceArguments:
-    """What produce() takes for one record of a batch, in its order."""
+    """The positional arguments of produce() for one record of a batch."""
     keys, timestamps, headers = batch.keys, batch.timestamps, batch.headers
     return (
         batch.topic,
@@ -46,14 +46,14 @@ def produce_arguments(batch: ProducerBatch, at: int, callback: KafkaDeliveryCall
 
 
 def batch_messages(batch: ProducerBatch) -> list[dict[str, Any]]:
-    """The messages that produce_batch() takes; it knows neither timestamps nor headers."""
+    """The messages for produce_batch(), which takes neither timestamps nor headers."""
     if batch.keys is None:
         return [{"value": value} for value in batch.values]
     return [{"value": value, "key": key} for value, key in zip(batch.values, batch.keys, strict=True)]
 
 
 def record_metadata(message: Message) -> RecordMetadata | None:
-    """Where a delivered message lies."""
+    """The place of a delivered message."""
     topic, partition, offset = message.topic(), message.partition(), message.offset()
     if topic is None or partition is None or offset is None:
         return None
@@ -61,13 +61,13 @@ def record_metadata(message: Message) -> RecordMetadata | None:
 
 
 def kafka_offsets(offsets: Mapping[TopicPartition, int]) -> list[KafkaPartition]:
-    """Offsets as the library names them."""
+    """A group's offsets as the library takes them."""
     return [KafkaPartition(one.topic, one.partition, offset) for one, offset in offsets.items()]
 
 
 def serialize_group_metadata(group: ConsumerGroupMetadata) -> bytes:
-    """What `consumer_group_metadata()` of a consumer gives: librdkafka's own serialization, version 2."""
-    # A flag says whether there is no instance id.
+    """The bytes that a consumer's `consumer_group_metadata()` gives: librdkafka's own serialization, version 2."""
+    # The byte before the instance id is 1 if there is none.
     instance = b"\1" if group.instance_id is None else b"\0" + group.instance_id.encode() + b"\0"
     names = group.group_id.encode() + b"\0" + group.member_id.encode() + b"\0"
     return _GROUP_MAGIC + _GENERATION.pack(group.generation) + names + instance

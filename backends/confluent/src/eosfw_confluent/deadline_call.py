@@ -1,4 +1,4 @@
-"""Keep deadlines over calls of librdkafka that do not keep theirs."""
+"""Keep a deadline for a call that does not keep its own."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from eosfw.errors import EosfwError, FatalError
 
 
 class DeadlineCall:
-    """Makes a call on a thread of its own, so that the caller may stop waiting for it."""
+    """Runs a call on a thread of its own, so that its caller can stop waiting."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
         self._runtime = runtime
         self._name = name
 
-    def run(self, call: Callable[[], object], look: Callable[[], float | None]) -> bool:
-        """Tell whether the call came to its end, raising its error; `look` gives the seconds left to wait, or None.
+    def run(self, call: Callable[[], object], seconds_left: Callable[[], float | None]) -> bool:
+        """Wait for the call and raise its error; False if it was given up.
 
-        A call that is given up goes on until the library lets go; what becomes of it nobody hears.
+        `seconds_left` gives how long to wait next, or None to give up. The thread of a call that was given up ends when
+        the call returns; its outcome is dropped.
         """
         ended: Queue[EosfwError | None] = self._runtime.queue()
         self._runtime.spawn(self._name, lambda: ended.put(_outcome(call)))
-        while (left := look()) is not None:
+        while (left := seconds_left()) is not None:
             try:
                 error = ended.get(left)
             except TimeoutError:
@@ -38,6 +39,6 @@ def _outcome(call: Callable[[], object]) -> EosfwError | None:
         call()
     except EosfwError as why:
         return why
-    except Exception as why:  # noqa: BLE001 - the caller waits for an outcome
+    except Exception as why:  # noqa: BLE001 - without an outcome the caller would wait for ever
         return FatalError(f"the call failed: {why!r}")
     return None

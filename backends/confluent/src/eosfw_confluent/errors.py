@@ -1,4 +1,4 @@
-"""Give each error of librdkafka its fate, call by call."""
+"""Translate each error of librdkafka, by the call that met it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from eosfw.errors import (
 from eosfw_confluent import codes
 
 _COORDINATOR: Codes = {
-    # librdkafka raises it for a newer holder of the id and for a transaction the coordinator timed out.
+    # librdkafka raises it both when a newer producer holds the id and when the coordinator timed the transaction out.
     codes.FENCED: ProducerFencedError,
     codes.CONFLICT: IllegalStateError,
 }
@@ -35,8 +35,8 @@ _MISSING: Codes = {
 }
 _RECORDS: Codes = {
     **_MISSING,
-    # Whether a record that timed out was written cannot be known. In a transaction librdkafka asks for its abort with
-    # the second code, from whatever call comes next; who slept so long may have lost the transaction, too.
+    # A record that timed out may have been written or not. Inside a transaction the next call fails with the second
+    # code and asks for an abort; after so long a pause the transaction itself may be lost.
     codes.MESSAGE_TIMED_OUT: IndefiniteOutcomeError,
     codes.TIMED_OUT: IndefiniteOutcomeError,
 }
@@ -47,7 +47,7 @@ SEND = shared.PRODUCE.extended(_COORDINATOR, _RECORDS, retriable=AbortableError)
 DELIVERY = shared.DELIVERY.extended(_COORDINATOR, _RECORDS)
 FLUSH = shared.PRODUCE.extended(shared.MISSING, _COORDINATOR, _RECORDS)
 COMMIT = shared.END.extended(shared.MISSING, shared.RECORDS, _COORDINATOR, _RECORDS)
-"""What became of records surfaces here, too."""
+"""A commit also raises the errors of its records."""
 SEND_OFFSETS = shared.OFFSETS.extended(_MISSING, _COORDINATOR)
 ABORT = shared.END.extended(_COORDINATOR)
 READ = shared.READ.extended(
@@ -62,7 +62,7 @@ ADMIN = shared.ADMIN.extended(
     _MISSING,
     {
         codes.INVALID_ARGUMENT: ConfigError,
-        # "No leaders found": what list_offsets says of topics that do not exist.
+        # "No leaders found": the answer of list_offsets for a topic that does not exist.
         codes.NO_ENTRY: UnknownTopicOrPartitionError,
         codes.TRANSPORT: ClusterUnavailableError,
         codes.ALL_BROKERS_DOWN: ClusterUnavailableError,
@@ -71,7 +71,7 @@ ADMIN = shared.ADMIN.extended(
 
 
 def error_class(error: KafkaError, table: ErrorTable) -> type[EosfwError]:
-    """The class of ours that an error of this call becomes; one in no table falls by its flags."""
+    """The exception class for an error of this call; the flags of the error decide where the table has no row."""
     named = table.named(error.code())
     if named is not None and not (error.fatal() and issubclass(named, AbortableError)):
         return named
@@ -84,7 +84,7 @@ def error_class(error: KafkaError, table: ErrorTable) -> type[EosfwError]:
 
 
 def eosfw_error(error: KafkaError, table: ErrorTable, what: str) -> EosfwError:
-    """One of our errors for one of librdkafka's; `what` says what was tried, on what."""
+    """The exception for an error of librdkafka; `what` names the call and its object."""
     found, text = error_class(error, table), f"{what}: {error.str()} ({error.name()})"
     if issubclass(found, ConfigError):
         return ConfigError(Problem(what, error.str()))
@@ -94,7 +94,7 @@ def eosfw_error(error: KafkaError, table: ErrorTable, what: str) -> EosfwError:
 
 
 def kafka_error_of(error: BaseException) -> KafkaError | None:
-    """The error of librdkafka inside an exception; a callback's comes wrapped in a SystemError."""
+    """The error of librdkafka inside an exception; one that a callback raised is the cause of a SystemError."""
     if isinstance(error, KafkaException):
         return error.args[0] if error.args and isinstance(error.args[0], KafkaError) else None
     return kafka_error_of(error.__cause__) if isinstance(error, SystemError) and error.__cause__ is not None else None
@@ -102,7 +102,7 @@ def kafka_error_of(error: BaseException) -> KafkaError | None:
 
 @contextmanager
 def translated_errors(table: ErrorTable, what: str) -> Iterator[None]:
-    """Let no exception of the library out of a call."""
+    """Raise no exception of the library out of a call."""
     try:
         yield
     except (KafkaException, SystemError) as why:

@@ -52,21 +52,22 @@ from eosfw_confluent.events import ClientEvents
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_WAIT = 0.5
-"""Seconds one call into librdkafka may block, so that close() soon frees whoever waits."""
+"""Seconds that one call into librdkafka may block: close() on another thread is noticed between two calls."""
 _POLL_EVERY = 512
+"""Records after which librdkafka's callbacks are served, so that its queue of reports stays short."""
 _SHORTEST_WAIT = 0.001
 _BACKGROUND_ANSWER_TIME = 0.05
-"""Seconds after which librdkafka's own thread has surely answered whatever it was asked."""
+"""Seconds within which librdkafka's own thread has answered an earlier call."""
 _SEND_TIME_BEFORE_CLOSE = 0.5
-"""Seconds a transaction's records get to leave, at most, before their producer goes.
+"""Seconds, at most, in which the records of an open transaction are sent before the producer is destroyed.
 
-Librdkafka 2.16 ends the process (`txn_req_cnt > 0`) if a producer goes while it is about to add a partition.
+librdkafka 2.16 ends the process (assertion `txn_req_cnt > 0`) when a producer is destroyed while it adds a partition.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerSettings:
-    """What a producer knows of itself: its id, its cluster, how long `send` may wait for room."""
+    """The transactional id, the cluster, and the seconds that `send_batch` may wait for room."""
 
     transactional_id: str | None
     servers: str
@@ -74,7 +75,7 @@ class ProducerSettings:
 
 
 class ConfluentProducer(TransactionalProducer):
-    """A `TransactionalProducer` over one librdkafka handle."""
+    """A `TransactionalProducer` over one librdkafka handle; Kafka's `KafkaProducer`."""
 
     def __init__(self, config: dict[str, object], settings: ProducerSettings, runtime: Runtime) -> None:
         self.transactional_id = settings.transactional_id
@@ -171,7 +172,7 @@ class ConfluentProducer(TransactionalProducer):
         client = self._open()
         with self._progress.during(ProducerCall.FLUSH):
             deadline = self._runtime.now() + timeout
-            while self._serve(client.flush, self._wait_until(deadline), ProducerCall.FLUSH):
+            while self._serve(client.flush, self._next_wait(deadline), ProducerCall.FLUSH):
                 self._refuse_if_closed(ProducerCall.FLUSH)
                 if self._runtime.now() >= deadline:
                     raise self._timeout_error(client, ProducerCall.FLUSH, timeout)
@@ -207,11 +208,12 @@ class ConfluentProducer(TransactionalProducer):
     def _call_with_deadline(
         self, call: Callable[[float], object], timeout: float, table: ErrorTable, what: ProducerCall
     ) -> None:
+        """Repeat a call that librdkafka resumes, in short waits, until it is done or the deadline is over."""
         deadline = self._runtime.now() + timeout
         resumed = False
         while True:
             try:
-                call(self._wait_until(deadline))
+                call(self._next_wait(deadline))
             except (KafkaException, SystemError) as why:
                 error = kafka_error_of(why)
                 if not _may_resume(error) or (_in_table(error, table) and self._runtime.now() >= deadline):
@@ -229,33 +231,34 @@ class ConfluentProducer(TransactionalProducer):
             self._runtime.sleep(_SHORTEST_WAIT)
 
     def _end_again(self, end: Callable[[float], object]) -> None:
-        # An end that is taken up just as the broker's answer comes is told twice: librdkafka then takes the answer to
-        # one step for that to the next, and the next call for done before it began. While nobody calls, what is left
-        # over is thrown away; an end that was not taken note of is taken note of, any other refuses to be repeated.
+        # When a commit or abort is resumed just as the broker's answer arrives, librdkafka stores that answer twice. It
+        # would take the second one for the answer to its next step, and report the next call as done before it began.
+        # While no call is under way it discards such an answer. The call is then repeated: librdkafka acknowledges an
+        # end that it has not acknowledged yet, and refuses to repeat any other, which changes nothing.
         self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
         with suppress(KafkaException, SystemError):
             end(_LONGEST_WAIT)
 
     def _call_on_own_thread(self, client: Producer, call: Callable[[], object], timeout: float) -> None:
-        # Librdkafka waits for the answers to this call as long as for any, whatever timeout it is given.
+        # librdkafka ignores the timeout of this call: it waits for the answers as long as its request timeout says.
         deadline = self._runtime.now() + timeout + _SHORTEST_WAIT
 
         def left() -> float | None:
             self._refuse_if_closed(ProducerCall.SEND_OFFSETS)
-            return None if self._runtime.now() >= deadline else self._wait_until(deadline)
+            return None if self._runtime.now() >= deadline else self._next_wait(deadline)
 
         if not DeadlineCall(self._runtime, f"eosfw-offsets-{self.transactional_id}").run(call, left):
             raise self._timeout_error(client, ProducerCall.SEND_OFFSETS, timeout)
 
-    def _wait_until(self, deadline: float) -> float:
+    def _next_wait(self, deadline: float) -> float:
         return min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))
 
     def _await_first_delivery(self, client: Producer, deadline: float) -> None:
         # librdkafka#4849: an abort that overtakes the first AddPartitionsToTxn ends in a fatal INVALID_TXN_STATE.
         while self._accepted and len(client) >= self._accepted and self._runtime.now() < deadline:
             self._refuse_if_closed(ProducerCall.ABORT)
-            with suppress(KafkaException, SystemError):  # the abort itself tells
-                client.flush(min(0.02, self._wait_until(deadline)))
+            with suppress(KafkaException, SystemError):  # the abort that follows raises the error
+                client.flush(min(0.02, self._next_wait(deadline)))
 
     def _poll(self, client: Producer, wait: float) -> None:
         try:
@@ -265,7 +268,7 @@ class ConfluentProducer(TransactionalProducer):
             raise
 
     def _serve(self, call: Callable[[float], int], wait: float, what: ProducerCall) -> int:
-        """Let the library run its callbacks; it raises what is fatal, in a SystemError when a callback was to run."""
+        """Let librdkafka run its callbacks. It raises fatal errors, as a SystemError if a callback was due."""
         try:
             return call(wait)
         except (KafkaException, SystemError) as why:
@@ -317,7 +320,7 @@ class ConfluentProducer(TransactionalProducer):
     def _error_of(self, why: BaseException, table: ErrorTable, call: ProducerCall) -> EosfwError:
         error = kafka_error_of(why)
         if error is None or error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
-            # These only point at an earlier error, which says more.
+            # These codes only refer to an earlier error, which has the reason.
             error = self._background_error(self._client) or error
         if error is not None and error.code() == codes.INCONSISTENT and self._events.undelivered is not None:
             error = self._events.undelivered
@@ -328,7 +331,10 @@ class ConfluentProducer(TransactionalProducer):
         )
 
     def _background_error(self, client: Producer | None) -> KafkaError | None:
-        """What put the transaction, or the producer, into its error state; asked by a call that must be refused."""
+        """The error that put the transaction, or the producer, into its error state.
+
+        librdkafka gives it only as the refusal of a call, and begin_transaction is refused in every such state.
+        """
         if client is None or self.transactional_id is None:
             return None
         try:
@@ -356,7 +362,7 @@ class ConfluentProducer(TransactionalProducer):
         return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
 
     def _callback_of_new_partition(self, batch: ProducerBatch) -> KafkaDeliveryCallback | None:
-        """Have the first record for a partition reported, if no other is: it tells when the partition is missing."""
+        """A callback for the first record of each partition: the report of one tells when the partition is missing."""
         place = (batch.topic, batch.partition)
         if place in self._reporting_partitions:
             return None
@@ -385,7 +391,7 @@ class ConfluentProducer(TransactionalProducer):
 
 
 def _may_resume(error: KafkaError | None) -> bool:
-    # At the end of its time a call reports why it was not done yet; the same call again takes it up.
+    # A call whose time is over raises a retriable error; the same call, made again, resumes it.
     return error is not None and error.retriable() and error.code() != codes.CONFLICT
 
 
@@ -394,7 +400,7 @@ def _in_table(error: KafkaError | None, table: ErrorTable) -> bool:
 
 
 def broker_answered(client: Producer | Consumer) -> bool:
-    """Whether any broker ever answered this client."""
+    """Whether a broker has ever answered this client: librdkafka knows the cluster id only then."""
     try:
         return bool(client.cluster_id(timeout=0.01))
     except KafkaException:

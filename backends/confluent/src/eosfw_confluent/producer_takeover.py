@@ -17,16 +17,16 @@ from eosfw.protocols import TransactionalProducer
 from eosfw.retry_timer import RetryTimer
 
 _MAX_PARALLEL = 64
-"""Librdkafka backs off about a second per victim whose transaction is open, so many wait side by side."""
+"""librdkafka backs off about a second for an id with an open transaction, so that many ids wait in parallel."""
 _PAUSE = 0.1
 
 MakeProducer = Callable[[str], TransactionalProducer]
 
 
 class ProducerTakeover:
-    """Fences where a client has no Admin.fenceProducers: it initialises a throw-away producer per victim.
+    """Fences without `Admin.fenceProducers`, which librdkafka lacks: it initialises a short-lived producer for each id.
 
-    What the coordinator answers stays inside librdkafka, so nobody learns producer ids and epochs.
+    librdkafka does not show the coordinator's answer, so the outcome holds no producer id and epoch.
     """
 
     def __init__(self, make_producer: MakeProducer, runtime: Runtime) -> None:
@@ -35,7 +35,7 @@ class ProducerTakeover:
         self._closed = False
 
     def fence(self, result: FenceProducersResult, deadline: float) -> None:
-        """Decide every id, 64 at a time."""
+        """Fence every id, 64 at a time."""
         todo: Queue[str] = self._runtime.queue()
         for victim in result.transactional_ids:
             todo.put(victim)
@@ -44,7 +44,7 @@ class ProducerTakeover:
         result.outcomes()
 
     def close(self) -> None:
-        """Let those that are not fenced yet fail."""
+        """Fail the ids that are not fenced yet."""
         self._closed = True
 
     def _work(self, todo: Queue[str], result: FenceProducersResult, deadline: float) -> None:

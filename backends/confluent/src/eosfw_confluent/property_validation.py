@@ -18,11 +18,11 @@ _CLIENTS: Mapping[Client, type[Any]] = {
     Client.ADMIN: AdminClient,
 }
 _COMBINATION_REFUSED = "Failed to create"
-"""How librdkafka begins to say that values do not fit together: those of the whole client may, later."""
+"""How a message begins that only complains about a combination: a single property is not to blame for it."""
 
 
 def invalid_properties(properties: Mapping[str, str], client: Client) -> list[Problem]:
-    """What librdkafka says of each property by itself; nothing is connected, since no broker is named."""
+    """The problems that librdkafka finds with each property alone; it does not connect, since no broker is named."""
     return refusals(properties, lambda one: _try(LIBRDKAFKA.translate({}, client, one), client))
 
 

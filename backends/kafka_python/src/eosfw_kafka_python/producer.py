@@ -204,7 +204,7 @@ class KafkaPythonProducer(TransactionalProducer):
     def _wait_until_written(self, timeout: float, call: ProducerCall) -> None:
         """Wait until all that was sent is written."""
         deadline = self._runtime.now() + timeout
-        while not self._buffer.wait_until_empty(self._wait_until(deadline)):
+        while not self._buffer.wait_until_empty(self._next_wait(deadline)):
             self._refuse_if_closed(call)
             if self._runtime.now() >= deadline:
                 what = self._describe_call(call)
@@ -233,7 +233,7 @@ class KafkaPythonProducer(TransactionalProducer):
 
     # --- waiting
 
-    def _wait_until(self, deadline: float) -> float:
+    def _next_wait(self, deadline: float) -> float:
         """Seconds that one call into the library may wait: the deadline counts, and close() frees whoever waits."""
         return min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))
 
@@ -242,7 +242,7 @@ class KafkaPythonProducer(TransactionalProducer):
         deadline = self._runtime.now() + timeout
         while True:
             try:
-                client.flush(self._wait_until(deadline))
+                client.flush(self._next_wait(deadline))
             except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
                 # The latter is what it says of batches that were split meanwhile.
                 self._refuse_if_closed(call)
@@ -268,7 +268,7 @@ class KafkaPythonProducer(TransactionalProducer):
         result = self._call_library(begin, call_and_table)
 
         def wait() -> bool:
-            return bool(result.wait(self._wait_until(deadline) * 1000))
+            return bool(result.wait(self._next_wait(deadline) * 1000))
 
         while not self._call_library(wait, call_and_table):
             self._refuse_if_closed(call_and_table[0])
