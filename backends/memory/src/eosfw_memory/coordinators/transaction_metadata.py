@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.coordinators.transaction_state import TransactionState, advance
@@ -17,6 +17,18 @@ TV_0 = 0
 """What the log says of a client that knows no epochs per transaction (Kafka's TV_0)."""
 TV_2 = 2
 """A client that gets a new epoch with every end of a transaction (Kafka's TV_2, KIP-890)."""
+
+
+class MetadataChanges(TypedDict, total=False):
+    """What may change together with the state."""
+
+    epoch: int
+    timeout_ms: int
+    partitions: frozenset[TopicPartition]
+    updated_ms: int
+    started_ms: int
+    last_epoch: int
+    client_version: int
 
 
 class TransactionMetadata(NamedTuple):
@@ -53,51 +65,12 @@ class TransactionMetadata(NamedTuple):
         """Whether its transaction has been open for longer than its timeout."""
         return self.state is TransactionState.ONGOING and self.started_ms + self.timeout_ms < now_ms
 
-    def transition_to(
-        self,
-        target: TransactionState,
-        *,
-        epoch: int | None = None,
-        timeout_ms: int | None = None,
-        partitions: frozenset[TopicPartition] | None = None,
-        updated_ms: int | None = None,
-        started_ms: int | None = None,
-        last_epoch: int | None = None,
-        client_version: int | None = None,
-    ) -> TransactionMetadata:
-        """The metadata after a move, with what else changes; raises when the move is illegal."""
-        (
-            name,
-            producer_id,
-            before,
-            timeout,
-            state,
-            touched,
-            updated,
-            started,
-            last,
-            previous,
-            next_producer_id,
-            version,
-        ) = self
-        changed = (
-            name,
-            producer_id,
-            before if epoch is None else epoch,
-            timeout if timeout_ms is None else timeout_ms,
-            advance(state, target),
-            touched if partitions is None else partitions,
-            updated if updated_ms is None else updated_ms,
-            started if started_ms is None else started_ms,
-            last if last_epoch is None else last_epoch,
-            previous,
-            next_producer_id,
-            version if client_version is None else client_version,
-        )
-        return TransactionMetadata._make(changed)
+    def transition_to(self, target: TransactionState, **changes: Unpack[MetadataChanges]) -> TransactionMetadata:
+        """The metadata in another state, with what else changes; raises when Kafka's state machine forbids it."""
+        return self._replace(state=advance(self.state, target), **changes)
 
     def with_producer_id(self, producer_id: int) -> TransactionMetadata:
-        """The same under another producer id, with the old one remembered."""
+        """The metadata under another producer id, with the old one as the previous one."""
         return self._replace(
             producer_id=producer_id, previous_producer_id=self.producer_id, next_producer_id=NO_PRODUCER_ID
         )
