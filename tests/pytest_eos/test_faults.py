@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw_memory.protocol.handlers import handler_of
 from eosfw_memory.protocol.routes import ROUTES
 
 pytest_plugins = ("pytester",)
-for route in ROUTES.values():  # loaded here: of a handler that tests inside tests load there must not be two
-    route.handler()
+for key in ROUTES:  # loaded here: of a handler that tests inside tests load there must not be two
+    handler_of(key)
 
 TEST = """
 ORDERS = [f"order {number}" for number in range(30)]

@@ -17,7 +17,7 @@ from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import DelayedOperation
 from eosfw_memory.log.retention import compact
-from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.protocol.handlers import handler_of
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
@@ -278,7 +278,7 @@ class Asker:
         else:
             assert self._request is not None
             key, version, fields = self._request
-            told = broker.serve(ROUTES[key].handler(), fields, Context(version))
+            told = broker.serve(handler_of(key), fields, Context(version))
             broker.settle()
             if isinstance(told, DelayedOperation):
                 self._waiting = told

@@ -14,7 +14,7 @@ from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.protocol.handlers import handler_of
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
@@ -205,7 +205,7 @@ def test_the_next_transaction_waits_for_markers_instead_of_being_refused(served)
         v3_and_below_producer_epoch=producer.epoch,
         v3_and_below_topics=[Fields(name="t", partitions=[0])],
     )
-    answer = served.broker.serve(ROUTES[24].handler(), add, Context(3))
+    answer = served.broker.serve(handler_of(24), add, Context(3))
     assert isinstance(answer, DelayedOperation)
     assert served.tried(answer) is None
     served.disk.let()

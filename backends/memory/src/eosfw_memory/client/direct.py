@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError
-from eosfw_memory.broker import Broker, Context, Handler
+from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Api, Fields
 from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NotSentError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.protocol.handlers import handler_of
 
 _SLICE = 0.25
 """Seconds one wait may take before it is looked whether the cluster is still there."""
-
-
-@cache
-def _door(api: Api) -> tuple[Handler, Context]:
-    from eosfw_memory.protocol.routes import ROUTES
-
-    return ROUTES[api.key].handler(), Context(api.max_version, in_process=True)
 
 
 class DirectNetwork:
@@ -50,7 +43,7 @@ class DirectNetwork:
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         self._refuse_if_closed(api)
         broker = self._broker
-        handler, context = _door(api)
+        handler, context = handler_of(api.key), Context(api.max_version, in_process=True)
         try:
             answer = broker.serve(handler, request, context)
             if isinstance(answer, DelayedOperation):

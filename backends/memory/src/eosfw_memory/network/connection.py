@@ -16,7 +16,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.network.frames import FrameDecoder, FrameError
 from eosfw_memory.network.vectored_write import send
-from eosfw_memory.protocol.codec import Codec, RequestError, UnsupportedRequestError, decode
+from eosfw_memory.protocol.codec import DecodedRequest, RequestError, UnsupportedRequestError, decode
 from eosfw_memory.protocol.unsupported_requests import UnsupportedRequests
 from eosfw_memory.records.batch import Buffer
 
@@ -135,20 +135,20 @@ class Connection(asyncio.BufferedProtocol):
             _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
             self._transport.abort()
         else:
-            self._respond(request.codec, request.correlation_id, answer)
+            self._respond(request, answer)
         self._broker.settle()
 
-    def _respond(self, codec: Codec, correlation_id: int, answer: Answer | DelayedOperation | None) -> None:
+    def _respond(self, request: DecodedRequest, answer: Answer | DelayedOperation | None) -> None:
         if isinstance(answer, DelayedOperation):
-            self._poll = LongPoll(self, codec, correlation_id, answer, self._broker)
+            self._poll = LongPoll(self, request, answer, self._broker)
         elif answer is not None:
-            send(self._transport, codec.encode(correlation_id, answer))
+            send(self._transport, request.codec.encode(request.correlation_id, answer))
 
-    def poll_answered(self, codec: Codec, correlation_id: int, answer: Answer) -> None:
-        """A put-off answer is here: send it, go on with the requests behind it."""
+    def poll_answered(self, request: DecodedRequest, answer: Answer) -> None:
+        """Send an answer that was delayed, then continue with the requests behind it."""
         self._poll = None
         self._active_at = self._loop.time()
-        self._respond(codec, correlation_id, answer)
+        self._respond(request, answer)
         self._advance()
 
     def refuse(self, wrong: Exception) -> None:
@@ -164,21 +164,20 @@ class Connection(asyncio.BufferedProtocol):
 
 
 class LongPoll:
-    """One answer that is put off: tried again after wakes, which any thread may give, and at its timeout."""
+    """One delayed answer: tried again after each wake, which any thread may give, and at its timeout."""
 
     def __init__(
-        self, connection: Connection, codec: Codec, correlation_id: int, deferred: DelayedOperation, broker: Broker
+        self, connection: Connection, request: DecodedRequest, operation: DelayedOperation, broker: Broker
     ) -> None:
         self._connection = connection
-        self._codec = codec
-        self._correlation_id = correlation_id
-        self._deferred = deferred
+        self._request = request
+        self._operation = operation
         self._broker = broker
         self._loop = asyncio.get_running_loop()
         self._due = False
         self._done = False
-        self._timer = self._loop.call_later(max(deferred.timeout_ms, 0) / 1000, self._expire)
-        broker.await_answer(deferred, self._wake)
+        self._timer = self._loop.call_later(max(operation.timeout_ms, 0) / 1000, self._expire)
+        broker.await_answer(operation, self._wake)
         # A caller inside the process may have changed something between the first attempt and now.
         self._wake()
 
@@ -186,16 +185,13 @@ class LongPoll:
         """Stop waiting."""
         self._done = True
         self._timer.cancel()
-        self._broker.give_up(self._deferred)
+        self._broker.give_up(self._operation)
 
     def _wake(self) -> None:
         if self._due:
             return
         self._due = True
-        if _runs_here(self._loop):
-            self._loop.call_soon(self._try)
-        else:
-            self._loop.call_soon_threadsafe(self._try)
+        self._loop.call_soon_threadsafe(self._try)
 
     def _try(self) -> None:
         self._due = False
@@ -208,19 +204,11 @@ class LongPoll:
         if self._done:
             return
         try:
-            answer = self._broker.attempt(self._deferred, expired=expired)
+            answer = self._broker.attempt(self._operation, expired=expired)
         except DisconnectClientError as why:
             self.cancel()
             self._connection.refuse(why)
             return
         if answer is not None:
             self.cancel()
-            self._connection.poll_answered(self._codec, self._correlation_id, answer)
-
-
-def _runs_here(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether the caller is on this loop's thread; waking the loop from outside costs a system call."""
-    try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False
+            self._connection.poll_answered(self._request, answer)

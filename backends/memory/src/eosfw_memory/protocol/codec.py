@@ -14,6 +14,7 @@ from kio.serial import entity_reader
 from eosfw_memory.broker import Handler
 from eosfw_memory.delayed_operation import Answer
 from eosfw_memory.protocol.bounds_check import check_body, check_header
+from eosfw_memory.protocol.handlers import handler_of
 from eosfw_memory.protocol.routes import API_VERSIONS, ROUTES
 from eosfw_memory.protocol.serializer import MessageWriter, message_writer
 from eosfw_memory.records.batch import Buffer
@@ -99,7 +100,7 @@ def codec(key: int, version: int) -> Codec:
     return Codec(
         key,
         version,
-        ROUTES[key].handler(),
+        handler_of(key),
         request,
         entity_reader(request.__header_schema__),
         entity_reader(request),

@@ -1,30 +1,22 @@
-"""List the requests this broker serves, with their versions: exactly what it advertises."""
+"""The table of the requests this broker serves, with their versions: exactly what it advertises; Kafka's `ApiKeys`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-
-from eosfw_memory.broker import Handler
 
 API_VERSIONS = 18
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One kind of request: its key, the module that answers it, the versions it understands."""
+    """One kind of request: its key, the module in `protocol.handlers` that answers it, the versions that are served."""
 
     key: int
     module: str
     min_version: int
     max_version: int
-
-    def handler(self) -> Handler:
-        """The function that answers, imported when first needed."""
-        handle: Handler = import_module(f"eosfw_memory.protocol.handlers.{self.module}").handle
-        return handle
 
 
 @cache

@@ -6,6 +6,8 @@ import logging
 import struct
 from typing import Final
 
+from kio.schema.index import api_key_map
+
 from eosfw_memory.protocol.codec import UnsupportedRequestError
 from eosfw_memory.protocol.routes import ROUTES, api_name
 
@@ -45,9 +47,7 @@ class UnsupportedRequests:
 
 
 def _name(key: int) -> str | None:
-    from kio.schema.index import api_key_map  # every request of Kafka's, also those that have no route
-
-    module = api_key_map.get(key)
+    module = api_key_map.get(key)  # every request of Kafka's, also those that have no route
     return None if module is None else api_name(module)
 
 
