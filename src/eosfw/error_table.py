@@ -1,6 +1,7 @@
-"""Give each error code of Kafka's protocol its class of error, call by call.
+"""The class of error for each error code of Kafka's protocol, for each kind of call.
 
-One table serves every client: a backend adds the codes that only its library has (`ErrorTable.extended`).
+The same code needs another reaction in another call: a timeout of a commit leaves its outcome unknown, a timeout of a
+fetch does not. All backends share these tables; a backend adds the codes of its own library (`ErrorTable.extended`).
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ MOVED = frozenset(
         Code.NOT_CONTROLLER,
     }
 )
-"""The broker that was asked is not, or not yet, in charge: look again who is."""
+"""The broker is not the leader or the controller, or not yet: look up the metadata again."""
 LOST_COORDINATOR = frozenset({Code.NOT_COORDINATOR, Code.COORDINATOR_NOT_AVAILABLE})
 BUSY = frozenset(
     {
@@ -93,7 +94,7 @@ BUSY = frozenset(
         Code.UNSTABLE_OFFSET_COMMIT,
     }
 )
-"""Nothing is wrong but the moment: ask again."""
+"""Temporary: repeat the request."""
 RETRIABLE = MOVED | LOST_COORDINATOR | BUSY
 
 
@@ -108,11 +109,11 @@ class ErrorTable:
     """Retriable codes that have a class of their own once the time for retries is over."""
 
     def named(self, code: int) -> type[EosfwError] | None:
-        """The class of a code that means something of its own."""
+        """The class of a code that is in the table; None for any other."""
         return self.codes.get(code) or self.exhausted_codes.get(code)
 
     def extended(self, *more: Codes, retriable: type[EosfwError] | None = None) -> ErrorTable:
-        """The same call with more codes, which win."""
+        """A table with more codes, which win over those of this one."""
         codes = dict(self.codes)
         for each in more:
             codes.update(each)
@@ -135,14 +136,14 @@ COORDINATOR: Codes = {
     Code.TRANSACTION_ABORTABLE: AbortableError,
 }
 UNFORESEEN: Codes = {Code.UNKNOWN_SERVER_ERROR: IndefiniteOutcomeError}
-"""Whether it had an effect is not known, even where a library thinks that the transaction can be aborted."""
+"""It is unknown whether the call had an effect, even if a library says that the transaction can be aborted."""
 MISSING: Codes = {Code.UNKNOWN_TOPIC_OR_PARTITION: UnknownTopicOrPartitionError}
 
 RECORDS: Codes = {
     Code.MESSAGE_TOO_LARGE: RecordTooLargeError,
     Code.RECORD_LIST_TOO_LARGE: RecordTooLargeError,
     Code.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
-    # Nothing of it was written, from whatever call a caller hears of it.
+    # Nothing was written, whichever call reports it.
     Code.INVALID_RECORD: AbortableError,
     Code.INVALID_TIMESTAMP: AbortableError,
     Code.CORRUPT_MESSAGE: AbortableError,
@@ -161,7 +162,7 @@ INIT = ErrorTable(
     exhausted_codes={Code.CONCURRENT_TRANSACTIONS: ConcurrentTransactionsError},
 )
 FENCE = INIT.extended(retriable=ClusterUnavailableError)
-"""InitProducerId on behalf of nobody: what is lost may be asked again, since fencing twice does no harm (ADM-02)."""
+"""InitProducerId to fence: a lost request may be repeated, since fencing twice does no harm (ADM-02)."""
 ADD = ErrorTable(
     {**COORDINATOR, **UNFORESEEN, Code.OPERATION_NOT_ATTEMPTED: AbortableError},
     retriable=IndefiniteOutcomeError,
@@ -182,12 +183,12 @@ DELIVERY = ErrorTable(
     default=AbortableError,
     exhausted_codes=MISSING,
 )
-"""What the report of one record says: a partition knows of epochs, only the coordinator of fencing."""
+"""The delivery of one record. A partition knows epochs only; whether a producer is fenced, the coordinator says."""
 OFFSETS = ErrorTable(
     {
         **COORDINATOR,
         **UNFORESEEN,
-        # Somebody else reads these partitions by now: what this transaction read, they read again (KIP-447).
+        # Another member owns these partitions now and reads again what this transaction has read (KIP-447).
         Code.ILLEGAL_GENERATION: AbortableError,
         Code.UNKNOWN_MEMBER_ID: AbortableError,
         Code.FENCED_INSTANCE_ID: AbortableError,
@@ -231,16 +232,16 @@ TRANSACTIONS = ErrorTable(
         **DENIED,
         Code.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
         Code.TRANSACTIONAL_ID_NOT_FOUND: TransactionalIdNotFoundError,
-        Code.INVALID_REQUEST: TransactionalIdNotFoundError,  # what Kafka says of an empty id
+        Code.INVALID_REQUEST: TransactionalIdNotFoundError,  # Kafka's answer to an empty id
         Code.UNSUPPORTED_VERSION: UnsupportedError,
     },
     retriable=ClusterUnavailableError,
     exhausted_codes=MISSING,
 )
-"""To list and describe transactions, their producers (KIP-664)."""
+"""Calls that list and describe transactions and producers (KIP-664)."""
 ABORT_MARKER = TRANSACTIONS.extended(
     {
-        # Somebody ended it first, or its producer went on with a newer epoch.
+        # The transaction has ended, or its producer goes on with a newer epoch.
         Code.INVALID_PRODUCER_EPOCH: TransactionNotFoundError,
         Code.INVALID_TXN_STATE: TransactionNotFoundError,
         Code.TRANSACTION_COORDINATOR_FENCED: TransactionNotFoundError,

@@ -1,4 +1,4 @@
-"""Name every error by what its receiver must do next: retry, abort, or close.
+"""Errors by what the caller must do next: retry, abort, or close the producer.
 
 The fate of an error hangs on the call as much as on the code a broker sent, so each backend keeps one table per call
 and raises only the classes below. Leaf names are Kafka's.
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class ExitCode(IntEnum):
-    """What a command's exit status says."""
+    """The exit status of a command."""
 
     OK = 0
     VERDICT_FAILED = 1
@@ -66,13 +66,13 @@ class ExitCode(IntEnum):
 
 
 class EosfwError(Exception):
-    """Root of every error this project raises on purpose; its text is one sentence a user can act on."""
+    """The base of all errors of this project; its text is one sentence that a user can act on."""
 
     exit_code: ExitCode = ExitCode.VERDICT_FAILED
 
 
 def described(error: BaseException) -> str:
-    """Put an error in a sentence; one that nobody raised for a user is given with its kind and its place."""
+    """An error in one sentence; an error that is no EosfwError is shown with its class and place."""
     text = " ".join(str(error).split())
     if isinstance(error, EosfwError) and text:
         return str(error)
@@ -88,7 +88,7 @@ def described(error: BaseException) -> str:
 
 
 class RetriableError(EosfwError):
-    """Nothing happened: make the same call again.
+    """Nothing has changed: repeat the call (Kafka's `RetriableException`).
 
     A `poll` that raises it may say with `retry_after` after how many seconds to poll again; ValueError for a number of
     seconds that nobody can wait.
@@ -102,11 +102,11 @@ class RetriableError(EosfwError):
 
 
 class AbortableError(EosfwError):
-    """The transaction cannot commit: abort it, then go on with the same producer."""
+    """The transaction cannot commit: abort it, then go on with the same producer (KIP-1050)."""
 
 
 class FatalError(EosfwError):
-    """The producer is finished: close it, never retry on it."""
+    """The producer cannot be used any more: close it."""
 
 
 class IndefiniteOutcomeError(FatalError):
@@ -118,7 +118,7 @@ class IndefiniteOutcomeError(FatalError):
 
 
 class IllegalStateError(EosfwError):
-    """The caller broke the order of calls; nothing was changed (KIP-98, producer states)."""
+    """The call is illegal in this state; nothing has changed (KIP-98, producer states)."""
 
 
 # --- leaves, in Kafka's words -----------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class InvalidTxnStateError(FatalError):
 
 
 class InvalidPidMappingError(FatalError):
-    """The transactional id no longer belongs to this producer id (KAFKA-18019: never recover blindly)."""
+    """The transactional id no longer belongs to this producer id (KAFKA-18019: no blind recovery)."""
 
 
 class InvalidTransactionTimeoutError(FatalError):
@@ -215,7 +215,7 @@ class RecordTooLargeError(AbortableError):
 
 
 class TopicExistsError(EosfwError):
-    """Somebody created the topic first."""
+    """The topic exists already."""
 
 
 class ClusterUnavailableError(RetriableError):
@@ -235,7 +235,7 @@ class ReadStalledError(RetriableError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with what a user wrote: where it is, what it is, what to do."""
+    """One mistake of a user: its place, and what is wrong and what to do."""
 
     where: str
     what: str
@@ -245,7 +245,7 @@ class Problem:
 
 
 class ConfigError(EosfwError):
-    """What the user wrote cannot run; `problems` holds every reason at once."""
+    """The configuration is invalid; `problems` has every reason (Kafka's `ConfigException`)."""
 
     exit_code = ExitCode.CONFIGURATION
 
@@ -255,7 +255,7 @@ class ConfigError(EosfwError):
 
 
 class SourceUnavailableError(RetriableError):
-    """Sources of connectors do not answer now; `problems` holds each connector with its reason."""
+    """Sources of connectors do not answer now; `problems` has each connector with its reason."""
 
     exit_code = ExitCode.UNAVAILABLE
 

@@ -1,4 +1,4 @@
-"""Turn Kafka's property names and texts into typed, frozen values, with errors that name the nearest key."""
+"""Definitions of properties by Kafka's names, and their parsed values (Kafka's `ConfigDef`, `AbstractConfig`)."""
 
 from eosfw.config.definition import (
     Boolean,

@@ -1,4 +1,4 @@
-"""Layer the client properties of a worker group: defaults, worker, connector, enforced ones (CFG-07, CFG-08)."""
+"""The client properties of a worker group: defaults, then worker, connector, enforced ones (CFG-07, CFG-08)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT = "transaction.timeout.ms"
 _DEFAULT_TIMEOUT_MS = 60_000
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_IN_FLIGHT = 5
-"""What an idempotent producer keeps in order (KIP-98)."""
+"""The most requests in flight for which an idempotent producer keeps the order (KIP-98)."""
 _TIMEOUT_KEY = Int(TIMEOUT, at_least=1)
 _SETTLED = {
     Client.PRODUCER: ("acks", "enable.idempotence", "transactional.id", TIMEOUT),
@@ -24,12 +24,15 @@ _SETTLED = {
     Client.ADMIN: (),
 }
 ClientProblems = Callable[[Mapping[str, str], Client], Sequence[Problem]]
-"""`Backend.problems`: what keeps one kind of client from taking properties, each problem at its name."""
+"""`Backend.problems`: what is wrong with properties for one kind of client, by the name of each property."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Properties for one client, without what the framework gives by other means, and what was replaced on the way."""
+    """Properties for one client, and warnings about those that were replaced.
+
+    Properties that the framework passes by other means, such as `transactional.id`, are left out.
+    """
 
     properties: Mapping[str, str]
     warnings: tuple[str, ...] = ()
@@ -37,18 +40,18 @@ class ClientSettings:
 
 @dataclass(frozen=True, slots=True)
 class ProducerSettings(ClientSettings):
-    """The same for a producer, with its transaction timeout in seconds."""
+    """The properties for a producer, with its transaction timeout in seconds."""
 
     transaction_timeout: float = _DEFAULT_TIMEOUT_MS / 1000
 
 
 def exactly_once(worker: Config) -> bool:
-    """Whether tasks of this worker group write in transactions (CFG-01)."""
+    """Whether tasks of this worker group write exactly once (CFG-01)."""
     return bool(worker[SUPPORT] == "enabled")
 
 
 def commit_interval_ms(worker: Config, connector: Config) -> int:
-    """The longest a task of this connector keeps a transaction open on purpose (CFG-06); 0 if it ends with a poll."""
+    """The interval at which tasks of this connector commit (CFG-06); 0 if a transaction ends with a poll."""
     if connector[BOUNDARY] != "interval":
         return 0
     own = connector[INTERVAL]
@@ -58,19 +61,19 @@ def commit_interval_ms(worker: Config, connector: Config) -> int:
 def task_producer(
     worker: Config, connector: Config, transactional_id: str, broker_max: float | None = None
 ) -> ProducerSettings:
-    """Settle the producer of a task; `broker_max` is the broker's longest transaction, in seconds."""
+    """The properties of a task's producer; `broker_max` is the broker's longest transaction, in seconds."""
     given = {
         **originals_with_prefix(worker.given, "producer."),
         **originals_with_prefix(connector.given, "producer.override."),
     }
     if not exactly_once(worker):
-        # CFG-08: without a transaction nothing but one request in flight keeps the order over retries.
+        # CFG-08: without idempotence only one request in flight keeps the order over retries.
         base = {"acks": "all", _IN_FLIGHT: "1", "enable.idempotence": "false"}
         return ProducerSettings({**base, **given})
     timeout_ms = int(given.pop(TIMEOUT, 0)) or _fitting_timeout(worker, connector, broker_max)
     enforced = {"enable.idempotence": "true", "transactional.id": transactional_id}
     properties, warnings = _enforce(given, enforced, f"connector {connector['name']}: producer")
-    # Given to the backend by other means, or a transactional producer's nature.
+    # Passed to the backend by other means, or implied by a transactional producer.
     for name in (*enforced, "acks"):
         properties.pop(name, None)
     properties.setdefault("delivery.timeout.ms", str(timeout_ms))
@@ -78,7 +81,7 @@ def task_producer(
 
 
 def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
-    """Settle the leader's own producer, which writes the config topic (LDR-01)."""
+    """The properties of the leader's producer, which writes the config topic (LDR-01)."""
     given = originals_with_prefix(worker.given, "producer.")
     timeout_ms = int(given.pop(TIMEOUT, _DEFAULT_TIMEOUT_MS))
     enforced = {"enable.idempotence": "true", "transactional.id": transactional_id, "acks": "all"}
@@ -90,7 +93,7 @@ def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
 
 
 def offsets_consumer(worker: Config, connector: Config) -> ClientSettings:
-    """Settle the consumer that reads a connector's source offsets (CFG-07)."""
+    """The properties of the consumer that reads a connector's source offsets (CFG-07)."""
     given = {
         **originals_with_prefix(worker.given, "consumer."),
         **originals_with_prefix(connector.given, "consumer.override."),
@@ -99,19 +102,19 @@ def offsets_consumer(worker: Config, connector: Config) -> ClientSettings:
 
 
 def config_consumer(worker: Config) -> ClientSettings:
-    """Settle the consumer that reads the config topic (LDR-05)."""
+    """The properties of the consumer that reads the config topic (LDR-05)."""
     return _consumer(worker, originals_with_prefix(worker.given, "consumer."), "worker: config topic's consumer")
 
 
 def connector_admin(worker: Config, connector: Config) -> ClientSettings:
-    """Settle the admin client of a connector, under whose name its zombies are fenced (FEN-06)."""
+    """The properties of a connector's admin client, which also fences its zombies (FEN-06)."""
     return ClientSettings(
         {**originals_with_prefix(worker.given, "admin."), **originals_with_prefix(connector.given, "admin.override.")}
     )
 
 
 def override_problems(worker: Config, connector: Config | None = None) -> list[Problem]:
-    """Client properties that would break the guarantee, or that contradict each other."""
+    """Client properties that would break exactly-once, or that contradict each other."""
     problems = _producer_problems(
         originals_with_prefix(worker.given, "producer."), "producer.", on=exactly_once(worker)
     )
@@ -123,9 +126,9 @@ def override_problems(worker: Config, connector: Config | None = None) -> list[P
 
 
 def client_problems(find_problems: ClientProblems, worker: Config, connector: Config | None = None) -> list[Problem]:
-    """Properties that the backend's clients would refuse, by their whole names: a connector's, else the worker's own.
+    """Properties of a connector, or else of the worker, that the backend's clients would refuse, by full names.
 
-    What the framework settles itself never reaches a client, so none is asked about it.
+    Properties that the framework sets itself never reach a client, so they are not checked.
     """
     given, suffix = (worker.given, "") if connector is None else (connector.given, "override.")
     problems: list[Problem] = []
@@ -152,7 +155,7 @@ def _enforce(
     warnings = tuple(
         f"{client}: {name}={given[name]} is replaced by {value}: exactly-once needs it"
         for name, value in enforced.items()
-        if name in given and given[name] != value  # case-sensitive on purpose: so is Kafka's comparison
+        if name in given and given[name] != value  # case-sensitive, as Kafka compares
     )
     return {**given, **enforced}, warnings
 

@@ -1,4 +1,4 @@
-"""The properties of every source connector, by Kafka Connect's names."""
+"""The properties of every source connector (Kafka Connect's `SourceConnectorConfig`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OTHER_CLUSTER_PROPERTIES = {
     "bootstrap.servers": "would take this client to a cluster of its own, apart from the source offsets of what it "
     "writes: records would be sent again; remove it, run a worker group on that cluster instead"
 }
-"""Client properties that would part records from the offsets behind them."""
+"""Client properties that would write records and their offsets to different clusters."""
 BOUNDARY = "transaction.boundary"
 INTERVAL = "transaction.boundary.interval.ms"
 REQUIREMENT = "exactly.once.support"

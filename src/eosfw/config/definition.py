@@ -1,4 +1,4 @@
-"""Define properties once: name, type, default, bounds, purpose; parse texts by the definition."""
+"""Definitions of properties, and parsing by them (Kafka's `ConfigDef`)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One property: its name, default (REQUIRED if it must be given) and purpose."""
+    """One property: its name, default (REQUIRED if it must be given) and purpose (`ConfigDef.ConfigKey`)."""
 
     name: str
     default: Any = REQUIRED
     doc: str = ""
 
     def parse(self, text: str) -> Any:
-        """Turn a text into the value; raise ValueError with what was expected."""
+        """Parse a text; ValueError with what was expected."""
         raise ValueError(f"{type(self).__name__} does not say how to read {text!r}")
 
     @property
     def expects(self) -> str:
-        """What a user may write, in words."""
+        """What a user may write."""
         return type(self).__name__.lower()
 
 
@@ -99,7 +99,7 @@ class Long(_Integer):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Key):
-    """One of a few words, in any case; the value is the word as defined."""
+    """One of a few words, in any case; the value is the word as it is defined."""
 
     among: tuple[str, ...] = ()
 
@@ -122,7 +122,7 @@ class List(Key):
 
 
 class Config(Mapping[str, Any]):
-    """Parsed properties: `config["batch.size"]` or `config.batch_size`. Frozen; `given` tells what the user wrote."""
+    """Parsed properties: `config["batch.size"]` or `config.batch_size`. Frozen; `given` has the texts of the user."""
 
     __slots__ = ("_values", "given")
 
@@ -156,7 +156,7 @@ class Config(Mapping[str, Any]):
 
 
 class ConfigDef:
-    """The properties something accepts."""
+    """A set of property definitions."""
 
     def __init__(self, *keys: Key) -> None:
         self.keys: Mapping[str, Key] = {key.name: key for key in keys}
@@ -165,14 +165,14 @@ class ConfigDef:
         return ConfigDef(*self.keys.values(), *other.keys.values())
 
     def parse(self, properties: Mapping[str, str], where: str = "") -> Config:
-        """Read properties by this definition; raise ConfigError with every problem at once."""
+        """Parse properties by this definition; ConfigError lists every problem."""
         values, problems = self.read(properties, where)
         if problems:
             raise ConfigError(*problems)
         return Config(values, properties)
 
     def read(self, properties: Mapping[str, str], where: str = "") -> tuple[dict[str, Any], list[Problem]]:
-        """Read what can be read; list what cannot."""
+        """Parse every property that can be parsed, and list the problems of the others."""
         values: dict[str, Any] = {}
         problems = [Problem(where, self.unknown(name)) for name in properties if name not in self.keys]
         for name, key in self.keys.items():
@@ -192,13 +192,13 @@ class ConfigDef:
         return values, problems
 
     def unknown(self, name: str) -> str:
-        """What to tell a user who wrote a property that is not defined."""
+        """The message about a property that is not defined."""
         near = nearest(name, self.keys)
         return f"unknown configuration {name!r}" + (f"; did you mean {near!r}?" if near else "")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like a misspelt one, if any does."""
+    """The known name that is most similar to a misspelt one; None if none is similar."""
     import difflib  # only when something was misspelt: it costs a tenth of `import eosfw`
 
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)

@@ -1,4 +1,4 @@
-"""Settle whether a producer is idempotent, by the same rules on every backend (KIP-98, KIP-679)."""
+"""Whether a producer is idempotent, by the same rules on every backend (KIP-98, KIP-679)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the kinds of property that Kafka's own types do not cover."""
+"""Types of properties that Kafka's `ConfigDef` has validators for."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Identity(String):
 
 @dataclass(frozen=True, slots=True)
 class ReplicationFactor(Int):
-    """How many replicas a topic gets; -1 leaves it to the cluster."""
+    """The replicas of a topic; -1 is the default of the cluster."""
 
     def parse(self, text: str) -> int:
         number = Int.parse(self, text)

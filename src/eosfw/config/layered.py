@@ -1,4 +1,4 @@
-"""Define properties beside which others are let through by prefix, or refused as not supported yet."""
+"""Definitions that also accept other properties by prefix, or refuse them as not supported yet."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from eosfw.errors import Problem
 
 
 class LayeredDef(ConfigDef):
-    """A definition that lets `prefixes` through, and tells what Kafka Connect knows and this project does not yet.
+    """A definition that accepts properties under `prefixes`, and names those of Kafka Connect that are not supported.
 
-    `not_yet` holds names, and prefixes ending in a dot. `refused` holds what is never let through, under any prefix,
-    with the reason.
+    `not_yet` has names, and prefixes that end in a dot. `refused` has names that no prefix may carry, with the reason.
     """
 
     def __init__(
@@ -56,11 +55,11 @@ class LayeredDef(ConfigDef):
 
 
 def originals_with_prefix(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """The properties under a prefix, without it."""
+    """The properties under a prefix, without it (Kafka's `AbstractConfig.originalsWithPrefix`)."""
     return {name.removeprefix(prefix): text for name, text in properties.items() if name.startswith(prefix)}
 
 
 def _respelt(name: str, prefixes: tuple[str, ...]) -> list[str]:
-    # `producer.overide.acks` is nearest to `producer.override.` followed by what the user wrote behind it.
+    # `producer.overide.acks` is most similar to `producer.override.` with the last part of what the user wrote.
     parts = name.split(".")
     return [prefix + ".".join(parts[prefix.count(".") :]) for prefix in prefixes if len(parts) > prefix.count(".")]

@@ -1,7 +1,7 @@
-"""Let parts be chosen by name, with properties of their own behind that name.
+"""Parts that a property chooses by name: offset store, fencer, isolation reader.
 
-As Kafka Connect has it for converters: `offset.store=NAME` chooses, `offset.store.*` are what it takes. A connector
-that chooses for itself gives its own properties; those of the worker are for the worker's choice.
+The properties work as those of Kafka Connect's converters: `offset.store=NAME` chooses the part, `offset.store.*` are
+its properties. A connector that chooses a part gives all of its properties; those of the worker are for the worker's.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ class Configurable(Protocol):
     """An offset store, a fencer or an isolation reader that takes properties (Kafka's `Configurable`)."""
 
     config: ClassVar[ConfigDef]
-    """Their definition; a name that is not in it is refused with the nearest."""
+    """The definition of the properties; a name that it does not have is refused with the most similar one."""
 
     def configure(self, config: Config) -> None:
-        """Take the properties, once, before any other call; ConfigError for what only a look at them shows."""
+        """Take the properties; called once, before any other call. ConfigError if they do not fit together."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartChoice:
-    """A part that somebody chose by a property, and the properties that are for it."""
+    """The choice of a part by a property, with the properties of the part."""
 
     key: str
-    """The property, such as `offset.store`; those of the part have it for a prefix."""
+    """The property, such as `offset.store`; it is the prefix of the part's properties."""
     name: str | None = None
-    """What the part calls itself; None is the default."""
+    """The name of the part; None for the default."""
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def config(self, kind: object) -> Config | None:
-        """The properties as the part, or its class, defines them; None if it takes none."""
+        """The properties parsed by the part, or its class; None if it takes none."""
         if isinstance(kind, Configurable):
             self._spelt_out(kind.config).parse({f"{self.key}.{name}": text for name, text in self.properties.items()})
             return kind.config.parse(self.properties, self.key)
@@ -64,29 +64,29 @@ class PartChoice:
         return None
 
     def configured(self, part: _Part) -> _Part:
-        """The part, once it has its properties; ConfigError if they do not fit."""
+        """Configure a part and return it; ConfigError if its properties do not fit."""
         config = self.config(part)
         if config is not None and isinstance(part, Configurable):
             part.configure(config)
         return part
 
     def _spelt_out(self, definition: ConfigDef) -> ConfigDef:
-        """The same properties by the names that a user writes, for messages."""
+        """The definition with the full names that a user writes, for messages."""
         return ConfigDef(*(replace(key, name=f"{self.key}.{name}") for name, key in definition.keys.items()))
 
     def shown(self, kind: Any) -> str:
-        """The part in words: what it is, and its name."""
+        """The kind and name of the part, for messages."""
         return f"{self.key.replace('.', ' ')} {kind.name!r}"
 
 
 def chosen(key: str, worker: Config, connector: Config | None = None) -> PartChoice:
-    """What a connector chose, else its worker."""
+    """The choice of a connector, else that of its worker."""
     source = worker if connector is None or connector[key] is None else connector
     return PartChoice(key, source[key], originals_with_prefix(source.given, f"{key}."))
 
 
 def without_choice(key: str, connector: Config) -> list[Problem]:
-    """Properties of a connector for a part that it does not choose, so that the worker's would not take them."""
+    """Problems with properties of a connector for a part that it does not choose."""
     if connector[key] is not None:
         return []
     left = sorted(name for name in connector.given if name.startswith(f"{key}."))

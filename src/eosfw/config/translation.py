@@ -1,4 +1,4 @@
-"""Say Kafka's client properties in the words of a client library, or refuse them.
+"""Translation of Kafka's client properties into those of a client library.
 
 Users write Java's names whatever client they chose (CFG-07). A backend holds one table of them, each with the name that
 its library has for it, and asks a `Translator` for the rest:
@@ -36,13 +36,13 @@ __all__ = [
 ]
 
 FOREVER: Final = 2_147_483_647
-"""From here on Java means "wait for ever"; we wait for our own deadline (CFG-08)."""
+"""From here on Java waits for ever; backends wait for their own deadline instead (CFG-08)."""
 NO_SERVERS: Final = 'Missing required configuration "bootstrap.servers"; say HOST:PORT of a broker'
 _SECRET = re.compile(r"password|jaas|secret|token|key")
 
 
 class Client(Flag):
-    """Which kind of client knows a property."""
+    """The kinds of client that have a property."""
 
     PRODUCER = auto()
     CONSUMER = auto()
@@ -52,27 +52,27 @@ class Client(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """How one of Kafka's properties is said to a library; no `name` means that the backend acts on it, or need not."""
+    """The library's name and value of one property; without `name` the backend handles the property itself."""
 
     clients: Client
     name: str | None = None
     convert: Callable[[str], Any] = str.strip
-    """Makes the library's value of a text; raises ValueError for one that has none."""
+    """Converts the text; raises ValueError for a text that the library has no value for."""
     refusal: str = "Not a number"
-    """What is wrong with a text that `convert` refuses."""
+    """The message about a text that `convert` refuses."""
 
 
 def handled_by_backend(clients: Client, *names: str) -> dict[str, Translation]:
-    """Lines of a table for what is known, yet not said to the library."""
+    """Entries of a table for properties that the backend handles itself."""
     return {name: Translation(clients) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """The words of one library: its table by Kafka's names, what is said unasked, what is said whatever was asked.
+    """Translates properties for one library, by a table of Kafka's names.
 
-    `hints` tell what to do about well-known names that have no translation. `defaults` and `fixed` are names and values
-    of the library itself; those of `Client.ANY` go to every client.
+    `hints` tell what to do about well-known names that have no translation. `defaults` are properties of the library
+    that a user may override, `fixed` those that nothing overrides; those of `Client.ANY` are for every client.
     """
 
     backend: str
@@ -95,7 +95,7 @@ class Translator:
             self.translate(properties, client)
 
     def problems(self, properties: Mapping[str, str], client: Client) -> list[Problem]:
-        """What keeps one kind of client from taking these properties; the place of each is the property's name.
+        """What is wrong with properties for one kind of client; the place of each problem is the property's name.
 
         `Backend.problems` answers with this.
         """
@@ -104,7 +104,7 @@ class Translator:
     def translate(
         self, properties: Mapping[str, str], client: Client, overrides: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """Say `properties`, then `overrides`, in the library's words; ConfigError for what has none for this client.
+        """The properties of the library for one client; ConfigError for an override that the client does not have.
 
         `properties` are those of the whole backend: what another kind of client knows is left out in silence.
         """
@@ -157,13 +157,13 @@ def refusals(properties: Mapping[str, str], take: Callable[[Mapping[str, str]], 
 
 
 def number(properties: Mapping[str, str], name: str, default: int) -> int:
-    """A number that the backend acts on itself; ConfigError for what is none."""
+    """A number that the backend uses itself; ConfigError for any other text."""
     text = properties.get(name, "").strip()
     return int(_converted(name, text, Translation(Client.ANY, name, int))) if text else default
 
 
 def seconds(properties: Mapping[str, str], name: str, default: float) -> float:
-    """A wait in seconds, of which Kafka says milliseconds; Java's "for ever" becomes the default (CFG-08)."""
+    """A duration in seconds, which the property has in milliseconds; Java's "for ever" becomes the default (CFG-08)."""
     milliseconds = number(properties, name, FOREVER)
     return default if milliseconds >= FOREVER else milliseconds / 1000
 

@@ -1,4 +1,4 @@
-"""The properties of a worker group, by Kafka Connect's names."""
+"""The properties of a worker group (Kafka Connect's `DistributedConfig`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def default_topic(group_id: str, kind: str) -> str:
 
 
 class WorkerDef(LayeredDef):
-    """Worker properties: the seed's alias is read as the released name, topics are named after the group."""
+    """Worker properties: the alias of KIP-618's draft is accepted, and topics are named after the group by default."""
 
     def read(self, properties: Mapping[str, str], where: str = "") -> tuple[dict[str, Any], list[Problem]]:
         values, problems = super().read(properties, where)
