@@ -1,4 +1,4 @@
-"""Count identities that were found against those expected, however many there are."""
+"""Counts of identities that were found against those expected, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from eosfw.protocols import Verdict
 
 _IN_MEMORY = 16 << 20
 """Bytes of a spool that stay in memory."""
-_AT_ONCE = 500_000
+_PER_PASS = 500_000
 """Identities compared in one pass: some 50 MB."""
 EXAMPLES = 5
-"""How many duplicates, and how many missing ones, are spelt out."""
+"""How many duplicates, and how many missing identities, a verdict lists."""
 
 
 class SpoolError(EosfwError):
@@ -26,9 +26,9 @@ class SpoolError(EosfwError):
 
 
 class Spool:
-    """Chunks of values to be read again, any number of times: in memory while they are few, else in a temporary file.
+    """Chunks of values that can be read any number of times: in memory while they are few, else in a temporary file.
 
-    A context manager that leaves nothing behind.
+    A context manager that deletes the file.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Spool:
         return self._count
 
     def add(self, chunk: Sequence[Any]) -> None:
-        """Keep one chunk more; not while somebody reads."""
+        """Append a chunk; not while the spool is read."""
         packed = marshal.dumps(list(chunk))
         try:
             self._file.write(len(packed).to_bytes(8) + packed)
@@ -61,16 +61,16 @@ class Spool:
     def __iter__(self) -> Iterator[list[Any]]:
         self._file.seek(0)
         while size := int.from_bytes(self._file.read(8)):
-            yield marshal.loads(self._file.read(size))  # noqa: S302 (nobody but `add` wrote it)
+            yield marshal.loads(self._file.read(size))  # noqa: S302 (written by `add` alone)
 
 
 def count_identities(
-    found: Callable[[], Iterable[Sequence[bytes]]], expected: Spool, at_once: int = _AT_ONCE
+    found: Callable[[], Iterable[Sequence[bytes]]], expected: Spool, at_once: int = _PER_PASS
 ) -> Verdict:
     """Compare identities that were found with those expected, in this process.
 
-    `found` reads them anew at each call; only a verdict that needs examples calls it twice. More than `at_once` are
-    compared in several passes, so memory is bounded whatever their number.
+    `found` reads them anew at each call; it is called twice only if the verdict needs examples. More than `at_once`
+    identities are compared in several passes, which bounds memory.
     """
     with Spool() as seen:
         for chunk in found():
@@ -85,9 +85,9 @@ def count_identities(
 
 
 def _balance(seen: Spool, expected: Spool, number: int, passes: int) -> Counter[int]:
-    """How much too often each fingerprint of one pass appears.
+    """How many times too often each fingerprint of one pass was found.
 
-    64 bits are enough: two identities of one fingerprint deceive nobody unless one is missing, the other repeated.
+    64 bits are enough: a collision matters only if one of the two identities is missing and the other one repeated.
     """
     balance = Counter(one for chunk in seen for one in chunk if one % passes == number)
     balance.subtract(one for chunk in expected for one in map(hash, chunk) if one % passes == number)
@@ -99,16 +99,18 @@ def _verdict(
     found: Callable[[], Iterable[Sequence[bytes]]],
     expected: Iterable[Sequence[bytes]],
 ) -> Verdict:
-    """The numbers, with examples spelt out."""
+    """The numbers, with examples."""
     extra = {one.identity: one.seen for one in difference.examples if one.seen}
     short = {one.identity: one.expected for one in difference.examples if one.expected}
-    examples = [f"{number} too many: {text}" for text, number in _spelt(extra, found)]
-    examples += [f"missing: {text}" for text, _ in _spelt(short, lambda: expected)]
+    examples = [f"{number} too many: {text}" for text, number in _identities_of(extra, found)]
+    examples += [f"missing: {text}" for text, _ in _identities_of(short, lambda: expected)]
     return Verdict(difference.excess, difference.missing, examples)
 
 
-def _spelt(wanted: dict[int, int], chunks: Callable[[], Iterable[Sequence[bytes]]]) -> Iterator[tuple[str, int]]:
-    """The identities behind fingerprints, as text."""
+def _identities_of(
+    wanted: dict[int, int], chunks: Callable[[], Iterable[Sequence[bytes]]]
+) -> Iterator[tuple[str, int]]:
+    """The identities with these fingerprints, as text, with their numbers."""
     left = dict(wanted)
     for chunk in chunks() if left else ():
         for identity in chunk:
