@@ -13,7 +13,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.delayed_operation import DelayedOperation
+from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
 from eosfw_memory.protocol.handlers import handler_of
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult
@@ -126,6 +126,25 @@ def test_an_answer_waits_until_its_bytes_are_on_the_disk(served):
     assert served.tried(answer) is None
     served.disk.let()
     assert served.after_fsync(answer) == {"offset": 0}
+
+
+def test_a_client_that_stops_waiting_for_a_slow_disk_blocks_nobody(served):
+    """It waited for the disk under the broker's lock, which whoever was waiting already needed: both for ever."""
+    served.disk.hold()
+    answer = served.append(b"one")
+    served.disk.entered.get(WAIT)
+    lost = served.runtime.queue()
+
+    def give_up():
+        with pytest.raises(DisconnectClientError):
+            served.broker.attempt(answer, expired=True)
+        lost.put(True)
+
+    thread = served.runtime.spawn("expired", give_up)
+    assert lost.get(WAIT)
+    served.disk.let()
+    assert thread.join(WAIT)
+    assert served.after_fsync(served.append(b"two")) == {"offset": 1}
 
 
 def test_writers_that_come_while_one_waits_share_the_next_wait(served):

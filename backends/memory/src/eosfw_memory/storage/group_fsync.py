@@ -1,4 +1,8 @@
-"""Let many writers share one wait for the disk (`--flush=fsync`)."""
+"""Let many writers share one wait for the disk (`--flush=fsync`), as databases do with group commit.
+
+Order of locks: a flush takes `_turn`, then the broker's lock, and waits for the disk with `_turn` alone. So nothing may
+flush while it holds the broker's lock.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,15 @@ from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from eosfw.concurrency import Event, Runtime, Spawned
-from eosfw_memory.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.log_errors import KafkaStorageError
 from eosfw_memory.storage.disk import Disk
 
 _STOP_SECONDS: Final = 10.0
-_PATIENCE_MS: Final = 60_000
-_STEPS_OF_AN_END: Final = 3
-"""Its decision, its markers, that it is complete: each waits for the disk."""
+_LONGEST_WAIT_MS: Final = 60_000
+"""A disk that takes longer is as good as gone; the client tries again."""
+_STEPS_OF_A_COMPLETION: Final = 3
+"""The decision, the markers, Complete: each must be on the disk before the next is written."""
 
 Served: TypeAlias = "Answer | DelayedOperation | None"
 
@@ -23,17 +28,17 @@ class DecidedTransactions(Protocol):
     """The transactions that are decided and not complete; every call is made under the broker's lock."""
 
     def ready(self) -> Completable:
-        """What the next step may be made of, if all that was written so far is on the disk."""
+        """How many can take their next step once all that was written so far is on the disk."""
 
     def complete_step(self, ready: Completable) -> bool:
-        """Make that step; whether another one is to follow soon."""
+        """Take that step; tell whether it wrote something that has to be on the disk before another step."""
 
     def is_ending(self, transactional_id: str) -> bool:
         """Whether a transaction of the id is decided and not complete."""
 
 
 class Completable(NamedTuple):
-    """How many transactions can be taken further, in which life of the broker."""
+    """How many transactions can take their next step, unless the broker is restarted meanwhile."""
 
     restarts: int
     decided: int
@@ -55,12 +60,12 @@ NO_DECIDED_TRANSACTIONS: Final = _NoDecidedTransactions()
 
 
 class GroupFsync:
-    """Holds answers back until what they tell of is on the disk.
+    """Delays answers until what they acknowledge is on the disk.
 
-    One thread waits for the disk; whatever was written meanwhile shares the next wait. Afterwards it takes the
-    transactions that were decided before it began one step further, and only those: a marker on the disk without the
-    decision that it follows could end one transaction both ways, and one that is said to be complete without a marker
-    on the disk would never get it.
+    One thread waits for the disk; everything that is written meanwhile shares the next wait. After a wait the thread
+    takes the transactions that were decided before the wait began one step further, and only those. A marker on the
+    disk without its decision could end one transaction both ways; a transaction that the log calls complete, with a
+    marker that is lost, would never get that marker.
     """
 
     def __init__(self, disk: Disk, lock: AbstractContextManager[object], runtime: Runtime) -> None:
@@ -76,7 +81,7 @@ class GroupFsync:
         self._thread: Spawned | None = None
 
     def start(self, ends: DecidedTransactions) -> None:
-        """Begin to wait for the disk; take these transactions further after each wait."""
+        """Start the thread; after each wait it takes these transactions one step further."""
         self._decided = ends
         if self._thread is None:
             self._thread = self._runtime.spawn("eosfw-flush", self._run)
@@ -84,9 +89,10 @@ class GroupFsync:
     def after_transaction_end(
         self, transactional_id: str | None, serve: Callable[[], Answer | DelayedOperation | None]
     ) -> Served:
-        """What `serve` answers, once a transaction of the id that is decided is complete, too.
+        """Serve a request once the transaction of its id, if that is decided, is complete.
 
-        Else its client, which was told that all is well, would be told to come again, and so much later.
+        Otherwise a client whose commit was just acknowledged would get CONCURRENT_TRANSACTIONS for its next request and
+        try again much later.
         """
         if not transactional_id or self._disk.failed is not None or not self._decided.is_ending(transactional_id):
             return serve()
@@ -101,26 +107,27 @@ class GroupFsync:
             return answer.attempt(expired) if isinstance(answer, DelayedOperation) else answer
 
         self.request_flush()
-        return DelayedOperation(attempt, _PATIENCE_MS, [self])
+        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self])
 
     def after_fsync(self, answer: Served, again: Callable[[], Answer]) -> Served:
-        """The answer, once all that was written so far is on the disk; if that fails, what `again` says then."""
+        """Delay an answer until all that was written so far is on the disk; if that fails, `again` makes another."""
         wanted = self._disk.written
         if not isinstance(answer, Mapping) or wanted == self._flushed:
             return answer
         if self._disk.failed is not None:  # maybe since the answer was made
             return again()
-        told = answer
 
         def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
-            if expired:
-                self.flush()
             if self._flushed >= wanted:
-                return told
-            return again() if self._disk.failed is not None else None
+                return answer
+            if self._disk.failed is not None:
+                return again()
+            if expired:  # never wait here: the broker's lock is held, and the thread that waits needs it
+                raise DisconnectClientError("the disk has not taken what was written within the time of the request")
+            return None
 
         self.request_flush()
-        return DelayedOperation(attempt, _PATIENCE_MS, [self])
+        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self])
 
     def subscribe(self, wake: Callable[[], None]) -> None:
         """Call `wake` after each wait for the disk."""
@@ -137,7 +144,7 @@ class GroupFsync:
             self._flush_requested.set()
 
     def flush(self) -> bool:
-        """Wait for the disk now; tell whether all that was written before the call is there."""
+        """Wait for the disk now, without the broker's lock; tell whether all that was written before is there."""
         with self._turn:
             with self._lock:
                 files, upto, ready = self._disk.take_unsynced(), self._disk.written, self._decided.ready()
@@ -153,13 +160,13 @@ class GroupFsync:
                 return self._disk.failed is None
 
     def close(self) -> None:
-        """Wait for the disk until nothing is left to do, end the thread."""
+        """End the thread, then complete every transaction that is decided."""
         with self._lock:
             self._stopping = True
             self.request_flush()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
-        for _ in range(_STEPS_OF_AN_END):
+        for _ in range(_STEPS_OF_A_COMPLETION):
             self.flush()
 
     def _run(self) -> None:
