@@ -157,10 +157,10 @@ def test_a_signal_at_any_moment_leaves_no_traceback(start, pipeline, delay) -> N
 
 
 def test_a_stuck_run_ends_in_time_and_says_where_it_stands(start, pipeline) -> None:
-    run = start("run", "--timeout", "10", "--idle", "600", pipeline("blocked"))
+    run = start("run", "--timeout", "4", "--idle", "600", pipeline("blocked"))
 
     assert run.end() == ExitCode.UNAVAILABLE
-    assert "not done within 10 s" in run.err()
+    assert "not done within 4 s" in run.err()
     assert "task c-0 of generation 0: step poll" in run.err()
     assert "no transaction is open" in run.err()
 

@@ -28,7 +28,7 @@ from .kit import data_file, files
 
 EOSFW = [sys.executable, "-c", "from eosfw_command import main; main()", "broker"]
 TOPICS = ("left", "right")
-HASTY = dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms", "max.block.ms"), "5000")
+HASTY = dict.fromkeys(("request.timeout.ms", "default.api.timeout.ms", "max.block.ms"), "2000")
 
 
 class Process:
@@ -98,7 +98,7 @@ def transactions(made: Producer, numbers, until: int, kill) -> list[int]:
     return committed
 
 
-@pytest.mark.parametrize("flush", ["os", "fsync"])
+@pytest.mark.parametrize("flush", [pytest.param("os", marks=pytest.mark.nightly), "fsync"])
 def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running, flush):
     """Kills at different steps; each new producer takes over the id and goes on."""
     broker, numbers, committed = running("--flush", flush), itertools.count(), []
@@ -136,8 +136,8 @@ def test_a_kill_between_offsets_and_their_answer_leaves_them_with_their_records(
         for number in (1, 2):
             client.begin_transaction()
             client.send(record(topic, b"%d" % number))
-            client.send_offsets({one: number}, group, 5)
-            client.commit_transaction(5)
+            client.send_offsets({one: number}, group, 2)
+            client.commit_transaction(2)
             answered.append(number)
     assert broker.popen.wait(WAIT) == -signal.SIGKILL
     with suppress(EosfwError):
