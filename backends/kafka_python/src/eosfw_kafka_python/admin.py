@@ -40,7 +40,7 @@ _EARLIEST, _LATEST = -2, -1
 _ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
 _PAUSE = 0.02
 _SETTLING = 0.3
-"""Seconds in which one broker may not yet know what another has created."""
+"""Seconds within which a broker may not know yet what another one has created."""
 
 
 class KafkaPythonAdmin:
@@ -66,7 +66,7 @@ class KafkaPythonAdmin:
         with translated_errors(ADMIN, self._what("create topics")):
             self._create(topics, deadline)
             ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
-            # A broker may lead a partition by the metadata before it answers for it.
+            # Metadata may name a leader before that broker answers for the partition.
             self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, settled=deadline)
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
@@ -90,7 +90,7 @@ class KafkaPythonAdmin:
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
         deadline = self._deadline(options.timeout)
-        brokers = self._make_broker_lookup()  # of its own: it goes on while this client is used for something else
+        brokers = self._make_broker_lookup()  # a connection of its own, since fencing goes on beside other calls
 
         def fence(result: FenceProducersResult) -> None:
             connection = self._fencing.add(brokers.connection)
@@ -232,7 +232,7 @@ class KafkaPythonAdmin:
             one, code = next(iter(refused.items()))
             raise eosfw_error(kafka_errors.for_code(code)(), ADMIN, self._what(f"list offsets of {one}"))
 
-    # --- inside
+    # --- errors and deadlines
 
     def _timer(self, deadline: float) -> RetryTimer:
         return RetryTimer(self._runtime, deadline, pause=_PAUSE, longest=_PAUSE)
@@ -272,7 +272,7 @@ def _list_offsets(ones: Collection[TopicPartition], timestamp: int, isolation: I
         each = kind.ListOffsetsPartition(partition_index=number, current_leader_epoch=-1, timestamp=timestamp)
         topics.setdefault(topic, []).append(each)
     message = [kind(name=name, partitions=each) for name, each in topics.items()]
-    # Before version 2 the isolation would be lost on the way, in silence.
+    # The library would silently leave the isolation level out of a version below 2.
     return ListOffsetsRequest(replica_id=-1, isolation_level=_ISOLATION[isolation], topics=message, min_version=2)
 
 

@@ -113,15 +113,15 @@ class KafkaPythonBackend:
 
 
 def load_library() -> None:
-    """Import kafka-python, which takes a quarter of a second: by who uses it, not by who lists plugins."""
+    """Import kafka-python when a client is made: the import takes a quarter of a second."""
     with warnings.catch_warnings():
-        # It reads its message schemas in an old way, on import; where warnings are errors nobody could import it.
+        # Its import uses deprecated functions: it would fail where warnings are errors.
         warnings.filterwarnings("ignore", "(read|open)_text is deprecated", DeprecationWarning)
         import kafka  # noqa: F401
 
 
 def _transactional(transactional_id: str, timeout: float, given: Mapping[str, str]) -> dict[str, Any]:
-    # Delivery is to fail before its transaction does; Java would wait for ever.
+    # A delivery must fail before its transaction times out.
     delivery = min(timeout, seconds(given, "delivery.timeout.ms", timeout))
     return {
         "transactional_id": transactional_id,
@@ -132,8 +132,8 @@ def _transactional(transactional_id: str, timeout: float, given: Mapping[str, st
 
 
 def _reconciled(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, without what the library refuses of it together."""
+    """The configuration with those values lowered that the library refuses in combination."""
     linger = min(config["linger_ms"], config["delivery_timeout_ms"] // 2)
-    # One attempt may not take longer than all of them.
+    # One request may not take longer than the delivery with all its attempts.
     request = max(1, min(config["request_timeout_ms"], config["delivery_timeout_ms"] - linger))
     return {**config, "linger_ms": linger, "request_timeout_ms": request}

@@ -1,4 +1,4 @@
-"""Find out whom of a cluster to ask."""
+"""Find the broker that leads a partition or coordinates a key."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from eosfw_kafka_python.errors import code_of, eosfw_error
 
 _PAUSE = 0.02
 _BATCHED = 4
-"""From this version on one FindCoordinator names many (KIP-699)."""
+"""From this version on one FindCoordinator request takes many keys (KIP-699)."""
 
 
 class BrokerLookup:
-    """Looks leaders and coordinators up anew for each call: what was true a moment ago is often what changed."""
+    """Looks up leaders and coordinators for each call, since a call is mostly repeated because one has moved."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.runtime = connection.runtime
 
     def metadata(self, topics: Collection[str] | None, deadline: float) -> Response:
-        """What a broker knows of some topics, or of all; none is created by asking."""
+        """The metadata of some topics, or of all; the request creates none."""
         wanted = MetadataRequest.ALL_TOPICS
         if topics is not None:
             wanted = [MetadataRequest.MetadataRequestTopic(name=each) for each in topics] or MetadataRequest.NO_TOPICS
@@ -41,7 +41,7 @@ class BrokerLookup:
     def by_leader(
         self, partitions: Collection[TopicPartition], deadline: float
     ) -> tuple[Mapping[int, list[TopicPartition]], Mapping[TopicPartition, int]]:
-        """Whom to ask about which partitions; those without leader with the code that says why."""
+        """The partitions by the broker that leads them; those without leader with an error code."""
         answer = self.metadata({one.topic for one in partitions}, deadline)
         leaders, refused = _leaders(answer)
         grouped: dict[int, list[TopicPartition]] = {}
@@ -56,7 +56,7 @@ class BrokerLookup:
     def coordinators(
         self, keys: Iterable[str], kind: CoordinatorType, deadline: float
     ) -> Mapping[str, str | kafka_errors.KafkaError]:
-        """The coordinator of each transactional id, or group, by the name to ask it by; else why there is none."""
+        """The node name of the coordinator of each transactional id or group, or the error that was answered."""
         wanted = list(keys)
         request = FindCoordinatorRequest(
             key=wanted[0], key_type=kind.value, coordinator_keys=wanted, min_version=_BATCHED if wanted[1:] else 0
@@ -78,7 +78,7 @@ class BrokerLookup:
         deadline: float,
         judging: tuple[ErrorTable, Callable[[Response], int], str],
     ) -> tuple[Response, int]:
-        """Ask the coordinator of a key until it answers without error; gives its number, too."""
+        """Send a request to a key's coordinator until it answers without error; also return the broker's number."""
         table, judge, what = judging
         timer = RetryTimer(self.runtime, deadline, pause=_PAUSE, longest=_PAUSE)
         while True:
@@ -97,12 +97,12 @@ class BrokerLookup:
 
 
 def number_of(coordinator: str) -> int:
-    """The number of the broker behind the name by which a coordinator is asked."""
+    """The broker's number in the node name of a coordinator."""
     return int(coordinator.rpartition("-")[2])
 
 
 def by_topic(ones: Collection[TopicPartition]) -> Mapping[str, list[int]]:
-    """Partitions as requests name them."""
+    """Partition numbers by topic, as requests take them."""
     topics: dict[str, list[int]] = {}
     for topic, number in ones:
         topics.setdefault(topic, []).append(number)

@@ -27,25 +27,25 @@ from eosfw_kafka_python.sockets import DIRECT
 
 LOG = logging.getLogger("kafka")
 if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
-    # Whatever matters of its warnings is raised by a call, or retried: where they are shown, users would read both.
+    # Every error that matters is raised by a call or retried; the library's warnings would show it a second time.
     LOG.setLevel(logging.CRITICAL + 1)
 
 _LONGEST_WAIT = 0.2
-"""Seconds one wait may last, so that close() soon frees whoever waits."""
+"""Seconds that one wait may last: close() on another thread is noticed between two waits."""
 _PAUSE = 0.01
 _STOPPING = 1.0
 _MANY = 1_000
-"""Requests that may be under way on one connection; at its limit the library refuses more, though it could wait."""
+"""Requests that may be under way on one connection; above its limit the library refuses a request, it does not wait."""
 Request = Any
 Response = Any
 
 
 class ClosedError(FatalError):
-    """Another thread closed what this call waited in."""
+    """Another thread closed the client while this call waited."""
 
 
 class Connection:
-    """One client of a cluster, made when it is first needed; several threads may ask through it."""
+    """One network client of a cluster, made by the first request; several threads may use it."""
 
     def __init__(self, config: Mapping[str, Any], servers: str, runtime: Runtime) -> None:
         self.servers = servers
@@ -55,7 +55,7 @@ class Connection:
         self._closed = False
 
     def client(self, deadline: float, **more: Any) -> KafkaNetClient:
-        """A client that has met its cluster; nobody drives its event loop yet."""
+        """A network client that has reached its cluster; its event loop does not run yet."""
         try:
             client = KafkaNetClient(**{**more, **self._config})
         except (ValueError, kafka_errors.KafkaError) as why:
@@ -93,7 +93,7 @@ class Connection:
                     raise self._unreachable(why) from why
 
     def send_each(self, requests: Mapping[str, Request], deadline: float, node: int | str) -> Mapping[str, Any]:
-        """Send many requests side by side; each is answered by a response or by the library's error."""
+        """Send many requests in parallel; the result holds the response, or the library's error, of each."""
         manager = self._manager(deadline)
         left = max(1.0, (deadline - self.runtime.now()) * 1000)
         futures = {name: manager.call_soon(manager.send, each, node, left) for name, each in requests.items()}
@@ -106,24 +106,24 @@ class Connection:
         return found
 
     def update_metadata(self, metadata: Response) -> None:
-        """Take note of brokers, so that they can be asked by their numbers."""
+        """Store the brokers of a metadata answer, so that requests can name them by number."""
         if self._client is not None:
             self._client.cluster.update_metadata(metadata)
 
     def add_coordinator(self, found: Response, kind: int, key: str) -> str:
-        """Take note of a coordinator; give the name to ask it by."""
+        """Store a coordinator; return the node name for requests to it."""
         if self._client is None:
             raise IllegalStateError("nobody was asked for a coordinator yet")
         return str(self._client.cluster.add_coordinator(found, kind, key))
 
     def close(self) -> None:
-        """Let go; whoever waits raises."""
+        """Close the client; calls that wait raise."""
         self._closed = True
         client, self._client = self._client, None
         if client is not None:
             close_client(client)
 
-    # --- inside
+    # --- the library's client
 
     def _manager(self, deadline: float) -> Any:
         if self._closed:
@@ -169,11 +169,11 @@ class Connection:
 
 
 def close_client(client: KafkaNetClient) -> None:
-    """Close a client with its thread, for which we wait a moment, never for ever; harmless when done twice.
+    """Close a client and its thread, waiting for that thread for a bounded time; closing twice does no harm.
 
     Its thread holds it, so it would outlive whoever lets go of it without closing.
     """
     client._manager.close()
-    with suppress(RuntimeError):  # the garbage collector may call from that very thread, which cannot wait for itself
+    with suppress(RuntimeError):  # a finalizer may run on that very thread, which cannot wait for itself
         client._net.stop(timeout_ms=_STOPPING * 1000)
         client.close()

@@ -17,7 +17,7 @@ from eosfw_kafka_python.broker_lookup import BrokerLookup
 from eosfw_kafka_python.errors import ADMIN, eosfw_error, translated_errors
 
 _BY_NAME: Final = 5
-"""The last version of DeleteTopics in which topics go by name alone."""
+"""The last version of DeleteTopics that names topics without ids."""
 _PAUSE: Final = 0.02
 
 
@@ -28,7 +28,7 @@ class Deletion:
         self._brokers, self._deadline = brokers, deadline
 
     def topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
-        """What became of each; where an answer was lost they are asked for again, and may be unknown by then."""
+        """The outcome for each topic; a request whose answer was lost is repeated and may find the topic unknown."""
         found: dict[str, EosfwError | None] = {}
         runtime = self._brokers.runtime
         while left := [name for name in dict.fromkeys(topics) if name not in found]:

@@ -1,4 +1,4 @@
-"""Give each error of kafka-python its fate, call by call."""
+"""Translate each error of kafka-python, by the call that met it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from eosfw.kafka_codes import MEANINGS, Code
 
 _RETRIABLE = kafka_errors.RetriableError
 _NAMELESS: Mapping[type[Exception], type[EosfwError]] = {
-    # What it makes of an old generation, or of an unknown member, of a consumer group.
+    # Raised for an old generation, or an unknown member, of a consumer group.
     kafka_errors.CommitFailedError: AbortableError,
     kafka_errors.TransactionAbortedError: AbortableError,
     kafka_errors.LogTruncationError: DamagedDataError,
     kafka_errors.KafkaConfigurationError: ConfigError,
 }
-"""Errors of its own, for which Kafka has no code."""
+"""The library's own errors, which have no code of Kafka."""
 _CODE = re.compile(r"\[Error (-?\d+)\]")
 _BARE = re.compile(r"\[Error -?\d+\] \w+")
-"""A code and the name of a class: nothing that a reader could act on."""
+"""A code and a class name alone, which tell a user nothing."""
 
 INIT = shared.INIT
 BEGIN = shared.END.extended(shared.MISSING, shared.RECORDS)
@@ -41,7 +41,7 @@ SEND = shared.PRODUCE.extended(shared.MISSING, retriable=AbortableError)
 DELIVERY = shared.DELIVERY.extended(shared.MISSING)
 FLUSH = shared.PRODUCE.extended(shared.MISSING)
 COMMIT = shared.END.extended(shared.MISSING, shared.RECORDS)
-"""What became of records surfaces here, too."""
+"""A commit also raises the errors of its records."""
 SEND_OFFSETS = shared.OFFSETS.extended(shared.MISSING)
 ABORT = shared.END
 READ = shared.READ.extended(shared.MISSING)
@@ -52,7 +52,7 @@ ABORT_MARKER = shared.ABORT_MARKER.extended(shared.MISSING)
 
 
 def code_of(error: BaseException) -> int | None:
-    """Kafka's code of an error; of many the library keeps it in the text alone, or in what it wraps."""
+    """Kafka's code of an error; many errors have it only in their text, or in the error they wrap."""
     if isinstance(error, kafka_errors.BrokerResponseError):
         return int(error.errno) if error.errno is not None else None
     for inner in error.args:
@@ -63,7 +63,7 @@ def code_of(error: BaseException) -> int | None:
 
 
 def error_class(error: BaseException, table: ErrorTable) -> type[EosfwError]:
-    """The class of ours that an error of this call becomes."""
+    """The exception class for an error of this call."""
     code = code_of(error)
     if code is not None:
         return shared.error_class(code, table)
@@ -74,9 +74,9 @@ def error_class(error: BaseException, table: ErrorTable) -> type[EosfwError]:
 
 
 def eosfw_error(error: BaseException, table: ErrorTable, what: str, *, fatal: bool = False) -> EosfwError:
-    """One of our errors for one of kafka-python's; `what` says what was tried, on what.
+    """The exception for an error of kafka-python; `what` names the call and its object.
 
-    `fatal` tells that the library's producer can do nothing more, whatever the error says.
+    `fatal` says that the library's producer is in its fatal state, whatever the error is.
     """
     found, text = error_class(error, table), _text_of(error)
     if issubclass(found, ConfigError):
@@ -98,7 +98,7 @@ def _text_of(error: BaseException) -> str:
 
 @contextmanager
 def translated_errors(table: ErrorTable, what: str) -> Iterator[None]:
-    """Let no exception of the library out of a call."""
+    """Raise no exception of the library out of a call."""
     try:
         yield
     except EosfwError:
@@ -106,5 +106,5 @@ def translated_errors(table: ErrorTable, what: str) -> Iterator[None]:
     except kafka_errors.KafkaError as why:
         raise eosfw_error(why, table, what) from why
     except RuntimeError as why:
-        # Its event loop was closed by another thread.
+        # Another thread has closed the library's event loop.
         raise IllegalStateError(f"{what}: closed while it was under way ({why})") from why

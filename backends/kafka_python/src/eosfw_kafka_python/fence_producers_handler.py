@@ -1,4 +1,4 @@
-"""Fence transactional ids with a bare InitProducerId each, as Kafka's Admin.fenceProducers does (ADM-01)."""
+"""Fence transactional ids by InitProducerId requests; Kafka's `FenceProducersHandler` (ADM-01)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from eosfw_kafka_python.broker_lookup import BrokerLookup
 from eosfw_kafka_python.errors import FENCE, code_of, eosfw_error
 
 _TRANSACTION_TIMEOUT_MS: Final = 10_000
-"""Stored with the id until its next owner initialises; no transaction is opened meanwhile, so any legal value does."""
+"""Any legal value: it is stored with the id until the next owner initialises, and no transaction opens before."""
 _NOBODY: Final = -1
 _PAUSE = 0.002
 _NEWEST: Final = 4
 """Versions from 5 on belong to KIP-890, which this client does not drive."""
 _HolderOrError: TypeAlias = ProducerIdAndEpoch | Exception
-"""What came back for one id: the holder now, or why not, by the library or by us."""
+"""The outcome for one id: its new holder, or an error of the library or of eosfw."""
 
 
 class FenceProducersHandler:
-    """Fences without a producer: all ids go out in rounds, side by side over one connection for each coordinator."""
+    """Fences without a producer: each round asks for all ids in parallel, over one connection for each coordinator."""
 
     def __init__(self, brokers: BrokerLookup) -> None:
         self._brokers = brokers
         self._runtime = brokers.runtime
 
     def fence(self, result: FenceProducersResult, deadline: float) -> None:
-        """Decide every id by the deadline."""
+        """Set the outcome of every id by the deadline."""
         outcomes: dict[str, _HolderOrError] = {}
         timer = RetryTimer(self._runtime, deadline, pause=_PAUSE)
         waiting: Collection[str] = result.transactional_ids
@@ -53,20 +53,20 @@ class FenceProducersHandler:
             result.settle(victim, self._outcome(victim, outcomes[victim]))
 
     def _round(self, waiting: Collection[str], outcomes: dict[str, _HolderOrError], deadline: float) -> Collection[str]:
-        """One attempt to shut holders out, noted in `outcomes`; gives those for whom there is reason for another."""
+        """Try once to fence the ids and store each outcome; return the ids that are worth another try."""
         for node, victims in self._by_coordinator(waiting, outcomes, deadline).items():
             requests = {victim: _initialise(victim) for victim in victims}
             for victim, answer in self._brokers.connection.send_each(requests, deadline, node).items():
                 outcomes[victim] = _last(
                     outcomes.get(victim), answer if isinstance(answer, Exception) else _holder_or_error(answer)
                 )
-        # Shutting out twice does no harm, so a lost answer is no reason to give up.
+        # Fencing an id twice does no harm, so an id is tried again after a lost answer.
         return {victim: None for victim in waiting if _may_change(outcomes[victim])}.keys()
 
     def _by_coordinator(
         self, waiting: Collection[str], outcomes: dict[str, _HolderOrError], deadline: float
     ) -> Mapping[str, list[str]]:
-        """Who is to be asked about whom; `outcomes` gets why where nobody is found."""
+        """The ids by coordinator; the error of an id without coordinator goes to `outcomes`."""
         grouped: dict[str, list[str]] = {}
         try:
             found = self._brokers.coordinators(waiting, CoordinatorType.TRANSACTION, deadline)
@@ -106,7 +106,7 @@ def _holder_or_error(answer: Any) -> _HolderOrError:
 
 
 def _last(before: _HolderOrError | None, now: _HolderOrError) -> _HolderOrError:
-    """What there is to tell: that the time ran out says less than the code that was waited with until then."""
+    """The outcome to report: a timeout does not replace the error code that was retried until then."""
     unanswered = isinstance(now, (ClusterUnavailableError, kafka_errors.RetriableError)) and code_of(now) is None
     if unanswered and isinstance(before, Exception) and code_of(before) is not None:
         return before

@@ -1,4 +1,4 @@
-"""Keep account of records that were accepted, until each is known to be written."""
+"""Keep the futures of accepted records until each record is written or has failed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from kafka.errors import TransactionAbortedError
 
 _DROP_DONE_EVERY = 8_192
+"""Records after which finished futures are dropped, so that a long transaction does not keep all of them."""
 
 
 class InFlightRecords:
-    """The open futures of one producer, the first failure among them; used by many threads.
+    """The futures of one producer that are not done, and its first failure; used by many threads.
 
-    The library commits a transaction of which a batch was lost to a timeout: only the futures tell.
+    The library commits a transaction although one of its batches timed out; only the futures show that failure.
     """
 
     def __init__(self, lock: AbstractContextManager[object]) -> None:
@@ -23,7 +24,7 @@ class InFlightRecords:
         self._drop_done_at = _DROP_DONE_EVERY
 
     def add(self, futures: list[Any]) -> None:
-        """Take note of records that were accepted."""
+        """Add the futures of accepted records."""
         with self._lock:
             self._open += futures
             if len(self._open) >= self._drop_done_at:
@@ -32,20 +33,20 @@ class InFlightRecords:
 
     @property
     def waiting(self) -> int:
-        """How many records are not known to be written."""
+        """How many records are neither written nor failed yet."""
         with self._lock:
             self._drop_done()
             return len(self._open)
 
     @property
     def failed(self) -> Exception | None:
-        """What kept a record from being written; those that others took with them say least."""
+        """The error of the first record that failed; one that only says that the transaction was aborted gives way."""
         with self._lock:
             self._drop_done()
             return self._failed
 
     def clear(self) -> None:
-        """Start a new transaction."""
+        """Forget the futures and the failure of a transaction that is over."""
         with self._lock:
             self._open = []
             self._failed = None

@@ -1,4 +1,4 @@
-"""Choose partitions as Java does; put records where the library's sender takes them from."""
+"""Choose partitions as Java does, and append records to the library's accumulator."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from eosfw.records import Headers, ProducerBatch
 from eosfw_kafka_python import private_api
 
 _OVERHEAD = 82
-"""Bytes that a record may take beside its key, value and headers, with those of its batch."""
+"""Bytes that a record and its batch take beside key, value and headers, at most."""
 
 
 class _Headers(list[tuple[str, bytes | None]]):
-    """Headers that the library writes without counting them: it cannot count a header without value."""
+    """Headers that count as empty, so that the library does not size them: it fails at a header without value."""
 
     def __bool__(self) -> bool:
         return False
 
 
 class Partitioner:
-    """Hands records of one producer over, in the order they come."""
+    """Appends the records of one producer in the order of sending; the partitioner of Kafka's `KafkaProducer`."""
 
     def __init__(self, client: KafkaProducer, topic_wait: float, max_request_size: int) -> None:
         self._client = client
@@ -38,7 +38,7 @@ class Partitioner:
         self._batches_begun: dict[str, int] = {}
 
     def append(self, batch: ProducerBatch) -> list[Any]:
-        """Append records to the library's accumulator; gives the future of each, in their order."""
+        """Append records to the library's accumulator; return the future of each, in their order."""
         self._refuse_too_large(batch)
         known = sorted(self._partitions(batch.topic))
         if batch.partition is not None:
@@ -47,7 +47,11 @@ class Partitioner:
         return self._append_by_key(batch, known)
 
     def _partitions(self, topic: str) -> frozenset[int]:
-        """Those of a topic, asked for twice: who was stopped meanwhile wakes with the time up, no answer read."""
+        """The partitions of a topic.
+
+        The second attempt is for a process that was stopped while it waited: it wakes up with its time over and the
+        answer unread.
+        """
         try:
             return private_api.partitions(self._client, topic, self._topic_wait / 2)
         except kafka_errors.KafkaTimeoutError:
@@ -82,7 +86,7 @@ class Partitioner:
         return futures
 
     def _append_sticky(self, topic: str, known: list[int], columns: tuple[Any, ...]) -> Any:
-        """A record without a key goes where the last one went, until that batch is full (KIP-480)."""
+        """Append a record without key to the partition of the one before, until its batch is full (KIP-480)."""
         turn = self._batches_begun.get(topic, 0)
         where = KafkaPartition(topic, known[turn % len(known)])
         private_api.add_partition_to_transaction(self._client, where)
@@ -104,12 +108,24 @@ class Partitioner:
             )
 
     def _refuse_too_large(self, batch: ProducerBatch) -> None:
-        columns = (batch.values, batch.keys or ())
-        most = sum(max((len(each) for each in column if each is not None), default=0) for column in columns)
-        if most + _OVERHEAD > self._max_request_size:
+        longest = _longest(batch.values) + _longest(batch.keys or ())
+        if longest + _OVERHEAD <= self._max_request_size:
+            return
+        # The longest key and the longest value may belong to different records.
+        largest = max(map(_bytes_of, batch.values, batch.keys or repeat(None)))
+        if largest + _OVERHEAD > self._max_request_size:
             raise RecordTooLargeError(
-                f"a record for topic {batch.topic!r} takes {most} bytes; max.request.size is {self._max_request_size}"
+                f"a record for topic {batch.topic!r} takes {largest} bytes; "
+                f"max.request.size is {self._max_request_size}"
             )
+
+
+def _longest(column: Iterable[bytes | None]) -> int:
+    return max(map(len, filter(None, column)), default=0)
+
+
+def _bytes_of(value: bytes | None, key: bytes | None) -> int:
+    return len(value or b"") + len(key or b"")
 
 
 def _columns(batch: ProducerBatch) -> Iterable[tuple[Any, ...]]:

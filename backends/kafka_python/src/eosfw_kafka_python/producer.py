@@ -37,15 +37,15 @@ from eosfw_kafka_python.partitioner import Partitioner
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_WAIT = 0.2
-"""Seconds one call into the library may block, so that close() soon frees whoever waits."""
+"""Seconds that one call into the library may block: close() on another thread is noticed between two calls."""
 _SHORTEST_WAIT = 0.001
 _TOPIC_WAIT = 5.0
-"""Seconds in which a topic must appear before its records fail; create_topics waits for leaders."""
+"""Seconds within which the metadata must show a topic, or its records fail; create_topics has waited for leaders."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerSettings:
-    """What a producer knows of itself: its id, how long `send` may wait for room, the largest record, that room."""
+    """The transactional id, the seconds that `send_batch` may wait for room, the largest record, the bytes of room."""
 
     transactional_id: str | None
     max_block: float
@@ -54,7 +54,7 @@ class ProducerSettings:
 
 
 class KafkaPythonProducer(TransactionalProducer):
-    """A `TransactionalProducer` over one KafkaProducer, which is made by the first call that needs the cluster."""
+    """A `TransactionalProducer` over the library's `KafkaProducer`, made by the first call that needs the cluster."""
 
     def __init__(self, config: Mapping[str, Any], settings: ProducerSettings, connection: Connection) -> None:
         self.transactional_id = settings.transactional_id
@@ -104,7 +104,7 @@ class KafkaPythonProducer(TransactionalProducer):
         with self._progress.during(ProducerCall.SEND_OFFSETS):
             if offsets:
                 deadline, client = self._runtime.now() + timeout, self._open_client()
-                begin = lambda: private_api.send_offsets(client, offsets, group)  # noqa: E731 - one of three alike
+                begin = lambda: private_api.send_offsets(client, offsets, group)  # noqa: E731 - a lambda as in the other calls
                 self._wait_for_result(begin, deadline, timeout, (ProducerCall.SEND_OFFSETS, SEND_OFFSETS))
 
     def flush(self, timeout: float) -> None:
@@ -114,7 +114,7 @@ class KafkaPythonProducer(TransactionalProducer):
     def commit_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.COMMIT):
             deadline, client = self._runtime.now() + timeout, self._open_client()
-            # The library would commit although a batch was lost to a timeout.
+            # Flush first: the library commits although a batch has timed out.
             self._flush(client, timeout, ProducerCall.COMMIT)
             self._wait_for_result(
                 lambda: private_api.end(client, commit=True), deadline, timeout, (ProducerCall.COMMIT, COMMIT)
@@ -146,7 +146,7 @@ class KafkaPythonProducer(TransactionalProducer):
     # --- the library's producer
 
     def _connect_client(self, call: ProducerCall, deadline: float) -> KafkaProducer:
-        """Make the library's producer, whose constructor talks to the cluster."""
+        """Make the library's producer; its constructor connects to the cluster."""
         what = self._describe_call(call)
         try:
             client = private_api.producer(self._config, partial(self._connection.client, deadline))
@@ -189,20 +189,20 @@ class KafkaPythonProducer(TransactionalProducer):
                 self._report(future, partial(sent.on_delivery, at))
 
     def _fail_late(self, sent: SentBatch, why: EosfwError) -> None:
-        """Report records that were accepted before the cluster was met, and could not be appended then."""
+        """Report a batch that was kept until the cluster was reached, and could not be appended then."""
         if sent.on_delivery is not None:
             for at in range(len(sent.batch)):
                 self._run_callback(partial(sent.on_delivery, at), None, why)
 
     def _make_room(self, size: int) -> None:
-        # The library's buffer has no limit of its own.
+        # The library does not bound its buffer, so that `buffer.memory` is kept here.
         self._unflushed_bytes += size
         if self._unflushed_bytes > self._settings.buffer_memory:
             self._wait_until_written(self._settings.max_block, ProducerCall.SEND)
             self._unflushed_bytes = size
 
     def _wait_until_written(self, timeout: float, call: ProducerCall) -> None:
-        """Wait until all that was sent is written."""
+        """Wait until every record that was sent is written."""
         deadline = self._runtime.now() + timeout
         while not self._buffer.wait_until_empty(self._next_wait(deadline)):
             self._refuse_if_closed(call)
@@ -234,17 +234,17 @@ class KafkaPythonProducer(TransactionalProducer):
     # --- waiting
 
     def _next_wait(self, deadline: float) -> float:
-        """Seconds that one call into the library may wait: the deadline counts, and close() frees whoever waits."""
+        """Seconds that the next call into the library may wait."""
         return min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))
 
     def _flush(self, client: KafkaProducer, timeout: float, call: ProducerCall) -> None:
-        """Wait until every record is written; raise what kept one from being."""
+        """Wait until every record is written; raise the first failure."""
         deadline = self._runtime.now() + timeout
         while True:
             try:
                 client.flush(self._next_wait(deadline))
             except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
-                # The latter is what it says of batches that were split meanwhile.
+                # The library raises the second one when a batch was split while it waited.
                 self._refuse_if_closed(call)
                 if self._runtime.now() >= deadline:
                     raise self._timeout_error(call, timeout) from None
@@ -264,7 +264,7 @@ class KafkaPythonProducer(TransactionalProducer):
     def _wait_for_result(
         self, begin: Callable[[], Any], deadline: float, timeout: float, call_and_table: tuple[ProducerCall, ErrorTable]
     ) -> None:
-        """Begin something at the coordinator, then wait for it, which the library would do without limit."""
+        """Start a request to the coordinator and wait for its result; the library itself would wait without limit."""
         result = self._call_library(begin, call_and_table)
 
         def wait() -> bool:
@@ -276,7 +276,7 @@ class KafkaPythonProducer(TransactionalProducer):
                 raise self._timeout_error(call_and_table[0], timeout)
 
     def _renew_epoch(self, client: KafkaProducer, deadline: float, timeout: float) -> None:
-        """A batch that was refused took sequence numbers with it; Java renews its epoch then, too."""
+        """Get a new epoch: a refused batch leaves a gap in the sequence numbers. Kafka's producer does so, too."""
         self._call_library(lambda: private_api.renew_epoch(client), (ProducerCall.ABORT, INIT))
         while private_api.is_renewing_epoch(client):
             self._refuse_if_closed(ProducerCall.ABORT)
@@ -290,7 +290,7 @@ class KafkaPythonProducer(TransactionalProducer):
     # --- errors
 
     def _call_library(self, call: Callable[[], Any], call_and_table: tuple[ProducerCall, ErrorTable]) -> Any:
-        """Call into the library; of its errors the one that came first says most."""
+        """Call the library and translate its errors; where its producer failed before, that first error is raised."""
         what = self._describe_call(call_and_table[0])
         try:
             return call()

@@ -36,7 +36,7 @@ def _checked_name(text: str) -> bool:
 
 
 def _as(clients: Client, convert: Callable[[str], Any], *names: str) -> dict[str, Translation]:
-    """Properties whose name differs in its dots alone."""
+    """Properties whose name differs only in dots and underscores."""
     refusal = "Not a number" if convert in (int, _buffer) else "Not one of its values"
     return {name: Translation(clients, name.replace(".", "_"), convert, refusal) for name in names}
 
@@ -73,7 +73,7 @@ TABLE: Mapping[str, Translation] = {
     **_as(Client.CONSUMER, int, "fetch.max.wait.ms"),
     **_as(Client.CONSUMER, _yes, "check.crcs"),
     **_as(Client.CONSUMER, str.strip, "client.rack"),
-    # What only a consumer group needs, or what a reader settles itself.
+    # Properties that only a consumer group needs, or that a reader sets itself.
     **handled_by_backend(
         Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"
     ),
@@ -93,19 +93,19 @@ _HINTS: Mapping[str, str] = {
 _DEFAULTS: Mapping[Client, Mapping[str, Any]] = {
     Client.ANY: {"reconnect_backoff_max_ms": 1000},
     Client.PRODUCER: {
-        # A flush does not linger, so a transaction never waits for this; it only makes batches large. They go out one
-        # by one for each partition, so small ones would wait for each other.
+        # It only makes batches larger: a flush does not linger, so that a transaction never waits for it. A partition
+        # has one batch in flight at a time, so that small batches would wait for each other.
         "linger_ms": 20,
         "batch_size": 262_144,
         "acks": "all",
-        # It sleeps so long before it repeats what the coordinator was not ready for, as in every transaction that
-        # follows closely on another.
+        # The pause before a request is repeated that the coordinator was not ready for, which happens whenever one
+        # transaction follows another at once.
         "retry_backoff_ms": 10,
         "request_timeout_ms": 30_000,
         "delivery_timeout_ms": 120_000,
     },
     Client.CONSUMER: {
-        # The end of a partition shows in an empty answer: waiting long for more would delay every bounded read.
+        # An empty answer shows the end of a partition; a longer wait for data would delay every bounded read.
         "fetch_max_wait_ms": 20,
         "retry_backoff_ms": 20,
         "max_poll_records": 5_000,
@@ -116,7 +116,7 @@ _DEFAULTS: Mapping[Client, Mapping[str, Any]] = {
 _FIXED: Mapping[Client, Mapping[str, Any]] = {
     Client.PRODUCER: {"allow_auto_create_topics": False, "metrics_enabled": False},
     Client.CONSUMER: {
-        # A start that was deleted is an error, never a silent jump.
+        # A start offset that was deleted is an error, never a silent jump.
         "auto_offset_reset": "none",
         "enable_auto_commit": False,
         "allow_auto_create_topics": False,

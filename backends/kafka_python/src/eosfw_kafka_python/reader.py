@@ -20,12 +20,12 @@ from eosfw_kafka_python.connection import Connection, close_client
 from eosfw_kafka_python.errors import READ, translated_errors
 
 _POLL_TIME_MS = 20
-"""How long one poll may last: it does not end for a position that moved without records."""
+"""Milliseconds of one poll: it does not return when a position moves without records."""
 _KNOWN = frozenset(KafkaConsumer.DEFAULT_CONFIG)
 
 
 class KafkaPythonReader:
-    """A `LogReader` over one KafkaConsumer, which is made by the first read, kept for those that follow."""
+    """A `LogReader` over one `KafkaConsumer`, which the first read makes and later reads use again."""
 
     def __init__(self, config: Mapping[str, Any], connection: Connection, *, headers: bool) -> None:
         self._config = config
@@ -81,7 +81,7 @@ class KafkaPythonReader:
                     yield batch
             with self._translated_errors("read"):
                 for one in list(progress.positions):
-                    # Only the library's position passes control records, with those of aborted transactions.
+                    # Only the library's position moves past control records and aborted records.
                     moved |= progress.advance(one, consumer.position(KafkaPartition(*one), timeout_ms=_POLL_TIME_MS))
                 if finished := progress.finished():
                     consumer.pause(*(KafkaPartition(*one) for one in finished))
@@ -119,7 +119,7 @@ class KafkaPythonReader:
             raise IllegalStateError("this reader is closed")
 
     def _refuse_missing(self, consumer: KafkaConsumer, progress: ReadProgress, deadline: float) -> None:
-        """The library waits for ever for a topic, or a partition, that does not exist."""
+        """Refuse a topic or partition that does not exist: the library would wait for it for ever."""
         missing = set(progress.positions)
         settled = min(deadline, self._runtime.now() + 1.0)
         while True:

@@ -1,4 +1,4 @@
-"""Look at transactions and their producers, end one by hand (KIP-664)."""
+"""List, describe and abort transactions (KIP-664)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _PAUSE = 0.02
 
 
 class TransactionQueries:
-    """The questions an admin client asks coordinators and leaders about transactions, by a deadline.
+    """An admin client's requests about transactions, to coordinators and leaders, until a deadline.
 
-    The library's own search for hanging transactions asks coordinators alone, which know of none that really hang.
+    The library's own search for hanging transactions asks only coordinators, which do not know those that hang.
     """
 
     def __init__(self, brokers: BrokerLookup, deadline: float) -> None:
@@ -42,7 +42,7 @@ class TransactionQueries:
         self._timer = RetryTimer(brokers.runtime, deadline, pause=_PAUSE, longest=_PAUSE)
 
     def list_transactions(self, filters: TransactionFilters) -> Iterator[TransactionListing]:
-        """The ids of every coordinator; each knows only its own."""
+        """The transactional ids of every coordinator; each coordinator knows only its own."""
 
         def request() -> ListTransactionsRequest:
             options: dict[str, Any] = {
@@ -51,7 +51,7 @@ class TransactionQueries:
             }
             if filters.older_than is None:
                 return ListTransactionsRequest(**options, max_version=0)
-            # An older broker would never hear of the filter, and answer with everything.
+            # Version 0 has no such filter: an older broker would answer with everything.
             age = int(filters.older_than * 1000)
             return ListTransactionsRequest(**options, duration_filter=age, min_version=1, max_version=1)
 
@@ -67,13 +67,13 @@ class TransactionQueries:
     def describe_transactions(
         self, transactional_ids: Collection[str]
     ) -> Mapping[str, TransactionDescription | EosfwError]:
-        """What its coordinator says of each id."""
+        """The description of each id by its coordinator, or the error."""
         return {name: self._describe_transaction(name) for name in dict.fromkeys(transactional_ids)}
 
     def describe_producers(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
-        """Who writes to each partition."""
+        """The producers that each partition's leader remembers."""
         found: dict[TopicPartition, Sequence[ProducerState]] = {}
         while left := [one for one in partitions if one not in found]:
             grouped, lacking = self._brokers.by_leader(left, self._deadline)
@@ -87,7 +87,7 @@ class TransactionQueries:
         return found
 
     def abort_transaction(self, where: TopicPartition, start_offset: int) -> ProducerState:
-        """Write the marker that ends, in this partition, what is open since an offset."""
+        """Write an abort marker to this partition for the transaction that is open since an offset."""
         (states,) = self.describe_producers([where]).values()
         found = next((each for each in states if each.open_since == start_offset), None)
         if found is None:
@@ -100,7 +100,7 @@ class TransactionQueries:
             grouped, lacking = self._brokers.by_leader([where], self._deadline)
             code = lacking.get(where)
             for node in grouped:
-                # Writing it twice does no harm: the second finds nothing open.
+                # A second marker does no harm: it finds no open transaction.
                 answer = self._brokers.connection.send_request(lambda: _marker(where, found), self._deadline, node)
                 code = answer.markers[0].topics[0].partitions[0].error_code
             if not code:
@@ -108,7 +108,7 @@ class TransactionQueries:
             if code not in RETRIABLE or not self._timer.backoff():
                 raise self._failure(code, ABORT_MARKER, what)
 
-    # --- inside
+    # --- one request each
 
     def _describe_transaction(self, name: str) -> TransactionDescription | EosfwError:
         if not name:
