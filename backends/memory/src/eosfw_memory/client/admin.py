@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from eosfw.error_table import ADMIN, MOVED, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
@@ -30,7 +31,7 @@ from eosfw_memory.client.apis import (
 )
 from eosfw_memory.client.channel import ClosedError, Network, NoAnswerError, NotRetriableError
 from eosfw_memory.client.deletion import delete_topics
-from eosfw_memory.client.errors import ADMIN, MOVED, RETRIABLE, error_for, indefinite
+from eosfw_memory.client.errors import error_for, indefinite
 from eosfw_memory.client.fence_producers import FenceProducersHandler
 from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.metadata import ClusterMetadata, brokers_of

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from eosfw.error_table import ADMIN, RETRIABLE
 from eosfw.errors import EosfwError
 from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import DELETE_TOPICS, Fields, milliseconds
-from eosfw_memory.client.errors import ADMIN, RETRIABLE, error_for
+from eosfw_memory.client.errors import error_for
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.codes import Code
 

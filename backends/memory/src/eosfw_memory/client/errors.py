@@ -1,50 +1,11 @@
-"""Put error codes of Kafka's protocol into words."""
+"""Make the errors that this client raises from error codes of Kafka's protocol."""
 
 from __future__ import annotations
 
-from eosfw.error_table import (
-    ABORT_MARKER,
-    ADD,
-    ADMIN,
-    DELIVERY,
-    END,
-    FENCE,
-    INIT,
-    LOST_COORDINATOR,
-    MOVED,
-    OFFSETS,
-    PRODUCE,
-    READ,
-    RETRIABLE,
-    TRANSACTIONS,
-    ErrorTable,
-    error_class,
-)
-from eosfw.errors import ConfigError, EosfwError, IndefiniteOutcomeError, Problem
+from eosfw.error_table import ErrorTable, error_class
+from eosfw.errors import ClusterUnavailableError, ConfigError, EosfwError, IndefiniteOutcomeError, Problem
 from eosfw.kafka_codes import MEANINGS
 from eosfw_memory.codes import Code
-
-__all__ = [
-    "ABORT_MARKER",
-    "ADD",
-    "ADMIN",
-    "DELIVERY",
-    "END",
-    "FENCE",
-    "INIT",
-    "LOST_COORDINATOR",
-    "MOVED",
-    "OFFSETS",
-    "PRODUCE",
-    "READ",
-    "RETRIABLE",
-    "TRANSACTIONS",
-    "ErrorTable",
-    "at_servers",
-    "error_class",
-    "error_for",
-    "indefinite",
-]
 
 _NAMES = {int(code): code.name for code in Code}
 
@@ -69,3 +30,8 @@ def error_for(code: int, table: ErrorTable, what: str, said: str | None = None) 
 def indefinite(what: str, why: EosfwError) -> IndefiniteOutcomeError:
     """The error of a call that left and was not answered."""
     return IndefiniteOutcomeError(f"{what}: {why}; it may have happened or not: discard this producer")
+
+
+def unavailable(what: str, why: EosfwError) -> ClusterUnavailableError:
+    """The error of a call that changed nothing, or may be repeated, and was not answered in time."""
+    return ClusterUnavailableError(f"{what}: {why}; is the cluster running?")

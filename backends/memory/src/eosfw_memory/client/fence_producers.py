@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
+from eosfw.error_table import FENCE, LOST_COORDINATOR, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, EosfwError, RetriableError
 from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import INIT_PRODUCER_ID, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, ClosedError, NotRetriableError
-from eosfw_memory.client.errors import FENCE, LOST_COORDINATOR, RETRIABLE, error_for
+from eosfw_memory.client.errors import error_for
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.transaction_manager import init_producer_id_request
 from eosfw_memory.codes import Code

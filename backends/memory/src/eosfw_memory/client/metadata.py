@@ -7,12 +7,13 @@ from enum import IntEnum
 from typing import Any
 
 from eosfw.concurrency import Runtime
+from eosfw.error_table import ADMIN, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
 from eosfw_memory.client.channel import Address, Channel, Network, NotRetriableError, UnsupportedServerError
-from eosfw_memory.client.errors import ADMIN, RETRIABLE, at_servers, error_for
+from eosfw_memory.client.errors import at_servers, error_for
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 

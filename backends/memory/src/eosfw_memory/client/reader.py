@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from eosfw.error_table import MOVED, READ, RETRIABLE
 from eosfw.errors import (
     ClusterUnavailableError,
     DamagedDataError,
@@ -18,7 +19,7 @@ from eosfw.records import LogBatch, OffsetRange
 from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import FETCH, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, ClosedError, NotRetriableError
-from eosfw_memory.client.errors import MOVED, READ, RETRIABLE, error_for
+from eosfw_memory.client.errors import error_for
 from eosfw_memory.client.fetched_records import VisibleRecords, visible_records
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.codes import Code

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from eosfw.error_table import DELIVERY, MOVED, PRODUCE, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeError, UnknownTopicOrPartitionError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
@@ -12,7 +13,7 @@ from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import PRODUCE as PRODUCE_API
 from eosfw_memory.client.apis import PRODUCE_V2, Fields, milliseconds
 from eosfw_memory.client.channel import Channel, NoAnswerError, NotRetriableError
-from eosfw_memory.client.errors import DELIVERY, MOVED, PRODUCE, RETRIABLE, error_for, indefinite
+from eosfw_memory.client.errors import error_for, indefinite
 from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.record_accumulator import NO_PRODUCER, PartitionAccumulator

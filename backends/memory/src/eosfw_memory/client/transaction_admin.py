@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from eosfw.error_table import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, ErrorTable
 from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionNotFoundError, UnsupportedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.retry_timer import RetryTimer
@@ -26,15 +27,7 @@ from eosfw_memory.client.apis import (
     group_by_topic,
 )
 from eosfw_memory.client.channel import Address, NotRetriableError, UnsupportedServerError
-from eosfw_memory.client.errors import (
-    ABORT_MARKER,
-    LOST_COORDINATOR,
-    MOVED,
-    RETRIABLE,
-    TRANSACTIONS,
-    ErrorTable,
-    error_for,
-)
+from eosfw_memory.client.errors import error_for
 from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
 from eosfw_memory.codes import Code
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any, Final
 
-from eosfw.errors import ClusterUnavailableError, InvalidTxnStateError, ProducerFencedError
+from eosfw.error_table import ADD, END, INIT, RETRIABLE, ErrorTable
+from eosfw.errors import InvalidTxnStateError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.retry_timer import RetryTimer
 from eosfw_memory.client.apis import (
@@ -17,13 +18,13 @@ from eosfw_memory.client.apis import (
     INIT_PRODUCER_ID,
     Api,
     Fields,
+    group_by_topic,
     milliseconds,
 )
-from eosfw_memory.client.channel import NoAnswerError, NotRetriableError
-from eosfw_memory.client.errors import ADD, END, INIT, LOST_COORDINATOR, RETRIABLE, ErrorTable, error_for, indefinite
-from eosfw_memory.client.metadata import ClusterMetadata
+from eosfw_memory.client.coordinator import Coordinator, CoordinatorRequest
+from eosfw_memory.client.errors import error_for, indefinite, unavailable
+from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
 from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import Answer
 
 _NOBODY: Final = -1
 _TRANSACTION_V2: Final = 2
@@ -37,6 +38,7 @@ class TransactionManager:
 
     def __init__(self, metadata: ClusterMetadata, transactional_id: str, version: int | None = None) -> None:
         self._metadata = metadata
+        self._coordinator = Coordinator(metadata, transactional_id, CoordinatorType.TRANSACTION)
         self.transactional_id = transactional_id
         self._wanted = version
         self.transaction_v2 = False
@@ -47,23 +49,20 @@ class TransactionManager:
         version = self._wanted or self._metadata.transaction_version(timer)
         self.transaction_v2 = version >= _TRANSACTION_V2
         request = init_producer_id_request(self.transactional_id, milliseconds(timeout))
-        answer: Any = self._call(INIT_PRODUCER_ID, request, INIT, timer, _code)
+        answer = self._ask(INIT_PRODUCER_ID, request, INIT, timer)
         return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
 
     def add_partitions(
         self, producer: ProducerIdAndEpoch, partitions: Collection[TopicPartition], timer: RetryTimer
     ) -> None:
         """Let the transaction touch partitions."""
-        topics: dict[str, list[int]] = {}
-        for topic, partition in partitions:
-            topics.setdefault(topic, []).append(partition)
         request = Fields(
             v3_and_below_transactional_id=self.transactional_id,
             v3_and_below_producer_id=producer.producer_id,
             v3_and_below_producer_epoch=producer.epoch,
-            v3_and_below_topics=[Fields(name=name, partitions=each) for name, each in topics.items()],
+            v3_and_below_topics=group_by_topic(partitions, lambda name, each: Fields(name=name, partitions=each)),
         )
-        self._call(ADD_PARTITIONS, request, ADD, timer, _worst)
+        self._ask(ADD_PARTITIONS, request, ADD, timer, _telling_code)
 
     def add_offsets(self, producer: ProducerIdAndEpoch, group_id: str, timer: RetryTimer) -> None:
         """Let the transaction touch the offsets of a consumer group."""
@@ -73,7 +72,7 @@ class TransactionManager:
             producer_epoch=producer.epoch,
             group_id=group_id,
         )
-        self._call(ADD_OFFSETS, request, ADD, timer, _code)
+        self._ask(ADD_OFFSETS, request, ADD, timer)
 
     def end_transaction(self, producer: ProducerIdAndEpoch, timer: RetryTimer, *, commit: bool) -> ProducerIdAndEpoch:
         """Decide the transaction; give what the next one is written with."""
@@ -84,10 +83,10 @@ class TransactionManager:
             committed=commit,
         )
         if not self.transaction_v2:
-            self._call(END_TXN, request, END, timer, _code)
+            self._ask(END_TXN, request, END, timer)
             return producer
         try:
-            answer: Any = self._call(END_TXN_V2, request, END, timer, _code)
+            answer = self._ask(END_TXN_V2, request, END, timer)
         except InvalidTxnStateError as why:
             if not commit:
                 raise
@@ -98,36 +97,18 @@ class TransactionManager:
             ) from why
         return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
 
-    def _call(
-        self, api: Api, request: Fields, table: ErrorTable, timer: RetryTimer, judge: Callable[[Any], int]
-    ) -> Answer:
-        while True:
-            answer = self._answer(api, request, timer)
-            if answer is not None:
-                code = judge(answer)
-                if code == Code.NONE:
-                    return answer
-                if code in LOST_COORDINATOR:
-                    self._metadata.forget_coordinator(self.transactional_id)
-                if code not in RETRIABLE or not timer.backoff():
-                    raise error_for(code, table, self._what(api))
-
-    def _answer(self, api: Api, request: Fields, timer: RetryTimer) -> Answer | None:
-        """The answer; None when the request never left and there is time to look for another coordinator."""
-        try:
-            return self._metadata.coordinator(self.transactional_id, timer).call(api, request, timer.deadline)
-        except NoAnswerError as why:
-            raise indefinite(self._what(api), why) from why
-        except ClusterUnavailableError as why:
-            self._metadata.forget_coordinator(self.transactional_id)
-            if not isinstance(why, NotRetriableError) and timer.backoff():
-                return None
-            if api is INIT_PRODUCER_ID:  # nothing happened, so it may be tried again
-                raise ClusterUnavailableError(f"{self._what(api)}: {why}; is the cluster running?") from why
-            raise indefinite(self._what(api), why) from why
-
-    def _what(self, api: Api) -> str:
-        return f"{api.name} of {self.transactional_id!r} at {self._metadata.network.servers}"
+    def _ask(
+        self,
+        api: Api,
+        fields: Fields,
+        errors: ErrorTable,
+        timer: RetryTimer,
+        code_of: Callable[[Any], int] | None = None,
+    ) -> Any:
+        # Only an InitProducerId that never left leaves no doubt: whoever gets no answer to the others must stop.
+        unanswered = unavailable if api is INIT_PRODUCER_ID else indefinite
+        request = CoordinatorRequest(api, fields, errors, code_of or _code, unanswered, repeatable=False)
+        return self._coordinator.ask(request, timer)
 
 
 def new_producer_id(metadata: ClusterMetadata, timer: RetryTimer) -> ProducerIdAndEpoch:
@@ -158,7 +139,7 @@ def _code(answer: Any) -> int:
     return int(answer["error_code"])
 
 
-def _worst(answer: Any) -> int:
+def _telling_code(answer: Any) -> int:
     """The code that explains the others: where one partition fails, the rest is only "not attempted"."""
     codes = [
         each["partition_error_code"]

@@ -1,0 +1,63 @@
+"""Ask the coordinator of a transactional id or of a consumer group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from eosfw.error_table import LOST_COORDINATOR, RETRIABLE, ErrorTable
+from eosfw.errors import ClusterUnavailableError, EosfwError
+from eosfw.retry_timer import RetryTimer
+from eosfw_memory.client.apis import Api, Fields
+from eosfw_memory.client.channel import NoAnswerError, NotRetriableError
+from eosfw_memory.client.errors import error_for, indefinite
+from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
+from eosfw_memory.codes import Code
+
+
+class CoordinatorRequest(NamedTuple):
+    """A request to a coordinator, with what its answers mean."""
+
+    api: Api
+    fields: Fields
+    errors: ErrorTable
+    code_of: Callable[[Any], int]
+    """Takes the error code out of an answer."""
+    unanswered: Callable[[str, EosfwError], EosfwError] = indefinite
+    """Makes the error of a request that no coordinator answered in time."""
+    repeatable: bool = True
+    """Whether it may be sent again when its answer was lost."""
+
+
+class Coordinator:
+    """The coordinator of one transactional id or consumer group, looked up again after it moved."""
+
+    def __init__(self, metadata: ClusterMetadata, key: str, kind: CoordinatorType) -> None:
+        self._metadata = metadata
+        self._key, self._kind = key, kind
+        self._name = repr(key) if kind is CoordinatorType.TRANSACTION else f"group {key!r}"
+
+    def ask(self, request: CoordinatorRequest, timer: RetryTimer) -> Any:
+        """The answer of a coordinator that accepted the request; raise why there is none by the deadline."""
+        what = f"{request.api.name} of {self._name} at {self._metadata.network.servers}"
+        while True:
+            try:
+                channel = self._metadata.coordinator(self._key, timer, self._kind)
+                answer = channel.call(request.api, request.fields, timer.deadline)
+            except ClusterUnavailableError as why:
+                if isinstance(why, NoAnswerError) and not request.repeatable:
+                    raise indefinite(what, why) from why
+                self._forget()
+                if isinstance(why, NotRetriableError) or not timer.backoff():
+                    raise request.unanswered(what, why) from why
+                continue
+            code = request.code_of(answer)
+            if code == Code.NONE:
+                return answer
+            if code in LOST_COORDINATOR:
+                self._forget()
+            if code not in RETRIABLE or not timer.backoff():
+                raise error_for(code, request.errors, what)
+
+    def _forget(self) -> None:
+        self._metadata.forget_coordinator(self._key, self._kind)
