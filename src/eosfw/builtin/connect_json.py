@@ -1,8 +1,8 @@
 """Write flat JSON byte for byte as Kafka Connect's JsonConverter does without schemas.
 
-The bytes of a key decide its partition, its place in compaction: a Java worker and this one must agree on them. What
-Jackson does differently from Python: upper-case hexadecimal in escapes, escapes for characters beyond the basic plane,
-Java's spelling of floating-point numbers.
+The bytes of a key decide its partition and what compaction keeps: a Java worker must write the same. Jackson differs
+from Python in three points: it writes upper-case hexadecimal in escapes, escapes characters beyond the basic plane, and
+spells floating-point numbers as Java does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fence through the backend's own admin client, as Kafka Connect does (KIP-618)."""
+"""The default fencer: the backend's admin client, as in Kafka Connect (KIP-618)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AdminFencer"]
 
 
 class AdminFencer:
-    """The `Fencer` of every backend that brings none of its own."""
+    """The `Fencer` of every backend that has none of its own."""
 
     name: ClassVar[str] = "admin"
 
@@ -23,7 +23,7 @@ class AdminFencer:
 
     @classmethod
     def connect(cls, backend: Backend, properties: Mapping[str, str], runtime: Runtime) -> Self:
-        """Make an admin client with these properties."""
+        """Make an admin client with these properties and fence through it."""
         return cls(backend.admin(properties))
 
     def fence(self, transactional_ids: Collection[str], timeout: float) -> Mapping[str, EosfwError | None]:
@@ -31,5 +31,5 @@ class AdminFencer:
         return self._admin.fence_producers(transactional_ids, FenceProducersOptions(timeout)).outcomes()
 
     def close(self) -> None:
-        """Let go of the admin client; ids that are not fenced by then fail."""
+        """Close the admin client; ids that are not fenced yet fail."""
         self._admin.close()

@@ -1,4 +1,4 @@
-"""Read topics at one of Kafka's isolation levels, accounting for every offset that is not shown (KIP-98)."""
+"""Readers of topics at one of Kafka's isolation levels, which also tell the offsets that they hide (KIP-98)."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class _IsolationLevelReader:
                 yield _hidden(partition, position[partition], r.end)
 
     def close(self) -> None:
-        """Let go."""
+        """Close the clients."""
         self._reader.close()
         self._admin.close()
 
 
 class ReadCommitted(_IsolationLevelReader):
-    """Shows committed records alone."""
+    """Shows committed records only."""
 
     name: ClassVar[str] = "read_committed"
     level = IsolationLevel.READ_COMMITTED
 
 
 class ReadUncommitted(_IsolationLevelReader):
-    """Shows every record, also of open and aborted transactions."""
+    """Shows all records, also those of open and aborted transactions."""
 
     name: ClassVar[str] = "read_uncommitted"
     level = IsolationLevel.READ_UNCOMMITTED
@@ -73,7 +73,7 @@ def gaps(partition: TopicPartition, position: int, batch: LogBatch) -> Iterator[
     if position < batch.offsets[0]:
         yield _hidden(partition, position, batch.offsets[0])
     if batch.offsets[-1] - batch.offsets[0] + 1 == len(batch):
-        return  # the usual batch: nothing missing, so its offsets need no walk
+        return  # nothing is missing, so the offsets need not be compared one by one
     expected = batch.offsets[0]
     for offset in batch.offsets:
         if offset > expected:

@@ -1,4 +1,4 @@
-"""Keep source offsets as Kafka Connect keeps them: one compacted record per source partition."""
+"""The default offset store: one compacted record per source partition (Kafka Connect's `KafkaOffsetBackingStore`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Statement(NamedTuple):
-    """What one record key says of a source partition."""
+    """The offset of a source partition under one record key."""
 
     key: bytes
     partition: SourcePartition
@@ -30,7 +30,7 @@ class _Statement(NamedTuple):
 class KafkaOffsetStore:
     """Key `["connector", {source partition}]`, value `{source offset}` or null, in JsonConverter's bytes (OFF-01).
 
-    Each source partition has one key: the one that the topic has already, byte for byte, else its names in order.
+    Each source partition has one key: the bytes that the topic has already, else those with the names in order.
     """
 
     name: ClassVar[str] = "kafka"
@@ -68,7 +68,9 @@ class KafkaOffsetStore:
                 if partition is None or key is None:
                     continue
                 position = _position(value, connector, place)
-                stated.pop(key, None)  # null forgets its own key alone: of others, nobody knows which was read first
+                stated.pop(
+                    key, None
+                )  # null deletes its own key alone: it is unknown whether other keys of the partition are older
                 if position is not None:
                     stated[key] = _Statement(key, partition, position, place, timestamp)
         return self._by_partition(connector, stated.values())
@@ -86,7 +88,7 @@ class KafkaOffsetStore:
 
 
 def _record_keys(connector: str, partition: SourcePartition) -> Sequence[bytes]:
-    """The key to write under; behind it those to forget."""
+    """The key to write, then the keys to delete."""
     if isinstance(partition, StoredPartition) and partition.connector == connector:
         return partition.record_keys
     try:
@@ -98,7 +100,7 @@ def _record_keys(connector: str, partition: SourcePartition) -> Sequence[bytes]:
 
 
 def _newest(connector: str, stated: Sequence[_Statement]) -> tuple[SourcePartition, SourceOffset]:
-    """Of several keys, as Kafka Connect may write them for one partition, the one that was written last counts."""
+    """The key that was written last; Kafka Connect may write several keys for one partition."""
     *older, last = sorted(stated, key=lambda one: one.timestamp)
     if older:
         logger.warning(
@@ -114,7 +116,7 @@ def _newest(connector: str, stated: Sequence[_Statement]) -> tuple[SourcePartiti
 
 
 def _own_partition(connector: str, key: bytes | None, place: str) -> SourcePartition | None:
-    """The source partition a key names, if it is one of this connector's."""
+    """The source partition of a key; None if the key is not of this connector."""
     match _parsed(key):
         case [str(owner), dict(partition)] if _is_flat(partition):
             return partition if owner == connector else None

@@ -1,4 +1,4 @@
-"""Watch a run: gates at named steps, its history, a picture of its transactions."""
+"""Observation of a run: gates at named steps, its history, a timeline of its transactions."""
 
 from eosfw.observe.announcer import Announcer
 from eosfw.observe.event_aggregation import Lane, OpenTask, Outcome, Transaction

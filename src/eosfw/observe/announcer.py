@@ -1,4 +1,4 @@
-"""Tell every observer of a step, whatever one of them does."""
+"""Announcement of steps to every observer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ logger = logging.getLogger(__name__)
 
 
 class Announcer:
-    """Call it with an event on the acting thread, holding no lock: an observer may block.
+    """Called with an event by the acting thread, which must hold no lock: an observer may block.
 
-    Observers hear in the order given, so whoever records comes before whoever blocks.
+    Observers are called in the order given: one that records belongs before one that blocks.
     """
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
@@ -24,7 +24,7 @@ class Announcer:
         for observer in self._observers:
             try:
                 observer.observe(event)
-            except Exception:  # an observer is a guest: its failure must not change what is observed
+            except Exception:  # the failure of an observer must not change what is observed
                 logger.exception("observer %r failed at step %s; the others go on", _name(observer), event.step.value)
 
 

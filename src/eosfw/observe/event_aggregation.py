@@ -1,4 +1,4 @@
-"""Fold step events into transactions, lanes, counts."""
+"""Aggregation of step events into lanes, transactions and counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STARTUP = frozenset(STARTUP)
 
 
 class Lane(NamedTuple):
-    """One run of one task: tasks of the same number in two generations are two."""
+    """One task of one generation."""
 
     connector: str
     generation: int
@@ -21,13 +21,13 @@ class Lane(NamedTuple):
 
 
 class Outcome(Enum):
-    """How a transaction ended, as its own task saw it."""
+    """How a transaction ended, by the events of its task."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
     FENCED = "fenced"
     OPEN = "open"
-    """Neither: still open, or its task ended without knowing."""
+    """Still open, or its task ended without knowing its outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ _TASK_ENDS = frozenset({TaskStep.SUPERSEDED, TaskStep.FAILED, TaskStep.STOPPED})
 
 @dataclass(slots=True)
 class LaneHistory:
-    """What is known of one lane."""
+    """The history of one lane."""
 
     lane: Lane
     first: float
@@ -75,15 +75,15 @@ class LaneHistory:
     opened: StepEvent | None = None
     records: int = 0
     starts: list[tuple[float, float]] = field(default_factory=list)
-    """Intervals of the startup protocol."""
+    """Begin and end of each run of the startup protocol."""
     marks: list[StepEvent] = field(default_factory=list)
-    """Fencings, failures, ends."""
+    """Events of fencing, failure and end."""
     suspect: bool = False
-    """Received a fencing error and has not started over since."""
+    """Whether it received a fencing error and has not started over since."""
 
 
 class EventAggregation:
-    """The state of a run, from its events in order; not thread-safe."""
+    """The state of a run after its events, in order; not thread-safe."""
 
     def __init__(self, keep: int | None = None) -> None:
         self._keep = keep
@@ -92,15 +92,15 @@ class EventAggregation:
         self.lanes: dict[Lane, LaneHistory] = {}
         self.leader: deque[StepEvent] = deque(maxlen=keep)
         self.zombies: dict[Lane, StepEvent] = {}
-        """Lanes whose producer was an old one when it received a fencing error, with that event."""
+        """Lanes whose producer was replaced when it received a fencing error, with that event."""
         self.generations: dict[str, int] = {}
         self.transactional = False
-        """Whether any task wrote under a transactional id; without, a commit is one of offsets alone."""
+        """Whether any task has a transactional id; without one, a commit is a commit of offsets."""
         self.first: float | None = None
         self.last: float = 0.0
 
     def add(self, event: StepEvent) -> None:
-        """Take one event into account."""
+        """Apply one event."""
         self.first = event.at if self.first is None else min(self.first, event.at)
         self.last = max(self.last, event.at)
         if event.generation is not None:
@@ -117,9 +117,9 @@ class EventAggregation:
         history.last = event
 
     def next_generation(self, connector: str, at: float) -> tuple[float, int] | None:
-        """The generation whose tasks were the first to act after a moment, with when they did.
+        """The generation whose tasks acted first after a moment, with the time of that.
 
-        That is the one a leader wrote task configurations for at that moment.
+        A leader that wrote task configurations at the moment wrote them for this generation.
         """
         later = [
             (history.first, lane.generation) for lane, history in self.lanes.items() if lane.connector == connector
@@ -168,8 +168,8 @@ class EventAggregation:
         history.opened, history.records = None, 0
 
     def _track_zombie(self, history: LaneHistory, event: StepEvent) -> None:
-        # A coordinator's timeout gives the same error as a fencing. Only a producer that is not the newest of its
-        # connector, or that finds itself superseded right after, was a zombie; an owner starts over instead.
+        # A timeout in the coordinator gives the same error as a fencing. A producer was a zombie only if its generation
+        # is not the newest, or if its task is superseded right afterwards; an owner starts over instead.
         if event.step is TaskStep.FENCED:
             history.suspect = True
             if history.lane.generation < self.generations.get(event.connector, 0):

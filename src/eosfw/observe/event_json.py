@@ -1,4 +1,4 @@
-"""Write a step event as a line of JSON; read it back."""
+"""Step events as lines of JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eosfw.state.steps import StepEvent, TaskStep
 
 
 def event_to_json(event: StepEvent) -> str:
-    """One line without its newline; facts that are None or absent are left out."""
+    """An event as one line without a newline; fields that are None are left out."""
     facts = {
         "step": event.step.value,
         "at": event.at,
@@ -28,7 +28,7 @@ def event_to_json(event: StepEvent) -> str:
 
 
 def event_from_json(line: str) -> StepEvent:
-    """The event that a line states; DamagedDataError if it states none."""
+    """The event of a line; DamagedDataError if the line is no event."""
     try:
         facts: dict[str, Any] = json.loads(line)
         task = facts.get("task")
@@ -48,7 +48,7 @@ def event_from_json(line: str) -> StepEvent:
 
 
 def _plain(fact: object) -> object:
-    """What JSON has no word for: collections become lists, the rest its text."""
+    """A value for one that JSON does not have: a list for a set, the text for anything else."""
     if isinstance(fact, (set, frozenset)):
         return sorted(map(str, fact))
     return str(fact)

@@ -1,4 +1,4 @@
-"""Freeze a task at a named step: the way to make a zombie without patching anything."""
+"""Gates that freeze a task at a named step, which makes a zombie without patching anything (failpoints)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Predicate = Callable[[StepEvent], bool]
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """A task that was held before a step: since when, until when (None while it still is)."""
+    """A task that was frozen before a step: since when, and until when (None while it is frozen)."""
 
     event: StepEvent
     since: float
@@ -24,7 +24,7 @@ class Freeze:
 
 @dataclass(frozen=True, slots=True)
 class _Trigger:
-    """Which announcement a gate waits for."""
+    """The announcement that a gate waits for."""
 
     step: TaskStep
     task: ConnectorTaskId | int | None
@@ -45,7 +45,7 @@ class _Trigger:
 
 
 class Gate:
-    """Holds the first thread of control that comes by for the nth time; everybody else passes."""
+    """Blocks the thread that makes the nth matching announcement; all others pass."""
 
     def __init__(self, trigger: _Trigger, nth: int, runtime: Runtime) -> None:
         self._trigger, self._left, self._runtime = trigger, nth, runtime
@@ -53,7 +53,7 @@ class Gate:
         self._opened = runtime.event()
         self._until: float | None = None
         self.reached = runtime.event()
-        """Raised when a task stands frozen at the gate."""
+        """Set when a task is frozen at the gate."""
         self.event: StepEvent | None = None
         """The announcement that was caught."""
 
@@ -64,18 +64,18 @@ class Gate:
 
     @property
     def freeze(self) -> Freeze | None:
-        """What was held, from when to when; None if nothing was."""
+        """The freeze that the gate caused; None if it caught nothing."""
         return None if self.event is None else Freeze(self.event, self.event.at, self._until)
 
     def open(self) -> None:
-        """Let the frozen task go on, or, if none came yet, let everybody pass; may be called twice."""
+        """Let the frozen task go on and every other pass; may be called twice."""
         with self._lock:
             if not self._opened.is_set():
                 self._until = self._runtime.now()
         self._opened.set()
 
     def hold(self, event: StepEvent) -> None:
-        """Block the calling thread if it is the one this gate waits for."""
+        """Block the calling thread if the gate waits for this event."""
         if self._opened.is_set() or not self._catch(event):
             return
         self.reached.set()
@@ -96,7 +96,7 @@ class Gate:
 
 
 class Gates:
-    """An observer that freezes tasks; close it, so that nobody stays frozen and gates that never fired are known."""
+    """An observer that freezes tasks; closing it opens all gates, so that no task stays frozen."""
 
     name: ClassVar[str] = "gates"
 
@@ -113,7 +113,7 @@ class Gates:
         when: Predicate | None = None,
         nth: int = 1,
     ) -> Gate:
-        """Set a gate before a step; of all matching announcements the nth is caught, once."""
+        """Add a gate before a step; it catches the nth matching announcement, once."""
         if nth < 1:
             raise ValueError(f"nth counts from 1, not from {nth}")
         gate = Gate(_Trigger(step, task, connector, when), nth, self._runtime)
@@ -125,11 +125,11 @@ class Gates:
             gate.hold(event)
 
     def unfired(self) -> tuple[Gate, ...]:
-        """Gates that caught nobody: a fault that was asked for did not happen."""
+        """Gates that caught no task: a fault that was asked for did not happen."""
         return tuple(gate for gate in self._gates if not gate.fired)
 
     def freezes(self) -> tuple[Freeze, ...]:
-        """Everything that was held, for the timeline."""
+        """All freezes, for the timeline."""
         return tuple(gate.freeze for gate in self._gates if gate.freeze is not None)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Remember what happened in a run."""
+"""The history of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eosfw.state.steps import StepEvent
 
 
 class History:
-    """An observer that keeps events and folds them into counts as they come; thread-safe.
+    """An observer that keeps events and aggregates them as they come; thread-safe.
 
     The counts are of the whole run. Of events, and of each lane's transactions, only the last `keep` stay in memory.
     """
@@ -45,13 +45,13 @@ class History:
 
     @property
     def zombies_fenced(self) -> int:
-        """Old producers that themselves received a fencing error."""
+        """Replaced producers that received a fencing error themselves."""
         return len(self._aggregation.zombies)
 
-    # --- what is going on
+    # --- events
 
     def events(self) -> tuple[StepEvent, ...]:
-        """The events that are still kept, oldest first."""
+        """The events that are kept, oldest first."""
         with self._lock:
             return tuple(self._events)
 
@@ -89,7 +89,7 @@ class History:
             )
 
     def aggregation(self) -> EventAggregation:
-        """A fold of the events kept, of its own: safe to read while the run goes on. Its counts are the whole run's."""
+        """A new aggregation of the kept events with the counts of the whole run; later events do not change it."""
         with self._lock:
             events, records, transactions = (
                 tuple(self._events),

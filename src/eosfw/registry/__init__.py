@@ -1,4 +1,4 @@
-"""Find plugins, check them, look them up by role."""
+"""The registry of plugins: loading, checks, look-up by role (Kafka Connect's `Plugins`)."""
 
 from eosfw.registry.loading import load_plugins
 from eosfw.registry.lookup import PluginFailure, PluginRow, Plugins

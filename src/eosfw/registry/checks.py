@@ -1,4 +1,4 @@
-"""Check that a class offered by a plugin keeps the contract of its role."""
+"""Checks that a class of a plugin keeps the contract of its role."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eosfw.connectors import SourceConnector, SourceTask
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One kind of plugin: the hook that offers it, the contract its classes keep."""
+    """One kind of plugin: its hook, and the contract of its classes."""
 
     hook: str
     contract: type[Any]
@@ -34,7 +34,7 @@ _MAY_BE_CONFIGURED = ("offset store", "fencer", "isolation reader")
 
 
 def contract_problem(role: str, offered: object) -> str | None:
-    """Say how an offered class breaks its role's contract; None if it keeps it."""
+    """How a class breaks the contract of its role; None if it keeps it."""
     contract = ROLES[role].contract
     if not inspect.isclass(offered):
         return f"{role}: {offered!r} is not a class"
@@ -66,14 +66,14 @@ def _missing_methods(contract: type[Any], offered: type[Any]) -> Iterable[str]:
 
 
 def _missing_class_attributes(contract: type[Any], offered: type[Any]) -> Iterable[str]:
-    # Attributes of instances cannot be seen on a class; those of the class itself can.
+    # Only attributes of the class can be checked; those of instances do not exist yet.
     for name, hint in contract.__annotations__.items():
         if "ClassVar" in str(hint) and not hasattr(offered, name):
             yield f"`{name}` is missing"
 
 
 def _undefined_properties(offered: type[Any]) -> Iterable[str]:
-    """What keeps a class that has one half of `Configurable` from getting its properties."""
+    """The problem of a class that has `configure`, but no definition of its properties."""
     if inspect.getattr_static(offered, "configure", None) is None:
         return
     if not isinstance(inspect.getattr_static(offered, "config", None), ConfigDef):

@@ -1,10 +1,9 @@
-"""Bound how long a plugin may take to answer.
+"""The timeout for calls into plugins.
 
-An import cannot be called off, and on the main thread it could not even be left alone: the command would hang with it.
-So each call into a plugin runs on a thread beside, which is left behind when it does not come back; such threads never
-keep the process alive. The price is that a plugin is not imported on the main thread: one that sets signal handlers
-when it is imported fails, and is told so. Whoever loads plugins while it is being imported itself keeps plugins that
-need it waiting until they count as broken: load them later.
+An import cannot be cancelled. So each call into a plugin runs on a thread of its own, which is left behind if the call
+does not return; such a thread does not keep the process alive. The price: a plugin is not imported on the main thread,
+so one that sets signal handlers at import fails. And a module that loads plugins while it is imported itself blocks
+plugins that import this module, until they time out: load plugins later.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import PluginError
 
 LOAD_TIMEOUT = 30.0
-"""Seconds: far beyond a cold import from a slow disk."""
+"""In seconds; much longer than an import from a slow disk takes."""
 
 
 def call_with_timeout(timeout: float, call: Callable[[], Any], runtime: Runtime) -> Any:
-    """What the call returns or raises; PluginError if it does neither in time."""
+    """Call on a thread of its own; return its result or raise its error. PluginError after `timeout` seconds."""
     outcome: list[tuple[Any, BaseException | None]] = []
 
     def run() -> None:

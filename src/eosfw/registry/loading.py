@@ -1,4 +1,4 @@
-"""Load plugins one by one, so that a broken one is named and leaves the others working."""
+"""Loading of plugins one by one, so that a broken one is named and the others work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUP = "eosfw"
 
 
 class Distribution(Protocol):
-    """What is asked of an installed distribution."""
+    """What the loader uses of an installed distribution."""
 
     @property
     def name(self) -> str:
@@ -32,7 +32,7 @@ class Distribution(Protocol):
 
 
 class EntryPoint(Protocol):
-    """What is asked of an entry point; `eosfw.distributions.InstalledEntryPoint` fits."""
+    """What the loader uses of an entry point, such as an `eosfw.distributions.InstalledEntryPoint`."""
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class EntryPoint(Protocol):
 def load_plugins(
     entry_points: Iterable[EntryPoint] | None = None, *, timeout: float = LOAD_TIMEOUT, runtime: Runtime | None = None
 ) -> Plugins:
-    """Load every plugin on its own; what is broken is kept as a failure and leaves the others working.
+    """Load every plugin on its own; the failure of one is kept and does not affect the others.
 
     One that does not answer within `timeout` seconds, each time it is called, counts as broken.
     """
@@ -65,7 +65,7 @@ def load_plugins(
 
 
 class _Loader:
-    """Goes through entry points one by one, then through hook implementations one by one."""
+    """Loads entry points one by one, then calls hook implementations one by one."""
 
     def __init__(self, manager: pluggy.PluginManager, bounded: Callable[[Callable[[], Any]], Any]) -> None:
         self._manager, self._bounded = manager, bounded
@@ -85,7 +85,7 @@ class _Loader:
             self._fail(source, f"there is no hook {name!r}" + (f"; did you mean {near!r}?" if near else ""))
 
     def found(self) -> list[RegisteredPlugin]:
-        """Ask every implementation of every role for its classes."""
+        """Call every hook implementation for its classes."""
         return [one for role, spec in ROLES.items() for one in self._offered(role, spec.hook)]
 
     def _offered(self, role: str, hook: str) -> Iterable[RegisteredPlugin]:

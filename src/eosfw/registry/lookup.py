@@ -1,4 +1,4 @@
-"""Look plugins up by role; say what is installed when one is not found."""
+"""Look-up of plugins by role."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PartProperty(NamedTuple):
 
 
 class PluginFailure(NamedTuple):
-    """Why something of a plugin does not work; the rest of it, and all others, do."""
+    """Why a part of a plugin does not work; all other parts do."""
 
     distribution: str
     entry_point: str
@@ -70,7 +70,7 @@ class RegisteredPlugin:
 
 
 class Plugins:
-    """What is installed, by role. A look-up that fails says what there is, and what to install."""
+    """The installed plugins by role. The error of a failed look-up names what is installed, and what to install."""
 
     def __init__(self, found: Iterable[RegisteredPlugin], failures: Iterable[PluginFailure]) -> None:
         self._found = tuple(found)
@@ -116,11 +116,11 @@ class Plugins:
         return [_instantiate(one) for one in self._of("observer")]
 
     def names(self, role: str) -> tuple[str, ...]:
-        """The names installed for a role."""
+        """The names of the installed plugins of a role."""
         return tuple(sorted({one.name for one in self._of(role)}))
 
     def all(self) -> list[PluginRow]:
-        """One row per class that is offered, by role."""
+        """A row for each class, by role."""
         return [PluginRow(one.role, one.name, one.source.distribution, one.source.version) for one in self._found]
 
     def part_properties(self) -> list[PartProperty]:
@@ -133,11 +133,11 @@ class Plugins:
         ]
 
     def classes(self) -> list[tuple[type[Any], str]]:
-        """Every class that is offered, once, with its distribution."""
+        """Every class once, with its distribution."""
         return list({one.cls: (one.cls, one.source.distribution) for one in self._found}.values())
 
     def clashes(self) -> list[str]:
-        """Names of one role that are claimed twice, in words."""
+        """Messages about names that two classes of one role have."""
         keys = dict.fromkeys((one.role, one.name) for one in self._found)
         groups = {key: [one for one in self._found if (one.role, one.name) == key] for key in keys}
         return [_clash(role, name, group) for (role, name), group in groups.items() if len(group) > 1]
@@ -205,7 +205,7 @@ def _remedy(name: str, known: Iterable[str]) -> str:
         return f"Did you mean {near!r}?"
     if name in extras():
         return f"Try: pip install 'eosfw[{name}]'."
-    # A name put together here might be anybody's on a package index.
+    # A distribution of a guessed name might be anything on the package index.
     return "Correct the name, or install the distribution that brings it; `eosfw plugins` lists what is there."
 
 

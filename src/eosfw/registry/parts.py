@@ -1,4 +1,4 @@
-"""Make the parts that properties choose."""
+"""Creation of the parts that properties choose."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _Closeable = TypeVar("_Closeable", Fencer, IsolationReader)
 
 
 def offset_store(plugins: Plugins, choice: PartChoice) -> OffsetStore:
-    """A store of the caller's own; ConfigError if its properties do not fit."""
+    """A new offset store; ConfigError if its properties do not fit."""
     return choice.configured(plugins.offset_store(choice.name or "kafka"))
 
 
 def fencer(
     plugins: Plugins, choice: PartChoice, backend: Backend, admin: Mapping[str, str], runtime: Runtime
 ) -> Fencer:
-    """A fencer over a backend, which gets the admin client's properties; whoever asks closes it."""
+    """A new fencer over a backend, with the admin client's properties; the caller closes it."""
     return _closed_if_refused(choice, plugins.fencer(backend.name, choice.name).connect(backend, admin, runtime))
 
 
 def isolation_reader(
     plugins: Plugins, choice: PartChoice, backend: Backend, runtime: Runtime, *, headers: bool = False
 ) -> IsolationReader:
-    """A reader over a backend; whoever asks closes it."""
+    """A new isolation reader over a backend; the caller closes it."""
     kind = plugins.isolation_reader(choice.name or _READER)
     return _closed_if_refused(choice, kind.over(backend, runtime, headers=headers))
 
@@ -45,7 +45,7 @@ def worker_problems(plugins: Plugins, worker: Config, backend: str) -> list[Prob
 
 
 def connector_problems(plugins: Plugins, worker: Config, connector: Config) -> list[Problem]:
-    """What is wrong with the parts that a connector chooses itself; what its worker chose was judged there."""
+    """What is wrong with the parts that a connector chooses; those of its worker are checked with the worker."""
     problems = []
     for key in (OFFSET_STORE, FENCER):
         problems += without_choice(key, connector)
@@ -64,7 +64,7 @@ def _problems(plugins: Plugins, choice: PartChoice, backend: str = "") -> list[P
     return []
 
 
-# A store is made without a cluster, so it is judged whole; of the others only the properties are.
+# An offset store needs no cluster, so it is made for the check; of other parts only the properties are checked.
 _JUDGED: Mapping[str, Callable[[Plugins, PartChoice, str], Any]] = {
     OFFSET_STORE: lambda plugins, choice, _: offset_store(plugins, choice),
     FENCER: lambda plugins, choice, backend: choice.config(plugins.fencer(backend, choice.name)),

@@ -1,4 +1,4 @@
-"""Draw a history: tasks as lanes, transactions as bars, the zombie where it was frozen, woken, fenced."""
+"""The timeline of a history: a lane for each task, a bar for each transaction, and where zombies were fenced."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["fenced_ids", "svg", "text"]
 
 
 def svg(history: History, freezes: Sequence[Freeze] = (), *, title: str = "Transactions of a run") -> str:
-    """The timeline as an SVG file's text, 1200 pixels wide; `freezes` are what gates held."""
+    """The timeline as the text of an SVG file, 1200 pixels wide; `freezes` come from gates."""
     return draw(layout(history.aggregation(), freezes), title)
 
 
 def text(history: History, freezes: Sequence[Freeze] = (), *, columns: int = 100, encoding: str = "utf-8") -> str:
-    """The timeline in lines of characters; plain ASCII for an encoding that cannot carry blocks."""
+    """The timeline in lines of characters, which are ASCII if the encoding has no block characters."""
     try:
         "█▚✗▁▒╌┆".encode(encoding)
     except (UnicodeEncodeError, LookupError):

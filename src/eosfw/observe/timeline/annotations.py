@@ -1,4 +1,4 @@
-"""Find the moments of the leader's work that the timeline marks, give their labels room."""
+"""The steps of the leader on the timeline, and the places of their labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHARACTER = 6.1
 
 
 class Moment(Enum):
-    """What a vertical line stands for."""
+    """What a vertical line marks."""
 
     GENERATION = "generation"
     FENCING = "fencing"
@@ -22,7 +22,7 @@ class Moment(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A vertical line with a label; `end_x` is where a round of fencing ended; levels count upwards from the lanes."""
+    """A vertical line with a label; `end_x` is the end of a round of fencing; levels count upwards from the lanes."""
 
     moment: Moment
     x: float
@@ -31,7 +31,7 @@ class Rule:
     title: str
     level: int = 0
     leftwards: bool = False
-    """The label stands left of the line, for want of room on its right."""
+    """Whether the label is left of the line, because there is no room on its right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Wait:
     begin: float
     end: float
     generation: int
-    """The older one."""
+    """The older generation."""
 
 
 def waits(aggregation: EventAggregation) -> list[Wait]:
-    """One for each generation that replaced another."""
+    """The wait for each generation that was replaced."""
     found = []
     for event in aggregation.leader:
         if event.step is TaskStep.WRITE_TASK_CONFIGS:
@@ -65,7 +65,7 @@ def leader_steps(events: Iterable[StepEvent], x: Callable[[float], float]) -> li
 
 
 def rules(aggregation: EventAggregation, x: Callable[[float], float]) -> list[Rule]:
-    """Lines for new generations and for rounds of fencing that had somebody to fence."""
+    """Lines for new generations and for rounds that fenced at least one id."""
     found: list[Rule] = []
     rounds: dict[str, tuple[int, float]] = {}
     for event in aggregation.leader:
@@ -85,7 +85,7 @@ def rules(aggregation: EventAggregation, x: Callable[[float], float]) -> list[Ru
 
 
 def _generation(event: StepEvent, aggregation: EventAggregation) -> str:
-    # task configurations get their number from the log they are written to: its tasks know it first
+    # the generation is known only once the task configurations are written: the events of its tasks have it first
     if event.generation is not None:
         return f"generation {event.generation}"
     started = aggregation.next_generation(event.connector, event.at)

@@ -1,4 +1,4 @@
-"""Write a timeline picture as SVG that stands alone."""
+"""The timeline picture as an SVG file without references."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def _header(picture: Picture, title: str) -> Iterator[str]:
 
 
 def _legend(picture: Picture) -> Iterator[tuple[str, str]]:
-    """A colour and its name for all that occurs in the lanes."""
+    """The colour and name of everything that occurs in the lanes."""
     rows = [row for group in picture.groups for row in group.rows]
-    # A zombie's own transaction lies behind the stretch in which it was frozen; what shows is the cross at its end.
+    # The span in which a zombie was frozen covers its transaction; only the cross at the end is visible.
     hidden = {(id(row), Outcome.FENCED) for row in rows if row.zombie is not None}
     outcomes = {bar.outcome for row in rows for bar in row.bars if (id(row), bar.outcome) not in hidden}
     if any(row.starts for row in rows):
@@ -167,7 +167,7 @@ def _row(row: Row, picture: Picture) -> Iterator[str]:
     for start in row.starts:
         title = f"startup protocol, {start.end - start.begin:.3f} s"
         yield box(start.x, middle - 2, max(HAIR, start.width), 4, palette.START, title=title)
-    for bar in sorted(row.bars, key=lambda each: -each.width):  # a thin one is not covered by a wide neighbour
+    for bar in sorted(row.bars, key=lambda each: -each.width):  # wide bars first, so that they do not cover thin ones
         yield _bar(bar, top)
     for x, event in row.failures:
         yield cross(x, middle, 4, palette.INK, f"failed: {event.detail.get('error', '')}")
@@ -176,7 +176,7 @@ def _row(row: Row, picture: Picture) -> Iterator[str]:
 
 
 def _bar(bar: Bar, top: float) -> str:
-    # A hairline of white keeps wide neighbours apart; thin ones need every pixel they have.
+    # A white line separates wide bars; thin bars need all of their pixels.
     width = bar.width - 0.8 if bar.width > 4 and bar.count == 1 else max(bar.width, HAIR)
     number = f" {bar.number}" if bar.number is not None and bar.count == 1 else ""
     what = f"transaction{number}" if bar.count == 1 else f"{bar.count:,} transactions"
@@ -245,7 +245,7 @@ def _records(zombie: Zombie) -> str:
 
 
 def seconds(at: float, picture: Picture) -> str:
-    """A moment as the axis counts it."""
+    """The label of a moment on the axis."""
     passed = at - picture.scale.start
     return f"{passed:.2f} s" if picture.scale.seconds >= 1 else duration_label(passed)
 
@@ -260,7 +260,7 @@ def box(
 
 
 def text(x: float, y: float, words: str, style: str, anchor: str = "start", title: str = "", fill: str = "") -> str:
-    """A line of type."""
+    """A line of text."""
     placed = "" if anchor == "start" else f' text-anchor="{anchor}"'
     coloured = f' style="fill:{fill}"' if fill else ""
     tip = f"<title>{escape(title)}</title>" if title else ""

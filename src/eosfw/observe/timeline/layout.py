@@ -1,4 +1,4 @@
-"""Compute where everything of the timeline picture goes, in pixels; pure."""
+"""The layout of the timeline picture, in pixels; pure functions."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ ZOMBIE_HEIGHT = 42
 BAR_HEIGHT = 13
 AXIS_HEIGHT = 46
 NARROW = 3.5
-"""Where a lane's transactions are typically thinner than this, those that touch melt together."""
+"""If the median bar of a lane is thinner than this, bars that touch are merged."""
 HAIR = 2.0
-"""No bar is drawn thinner than this: those that are always melt with neighbours that they would touch."""
+"""The least width of a bar that is drawn; thinner bars are merged with neighbours that they would touch."""
 
 
 def duration_label(seconds: float) -> str:
-    """How long something took, so that a short one is not called nothing."""
+    """A duration, in milliseconds below one second."""
     return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Seconds to pixels."""
+    """The scale from seconds to pixels."""
 
     start: float
     seconds: float
@@ -46,14 +46,14 @@ class Scale:
     width: float
 
     def x(self, at: float) -> float:
-        """The pixel of a moment, never outside the plot."""
+        """The pixel of a moment, within the plot."""
         share = (at - self.start) / self.seconds
         return self.left + self.width * min(1.0, max(0.0, share))
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One transaction, or several that are too thin to be told apart (`count`)."""
+    """One transaction, or several (`count`) that are too thin to be drawn apart."""
 
     x: float
     width: float
@@ -66,13 +66,13 @@ class Bar:
 
     @property
     def right(self) -> float:
-        """Where it ends."""
+        """The right edge."""
         return self.x + self.width
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a lane."""
+    """A span of a lane."""
 
     x: float
     width: float
@@ -82,7 +82,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Zombie:
-    """The story of a zombie: frozen, woken, fenced; each with its pixel."""
+    """When a zombie was frozen, woken and fenced, with the pixels."""
 
     frozen: Span
     step: str
@@ -145,7 +145,7 @@ class Picture:
 
 
 def layout(aggregation: EventAggregation, freezes: Sequence[Freeze] = (), width: float = 1200) -> Picture:
-    """Place the lanes, bars, rules of a history that was folded."""
+    """Place the lanes, bars and lines of a history."""
     start = aggregation.first or 0.0
     left = gutter(aggregation.lanes)
     scale = Scale(start, max(aggregation.last - start, 1e-3), left, width - left - RIGHT_MARGIN)
@@ -172,13 +172,13 @@ def layout(aggregation: EventAggregation, freezes: Sequence[Freeze] = (), width:
 
 
 def gutter(lanes: Iterable[Lane]) -> float:
-    """Room for the longest name, within reason."""
+    """The width for the longest name, within bounds."""
     longest = max((len(group_name(lane.connector, lane.generation)) for lane in lanes), default=0)
     return EDGE + min(300.0, max(110.0, longest * (CHARACTER + 1) + 16))
 
 
 def group_name(connector: str, generation: int) -> str:
-    """What a group of lanes is called."""
+    """The name of a group of lanes."""
     return f"{connector} · generation {generation}"
 
 
@@ -219,15 +219,15 @@ def _transactions(history: LaneHistory, now: float) -> Iterable[Transaction]:
 
 
 def merge(transactions: Iterable[Transaction], scale: Scale) -> list[Bar]:
-    """Bars in order of outcome; neighbours of one outcome that are too thin to be told apart become one.
+    """Bars in order of outcome; neighbours of one outcome that are too thin to be drawn apart are merged.
 
     What is thin is decided once per outcome, so that a gap between bars means the same all along a lane.
     """
     bars: list[Bar] = []
     for outcome, found in groupby(sorted(transactions, key=_by_outcome), key=lambda done: done.outcome):
         singles = [_bar(done, outcome, scale) for done in found]
-        melts_below = math.inf if median(bar.width for bar in singles) < NARROW else HAIR
-        bars += _melted(singles, melts_below)
+        merges_below = math.inf if median(bar.width for bar in singles) < NARROW else HAIR
+        bars += _melted(singles, merges_below)
     return bars
 
 
@@ -270,7 +270,7 @@ def _zombie(history: LaneHistory, fenced: StepEvent | None, freeze: Freeze | Non
         until = freeze.until if freeze.until is not None else scale.start + scale.seconds
         span, step = _span(freeze.since, until, scale), freeze.event.step.value
     else:
-        # Nobody told of a freeze: from what the zombie last began, to the error that ended it.
+        # Without a freeze: from the begin of the zombie's last transaction to its fencing error.
         begun = last[-1].begin if last else history.last.at
         span, step = _span(begun, fenced.at if fenced else begun, scale), "its transaction"
     if fenced is None:
@@ -290,7 +290,7 @@ def _span(begin: float, end: float, scale: Scale) -> Span:
 
 
 def ticks(scale: Scale, at_most: int = 12) -> list[Tick]:
-    """Moments at a round distance of 1, 2 or 5 times a power of ten."""
+    """Ticks at a distance of 1, 2 or 5 times a power of ten."""
     steps = (base * 10.0**power for power in range(-3, 7) for base in (1, 2, 5))
     step = next((step for step in steps if scale.seconds / step <= at_most), scale.seconds)
     decimals = 0 if step >= 1 else len(f"{step:.3f}".rstrip("0").split(".")[1])

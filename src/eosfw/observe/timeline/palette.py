@@ -1,4 +1,4 @@
-"""Choose the timeline's colours, distinct to colour-blind eyes (after Okabe & Ito)."""
+"""The colours of the timeline, which colour-blind readers can tell apart (after Okabe and Ito)."""
 
 from __future__ import annotations
 

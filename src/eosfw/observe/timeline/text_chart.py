@@ -1,4 +1,4 @@
-"""Write the timeline as a few lines of characters, for terminals."""
+"""The timeline in lines of characters, for terminals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eosfw.state.steps import TaskStep
 
 @dataclass(frozen=True, slots=True)
 class Alphabet:
-    """A character for all that a cell can show."""
+    """The characters for everything that a cell can show."""
 
     starting: str
     committed: str
@@ -34,7 +34,7 @@ ASCII: Final = Alphabet("-", "#", "a", "X", "_", "~", "|", ":", ".", " ")
 
 
 def text_chart(aggregation: EventAggregation, freezes: Sequence[Freeze], columns: int, alphabet: Alphabet) -> str:
-    """A line per lane under one for the leader, the time axis, what the characters mean."""
+    """A line for the leader, a line for each lane, the time axis and a legend."""
     names = [_name(history) for _, history in sorted(aggregation.lanes.items())]
     gutter = max(map(len, ["leader", *names])) + 2
     cells = max(20, columns - gutter - 1)
@@ -79,12 +79,12 @@ def _fill(line: list[str], scale: Scale, begin: float, end: float, character: st
 def _strokes(
     history: LaneHistory, frozen: Sequence[Freeze], now: float, alphabet: Alphabet
 ) -> Iterator[tuple[float, float, str]]:
-    """What to write over what: later strokes win, for what is rare or short must not vanish behind the rest."""
+    """What to draw, in order: later strokes cover earlier ones, so what is rare or short comes last."""
     yield from ((begin, end, alphabet.starting) for begin, end in history.starts)
     if history.opened is not None:
         yield history.opened.at, now, alphabet.open
     for done in sorted(history.transactions, key=_rarity):
-        # a fenced transaction was open all the time; its end alone is marked
+        # a fenced transaction is drawn as open; only its end is marked as fenced
         character = alphabet.open if done.outcome is Outcome.FENCED else getattr(alphabet, done.outcome.value)
         yield done.begin, done.end, character
     yield from ((held.since, now if held.until is None else held.until, alphabet.frozen) for held in frozen)
