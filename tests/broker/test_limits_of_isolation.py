@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosfw_memory.log.log_validator import LogConfig
+from eosfw_memory.log.log_config import LogConfig
 from eosfw_memory.log.retention import retain
 
 from .conftest import WAIT, Clients

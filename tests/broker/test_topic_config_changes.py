@@ -228,7 +228,7 @@ def test_a_change_outlives_the_broker(tmp_path):
 
 def test_a_formerly_compacted_topic_is_recovered_under_any_policy(tmp_path):
     """BRK-09: the gaps that compaction left are no damage."""
-    from eosfw_memory.log.retention import compact
+    from eosfw_memory.log.compaction import compact
 
     small = {"cleanup.policy": "compact", "internal.segment.bytes": "200", "min.cleanable.dirty.ratio": "0"}
     cluster = started(tmp_path)
@@ -248,7 +248,7 @@ def test_a_formerly_compacted_topic_is_recovered_under_any_policy(tmp_path):
 
 def test_a_shorter_time_counts_for_the_segment_that_is_being_written():
     from eosfw.ids import TopicPartition
-    from eosfw_memory.log.log_validator import LogConfig
+    from eosfw_memory.log.log_config import LogConfig
 
     log = PartitionLog(TopicPartition("t", 0), LogConfig(segment_ms=1000))
     log.append(encode_batch(None, [b"a"], 1), 10_000)

@@ -10,8 +10,8 @@ from confluent_kafka.admin import NewTopic
 from eosfw.ids import TopicPartition
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
+from eosfw_memory.log.compaction import compact
 from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log.retention import compact
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.topic_config import log_config
 

@@ -16,7 +16,7 @@ from eosfw_memory.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.coordinators.groups.members import JoinRequest
 from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
-from eosfw_memory.log.retention import compact
+from eosfw_memory.log.compaction import compact
 from eosfw_memory.protocol.handlers import offset_commit, txn_offset_commit
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings

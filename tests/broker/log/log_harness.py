@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
+from eosfw_memory.log.log_config import LogConfig
 from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo
-from eosfw_memory.log.log_validator import LogConfig
 from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.records.batch import split
 from eosfw_memory.records.codec import decode_records, encode_batch

@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
-from eosfw_memory.log.log_validator import LogConfig
+from eosfw_memory.log.log_config import LogConfig
 from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.producer_state import Origin
 from eosfw_memory.log_errors import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.log.log_validator import LogConfig
+from eosfw_memory.log.log_config import LogConfig
 from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.retention import retain
 from eosfw_memory.log.transaction_index import AbortedTxn, TransactionIndex

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.log.compaction import compact
 from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log.retention import compact
 from eosfw_memory.records.batch import header_at
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult

@@ -16,7 +16,7 @@ from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.log.retention import compact
+from eosfw_memory.log.compaction import compact
 from eosfw_memory.protocol.handlers import handler_of
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.settings import Endpoint, Settings

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.log.compaction import compact
 from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log.retention import compact, retain
+from eosfw_memory.log.retention import retain
 from eosfw_memory.log_errors import InvalidRecordError, StaleProducerEpochError
 from eosfw_memory.records.batch import header_at
 from eosfw_memory.records.codec import encode_batch

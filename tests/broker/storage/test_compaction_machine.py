@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.effort import EFFORTS, run_machine
 
-from eosfw_memory.log.retention import compact
+from eosfw_memory.log.compaction import compact
 from eosfw_memory.records.transaction_result import TransactionResult
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from eosfw.errors import DamagedDataError
+from eosfw_memory.log.compaction import compact
 from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log.retention import compact
 from eosfw_memory.storage.disk import Disk
 
 from ..log.log_harness import COMMITTED, NOW, Consumer

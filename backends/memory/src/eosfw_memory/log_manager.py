@@ -1,4 +1,4 @@
-"""Have a broker look after its logs."""
+"""Compact, shorten and tidy the logs of a broker at intervals. Kafka's `LogManager`."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ import logging
 from collections.abc import Iterator
 
 from eosfw_memory.background_tasks import BackgroundTasks
+from eosfw_memory.log.compaction import compact
 from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log.retention import compact, retain
+from eosfw_memory.log.retention import retain
 from eosfw_memory.settings import Settings
 from eosfw_memory.topics import Topics
 
 _LOG = logging.getLogger(__name__)
 _GRACE_MS = 300_000
+"""How long after the longest timeout a transaction is reported as hanging: KIP-664's five minutes."""
 
 
 class LogManager:
-    """Compaction, retention, the expiry of producers; callers hold the broker's lock.
-
-    The work of Kafka's `LogCleaner` and `LogManager`, without threads of their own.
-    """
+    """Runs compaction, retention and the expiry of producers as background tasks, under the broker's lock."""
 
     def __init__(self, topics: Topics, settings: Settings) -> None:
         self._topics = topics
         self._settings = settings
 
     def add_to(self, background_tasks: BackgroundTasks, now_ms: int) -> None:
-        """Do all of it regularly."""
+        """Add a task for each."""
         log_cleanup = self._settings.log_cleanup
         background_tasks.add("forgetting producer ids", log_cleanup.producer_check_ms, self.expire_producers, now_ms)
         background_tasks.add("dropping old segments", log_cleanup.retention_check_ms, self.retain, now_ms)
@@ -35,7 +34,7 @@ class LogManager:
     def expire_producers(self, now_ms: int) -> None:
         """Forget producers that wrote nothing for long, but none with an open transaction (BRK-08, KAFKA-9144).
 
-        A transaction that is open much longer than any timeout allows hangs: nobody will end it by himself (BRK-10).
+        A transaction that is open much longer than any timeout allows is hanging: no coordinator will end it (BRK-10).
         """
         late_ms = now_ms - self._settings.transactions.max_timeout_ms - _GRACE_MS
         for log in self._logs():
@@ -44,12 +43,12 @@ class LogManager:
                 _LOG.warning("%s: the transaction of producer %s hangs", log.where, late.producer.producer_id)
 
     def retain(self, now_ms: int) -> None:
-        """Drop old segments."""
+        """Delete old segments."""
         for log in self._logs():
             retain(log, now_ms)
 
     def compact(self, now_ms: int) -> None:
-        """Clean the logs that keep the latest record of each key only."""
+        """Clean the logs that keep the latest record of each key alone."""
         for log in self._logs():
             if log.config.compacted:
                 compact(log, now_ms)

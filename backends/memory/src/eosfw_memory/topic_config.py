@@ -12,7 +12,7 @@ from typing import Final
 from eosfw.config import Boolean, Choice, ConfigDef, Int, Key, List, Long, nearest
 from eosfw.errors import ConfigError
 from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.log.log_validator import LogConfig
+from eosfw_memory.log.log_config import LogConfig
 from eosfw_memory.records.batch import TimestampType
 
 

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from eosfw_memory.log.leader_epochs import EpochStart, following, within
+from eosfw_memory.log.log_config import LogConfig
 from eosfw_memory.log.log_storage import LoadedLog, LogState, LogStorage
-from eosfw_memory.log.log_validator import LogConfig
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.log.transaction_index import TransactionIndex
 from eosfw_memory.log_errors import KafkaStorageError

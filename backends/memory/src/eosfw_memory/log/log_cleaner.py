@@ -1,8 +1,8 @@
 """Decide what of a compacted log stays: the latest record of each key, nothing aborted (BRK-09).
 
-A marker stays as long as a batch of its transaction does, then for another `delete.retention.ms`, so that nobody who
-read the data misses how they ended. Whoever asks walks over the whole log from its start, in order, with one `Cleaner`:
-a transaction may span segments, and what of it was seen must not be forgotten between them (KAFKA-8351, 13727). Keys of
+A marker stays as long as a batch of its transaction does, then for another `delete.retention.ms`, so that every reader
+of the data also reads how the transaction ended. One `Cleaner` gets the batches of the whole log in order, since a
+transaction may span segments, and its batches must not be forgotten between them (KAFKA-8351, KAFKA-13727). Keys of
 markers are never compared with those of records (KAFKA-14055).
 """
 
@@ -20,7 +20,7 @@ from eosfw_memory.records.codec import RecordColumns, decode_records
 
 
 class AbortedBatches:
-    """Tells of each batch, in order, whether its transaction was aborted."""
+    """Finds out of batches, asked for in order, whether their transactions were aborted."""
 
     def __init__(self, entries: Iterable[AbortedTxn]) -> None:
         self._spans: defaultdict[int, deque[tuple[int, int]]] = defaultdict(deque)
@@ -36,7 +36,7 @@ class AbortedBatches:
 
 
 def latest_offsets(batches: Iterable[bytes], aborted: AbortedBatches) -> dict[bytes, int]:
-    """Where the latest record of each key is that counts."""
+    """The offset of the latest record of each key that is neither aborted nor a marker."""
     latest: dict[bytes, int] = {}
     for batch in batches:
         header = header_at(batch, 0)
@@ -51,12 +51,12 @@ def latest_offsets(batches: Iterable[bytes], aborted: AbortedBatches) -> dict[by
 
 @dataclass(frozen=True, slots=True)
 class CleaningContext:
-    """What decides about a batch besides its own bytes."""
+    """What the decision about a batch depends on besides its bytes."""
 
     latest: Mapping[bytes, int]
     """Of the keys in the part of the log that is cleaned for the first time."""
     producers: Mapping[int, ProducerStateEntry]
-    """Those that may write again."""
+    """The producers that may write again."""
     now_ms: int
     delete_retention_ms: int
 
@@ -67,14 +67,14 @@ class Cleaner:
     The `Cleaner` of Kafka's `LogCleaner`.
     """
 
-    def __init__(self, facts: CleaningContext, aborted: AbortedBatches) -> None:
-        self._facts = facts
+    def __init__(self, context: CleaningContext, aborted: AbortedBatches) -> None:
+        self._context = context
         self._aborted = aborted
         self._with_data: set[int] = set()
         """The producers of whose current transaction a batch was seen."""
 
     def clean(self, batch: bytes) -> bytes | None:
-        """What stays of a batch, None for nothing."""
+        """The batch with the records that stay, or None if the whole batch goes."""
         header = header_at(batch, 0)
         if header.control:
             return self._marker(header, batch)
@@ -90,7 +90,7 @@ class Cleaner:
         return rewritten(header, columns, kept, horizon)
 
     def _kept(self, header: BatchHeader, columns: RecordColumns) -> list[int]:
-        latest, expired = self._facts.latest, self._expired(header)
+        latest, expired = self._context.latest, self._expired(header)
         return [
             at
             for at, (key, offset) in enumerate(zip(columns.keys, columns.offsets, strict=True))
@@ -100,14 +100,14 @@ class Cleaner:
     def _horizon(self, header: BatchHeader, columns: RecordColumns, kept: list[int]) -> int | None:
         if header.horizon_ms is not None or all(columns.values[at] is not None for at in kept):
             return header.horizon_ms
-        return self._facts.now_ms + self._facts.delete_retention_ms
+        return self._context.now_ms + self._context.delete_retention_ms
 
     def _expired(self, header: BatchHeader) -> bool:
-        return header.horizon_ms is not None and header.horizon_ms < self._facts.now_ms
+        return header.horizon_ms is not None and header.horizon_ms < self._context.now_ms
 
     def _last_of_producer(self, header: BatchHeader) -> bool:
         """Whether only this batch says which sequence number its producer goes on with."""
-        state = self._facts.producers.get(header.producer_id) if header.producer_id != NO_PRODUCER_ID else None
+        state = self._context.producers.get(header.producer_id) if header.producer_id != NO_PRODUCER_ID else None
         if state is None:
             return False
         if header.control:
@@ -121,13 +121,13 @@ class Cleaner:
             return batch
         if header.horizon_ms is None:
             columns = decode_records(batch, header)
-            horizon = self._facts.now_ms + self._facts.delete_retention_ms
+            horizon = self._context.now_ms + self._context.delete_retention_ms
             return rewritten(header, columns, range(len(columns)), horizon)
         return None if self._expired(header) and not self._last_of_producer(header) else batch
 
 
-def place_of(batch: bytes) -> bytes:
-    """The least that tells that a batch was there: its header, or the marker that it is."""
+def header_alone(batch: bytes) -> bytes:
+    """The least that keeps the offsets of a batch in the log: its header, or the marker that it is."""
     header = header_at(batch, 0)
     columns = None if header.control else decode_records(batch, header)
     return rewritten(header, columns, (), header.horizon_ms) if columns else batch

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
+from eosfw_memory.log.log_config import ANY_AGE, LogConfig
 from eosfw_memory.log.producer_state import Origin
 from eosfw_memory.log_errors import (
     CorruptMessageError,
@@ -29,30 +29,7 @@ from eosfw_memory.records.compression import is_for_all, unpack
 from eosfw_memory.records.record_validation import RecordWalk
 
 _LAST_COMPRESSION: Final = 4
-_ANY_AGE: Final = 2**63 - 1
 _STAMPS: Final = range(-(2**63), 2**63)
-
-
-@dataclass(frozen=True, slots=True)
-class LogConfig:
-    """The properties of a topic that decide what its partitions accept; the defaults are Kafka's."""
-
-    max_message_bytes: int = 1_048_588
-    timestamp_type: TimestampType = TimestampType.CREATE_TIME
-    timestamp_before_max_ms: int = _ANY_AGE
-    timestamp_after_max_ms: int = 3_600_000
-    compacted: bool = False
-    """Old values of a key are removed, so every record needs a key."""
-    deleted: bool = True
-    """Old segments are removed."""
-    segment_bytes: int = 1 << 30
-    segment_ms: int = 604_800_000
-    retention_bytes: int = -1
-    retention_ms: int = 604_800_000
-    delete_retention_ms: int = 86_400_000
-    min_compaction_lag_ms: int = 0
-    max_compaction_lag_ms: int = 2**63 - 1
-    min_dirty_ratio: float = 0.5
 
 
 def check(header: BatchHeader, config: LogConfig, origin: Origin) -> None:
@@ -74,7 +51,7 @@ def validate_records(batch: bytes, header: BatchHeader, config: LogConfig, now_m
     Those that our `own` codec has written are as it says in the header, so they are looked at only for what it leaves
     out there: keys, the oldest timestamp.
     """
-    known = own and not config.compacted and config.timestamp_before_max_ms >= _ANY_AGE
+    known = own and not config.compacted and config.timestamp_before_max_ms >= ANY_AGE
     walk = None if known else _walked(batch, header, config)
     if walk is None:
         times = {header.max_timestamp}

@@ -9,9 +9,10 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.log.leader_epochs import EpochEnd, EpochStart, end_of
 from eosfw_memory.log.local_log import LocalLog
+from eosfw_memory.log.log_config import LogConfig
 from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo, TimestampAndOffset, UndecidedTransaction
 from eosfw_memory.log.log_storage import InMemoryLogStorage, LogStorage
-from eosfw_memory.log.log_validator import LogConfig, check, check_size, validate_records
+from eosfw_memory.log.log_validator import check, check_size, validate_records
 from eosfw_memory.log.producer_state import NOT_OPEN, Origin, ProducerStateEntry
 from eosfw_memory.log.producer_state_replay import replay, take_marker
 from eosfw_memory.log.segment import Segment
