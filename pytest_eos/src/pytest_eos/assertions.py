@@ -29,12 +29,12 @@ def assert_exactly_once(
     SourceRecords (`run.source_records()`), of values, of mappings (rows of a DataFrame, or JSON values of records), or
     a DataFrame with the columns of the key. `key` says what identifies a record: "headers" (default where SourceRecords
     are expected), "value" (default otherwise), "field:NAME" of a JSON value, or columns of a DataFrame (default where
-    mappings are expected: theirs). Rows whose key is null count as one and the same. A DataFrame is counted in Spark;
-    examples alone come here.
+    mappings are expected: theirs). All rows whose key is null have one identity. A DataFrame is counted in Spark; only
+    examples are collected.
 
-    AssertionError explains what is wrong; also where nothing was seen and nothing is expected, or where a topic does
-    not exist, unless `allow_empty`. ValueError: the expected data is not unique, or a column does not exist. TypeError:
-    the expected values do not fit the key, or nobody can judge what was given.
+    AssertionError explains what is wrong. It is raised as well if nothing was seen and nothing is expected, or if a
+    topic does not exist, unless `allow_empty` is true. ValueError: the expected data is not unique, or a column does
+    not exist. TypeError: the expected values do not fit the key, or `seen` is none of the above.
     """
     __tracebackhide__ = True
     if isinstance(seen, Output) or is_frame(seen):
@@ -49,7 +49,7 @@ def assert_no_duplicates(
 ) -> None:
     """Assert that no record appears twice in a Run, a Topic, a DataFrame or a list; explain where they come from.
 
-    AssertionError also where there is nothing that could appear twice, unless `allow_empty`.
+    AssertionError is raised as well if there are no records at all, unless `allow_empty` is true.
     """
     __tracebackhide__ = True
     _require(seen, allow_empty=allow_empty)
@@ -68,7 +68,7 @@ def _opened(seen: Any) -> Any:
 
 
 def _require(seen: Any, *, allow_empty: bool) -> None:
-    """Refuse what nobody can judge, and topics that do not exist."""
+    """Raise TypeError for an argument of another kind, AssertionError for topics that do not exist."""
     __tracebackhide__ = True
     rows = isinstance(seen, list | tuple) and any(type(one).__name__ == "Row" for one in seen[:1])
     if rows or not (is_frame(seen) or isinstance(seen, Topic | Output | list | tuple)):
@@ -108,7 +108,7 @@ def _judged(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Findi
     difference = _compared(seen, expected, kind, name, counts)
     findings = Findings(seen, difference, kind, _eos(seen, eos), name, expected if sources else ())
     if both_ways and not difference:
-        # Same identities: are they the same records, too? A source that cannot be replayed shows here.
+        # The identities agree. If the values differ, the source gave other records in the replay.
         findings.changed = _compared(seen, expected, "value", name, counts, may_repeat=True)
     return findings
 

@@ -19,14 +19,14 @@ _WAIT = 10.0
 
 @dataclass(slots=True)
 class CreatedResources:
-    """What tests made on clusters that were there before them, and will be there behind them."""
+    """What the tests of a session created on running clusters."""
 
     keep: bool = False
-    """Whether all of it is to stay."""
+    """Whether everything is kept (`--eos-keep`)."""
     clusters: dict[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
-    """By address: the backend's name, the properties by which its client gets there."""
+    """Each cluster by its address: the backend's name and the properties of its client."""
     prefixes: set[str] = field(default_factory=set)
-    """How names of topics and transactional ids begin that nobody else has: a worker group's with a dash."""
+    """Prefixes of topics and transactional ids that only these tests use: the name of a worker group and a dash."""
     topics: set[str] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
     transactional_ids: set[str] = field(default_factory=set)
@@ -35,15 +35,15 @@ class CreatedResources:
         return bool(self.clusters) and bool(self.prefixes or self.topics or self.groups or self.transactional_ids)
 
     def belongs(self, name: str) -> bool:
-        """Whether a topic, or a transactional id, is one of these."""
+        """Whether a test created this topic or transactional id."""
         return name in self.topics or name in self.transactional_ids or name.startswith(tuple(self.prefixes))
 
     def lines(self) -> Iterator[str]:
-        """Remove everything, unless it is to be kept; say of each cluster what became of it."""
+        """Remove everything unless it is kept; yield one line of the summary for each cluster."""
         for address, (backend, client) in self.clusters.items():
             try:
                 yield from _Removal(self, address).lines(backend, client)
-            except Exception as why:  # noqa: BLE001 - tests have passed or failed by now; this is about clearing up
+            except Exception as why:  # noqa: BLE001 - the tests are over; a failed cleanup must not fail the session
                 yield f"cluster {address}: could not remove what tests made: {why}"
 
 
@@ -51,7 +51,7 @@ CREATED_RESOURCES = pytest.StashKey[CreatedResources]()
 
 
 class _Removal:
-    """One cluster's."""
+    """Removes what tests created on one cluster."""
 
     def __init__(self, made: CreatedResources, address: str) -> None:
         self._made, self._address = made, address
@@ -91,7 +91,7 @@ class _Removal:
             yield f"cluster {self._address}: left: {'; '.join(failed[:_SHOWN])}{more}"
 
     def _ids(self, backend: Backend, admin: Admin) -> set[str]:
-        """The transactional ids; those of workers in other processes, too, if the cluster can be asked."""
+        """The transactional ids, with those of workers in other processes if the cluster lists them."""
         found = set(self._made.transactional_ids)
         if not backend.capabilities.lacking("describe_transactions"):
             listed = (each.transactional_id for each in admin.list_transactions())
@@ -100,7 +100,10 @@ class _Removal:
 
 
 def _end_what_is_open(admin: Admin, topics: list[str], ids: set[str]) -> None:
-    """Fence the ids if any transaction is open; an id whose transactions are over is better left to expire."""
+    """Fence the ids if any transaction is open.
+
+    An id without an open transaction is left alone: fencing would only postpone the time when it expires.
+    """
     from eosfw.fence_producers_result import FenceProducersOptions
     from eosfw.ids import TopicPartition
     from eosfw.protocols import IsolationLevel

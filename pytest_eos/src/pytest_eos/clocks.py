@@ -1,4 +1,4 @@
-"""Decide by which clock a test lives."""
+"""Choose the clock of a test: virtual or real."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPARK = frozenset({"eos_spark", "_eos_spark"})
 
 
 def marked(node: pytest.Item) -> str | None:
-    """The clock that the closest marker names; UsageError when it names none there is."""
+    """The clock that the closest marker names; UsageError if there is no such clock."""
     marker = node.get_closest_marker("eos_clock")
     if marker is None:
         return None
@@ -26,7 +26,7 @@ def marked(node: pytest.Item) -> str | None:
 
 
 def obstacles(backend: str, bootstrap_servers: str | None, fixtures: Collection[str]) -> list[str]:
-    """Why not everything of a test is on its own thread, so that no clock but the real one is everybody's."""
+    """The reasons why a test cannot run in virtual time: parts of it run outside the thread of the test."""
     found = []
     if backend != "memory":
         found.append(f"backend {backend!r} has threads, sockets of its own")
@@ -38,7 +38,7 @@ def obstacles(backend: str, bootstrap_servers: str | None, fixtures: Collection[
 
 
 def is_virtual(wanted: str, in_the_way: Sequence[str], where: str) -> bool:
-    """Whether a test's time is virtual; UsageError where that is demanded but cannot be."""
+    """Whether a test runs in virtual time; UsageError if virtual time is wanted but impossible."""
     if wanted == "virtual" and in_the_way:
         raise pytest.UsageError(
             f"{where}: a virtual clock is impossible here, since {'; '.join(in_the_way)}. "
@@ -48,7 +48,7 @@ def is_virtual(wanted: str, in_the_way: Sequence[str], where: str) -> bool:
 
 
 def needs_real(what: str) -> pytest.UsageError:
-    """What to raise when a test on a virtual clock asks for something outside its thread."""
+    """The error for a test in virtual time that uses something outside its thread."""
     return pytest.UsageError(
         f"{what} cannot take part in virtual time, which this test lives by: mark it "
         '@pytest.mark.eos_clock("real"), or use --eos-clock=real'

@@ -1,4 +1,4 @@
-"""Serve a cluster for a test, or use the one that runs."""
+"""The cluster of a test: embedded, or a running one."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from eosfw.test_support import ProducerLookup
 from pytest_eos.installed_plugins import installed_plugins
 
 _IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"}
-"""A broker without a port; nobody shares its transaction log, so one partition of it will do."""
+"""A broker without a port. Few producers use it, so its transaction log needs one partition only."""
 
 
 @cache
 def runtime() -> Runtime:
-    """Real threads, the real clock."""
+    """The runtime with real threads and the real clock."""
     return ThreadRuntime()
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A running cluster; `local` is the one this process serves, if it does."""
+    """A running cluster; `local` is the embedded one if this process serves it."""
 
     bootstrap_servers: str
     local: LocalCluster | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
-    """More client properties that lead there."""
+    """Further client properties that are needed to connect."""
     runtime: Runtime = field(default_factory=runtime)
-    """The clock it lives by, with everybody who uses it."""
+    """The clock of the cluster and of all of its clients."""
 
     @property
     def virtual(self) -> bool:
-        """Whether it lives by a virtual clock, so that nobody outside this thread can reach it."""
+        """Whether it runs in virtual time; only the thread of the test can reach it then."""
         return not isinstance(self.runtime, ThreadRuntime)
 
     @property
     def client(self) -> dict[str, str]:
-        """The properties by which a client reaches it."""
+        """The properties of a client that connects to it."""
         return {"bootstrap.servers": self.bootstrap_servers, **self.properties}
 
     def producer_of(self, partition: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
-        """Who wrote a record, if the cluster tells."""
+        """The producer id and epoch that wrote a record, if the cluster can look them up."""
         return self.local.producer_of(partition, offset) if isinstance(self.local, ProducerLookup) else None
 
 
 @contextmanager
 def virtual(seed: int | str | None) -> Iterator[Cluster]:
-    """An embedded cluster in virtual time: no port, no thread; warns of what a test left running on it."""
+    """An embedded cluster in virtual time, without port and thread; warns of tasks that a test left running."""
     from pytest_eos.virtual import VirtualRuntime
 
     clock = VirtualRuntime(seed)
@@ -69,7 +69,7 @@ def virtual(seed: int | str | None) -> Iterator[Cluster]:
 
 @contextmanager
 def serving(bootstrap_servers: str | None) -> Iterator[Cluster]:
-    """An embedded cluster of its own, unless an address is given."""
+    """The cluster at an address, or a fresh embedded one if no address is given."""
     if bootstrap_servers is not None:
         yield Cluster(bootstrap_servers)
         return

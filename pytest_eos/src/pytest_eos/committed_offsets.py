@@ -1,4 +1,4 @@
-"""Hold every source offset that was committed against the record it was committed for."""
+"""Compare every committed source offset with the record that it belongs to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KIND = "headers"
 
 
 class CommittedOffset(NamedTuple):
-    """A source offset that readers of the offsets topic see, with its place there."""
+    """A source offset that is visible in the offsets topic, with its place there."""
 
     partition: SourcePartition
     offset: SourceOffset
@@ -30,22 +30,23 @@ class CommittedOffset(NamedTuple):
 
 
 def offsets_without_records(run: Run, sources: Sequence[SourceRecord]) -> list[CommittedOffset]:
-    """Offsets that are committed although the very record they stand for is visible to nobody.
+    """Committed offsets whose own record is not visible.
 
-    `sources` is a replay up to the committed offsets. What is not in it stands for no record that could be missing.
+    `sources` is a replay up to the committed offsets. An offset that is not in it belongs to no record
+    that could be missing.
     """
     missing = _due(run, sources) - _seen(run)
     return [one for one in committed_offsets(run) if _identity(run, one) in missing]
 
 
 def offsets_moved_back(run: Run, sources: Sequence[SourceRecord]) -> list[CommittedOffset]:
-    """Offsets that lead further than the last one that was committed, with their records there to see."""
+    """Committed offsets beyond the last committed one, whose records are visible: a later offset moved back."""
     beyond = _seen(run) - _due(run, sources)
     return [one for one in committed_offsets(run) if _identity(run, one) in beyond]
 
 
 def committed_offsets(run: Run) -> Iterator[CommittedOffset]:
-    """Each committed offset of a run's connector that the offsets topic still holds, by partition, in order."""
+    """Each committed offset of a run's connector in the offsets topic, by partition, in order."""
     local, store = run.group.local, run.offset_store()
     topic = local.config["offset.storage.topic"]
     with closing(run.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
@@ -55,7 +56,7 @@ def committed_offsets(run: Run) -> Iterator[CommittedOffset]:
 
 
 def _single(reader: LogReader, run: Run, topic: str) -> Iterator[LogBatch]:
-    """The topic's records, each as a batch of its own: a store folds what it gets together."""
+    """The topic's records, each as a batch of its own, because a store folds all records that it gets at once."""
     for batch in reader.read(_whole(run, topic), run.eos.settings.patience):
         columns = zip(batch.offsets, batch.keys, batch.values, batch.timestamps, strict=True)
         for offset, key, value, timestamp in columns:

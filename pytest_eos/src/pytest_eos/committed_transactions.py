@@ -36,6 +36,7 @@ def _committed(events: Iterable[StepEvent], written: Mapping[Author, Iterator[Re
         author = author_of(event)
         if author is None or author not in written or event.step is not TaskStep.COMMITTED:
             continue
-        # A task that started anew counts from 1 again: each commit says how many of the records are its own.
+        # A restarted task counts its transactions from 1 again, so one author may stand for several transactions. The
+        # commit event says how many records each of them has.
         if records := list(islice(written[author], int(str(event.detail["records"])))):
             yield records

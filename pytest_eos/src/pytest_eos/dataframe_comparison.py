@@ -1,4 +1,4 @@
-"""Count in Spark, so that a DataFrame never has to fit into this process: no more than examples come here."""
+"""Compare DataFrames in Spark; only examples are collected into this process."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ def _difference(groups: DataFrame, marked: DataFrame, columns: list[str], *, uni
         example = groups.where("expected_ > 1").limit(1).collect()[0]
         raise ValueError(not_unique_message(repeated, identity_text(_identity(example, columns))))
     examples = _examples(groups, marked, columns) if duplicates or unexpected or missing else []
-    # Duplicates first, then what nobody expects, then what is missing: the order does not change from run to run.
+    # Duplicates, then unexpected ones, then missing ones, each by identity: the same order in every run.
     ordered = sorted(examples, key=lambda one: (one.excess < 0, one.expected == 0, repr(one.identity)))
     return Difference(duplicates, unexpected, missing, tuple(ordered), compared)
 
 
 def _examples(groups: DataFrame, marked: DataFrame, columns: list[str]) -> list[Mismatch]:
-    """Some of each kind, with some of their places."""
+    """Some mismatches of each kind, with some of their places."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -111,7 +111,7 @@ def _examples(groups: DataFrame, marked: DataFrame, columns: list[str]) -> list[
 
 
 def _places(mismatches: Sequence[Sequence[Any]], marked: DataFrame, columns: list[str]) -> dict[int, list[str]]:
-    """Where the identities lie, by their number, as far as the frame still tells."""
+    """The places of identities, by their number, as far as the frame has kept Kafka's columns."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import IntegerType, StructField, StructType

@@ -1,4 +1,4 @@
-"""Find what identifies the rows of a DataFrame."""
+"""The columns that identify the rows of a DataFrame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 PLACE = ("topic", "partition", "offset")
-"""Where a row lies in Kafka; a DataFrame may have lost some of these on its way."""
+"""The columns with the place of a row in Kafka; a DataFrame may lack some of them."""
 
 
 def is_frame(thing: Any) -> bool:
@@ -23,14 +23,14 @@ def is_frame(thing: Any) -> bool:
 
 
 def is_kind(key: Any, frame: Any = None) -> bool:
-    """Whether a key speaks of Kafka's records, not of columns; a `value` that is no bytes is a column like others."""
+    """Whether a key names a part of Kafka's records, not a column; a `value` of another type than bytes is a column."""
     if key == "value" and is_frame(frame) and "value" in frame.columns:
         return frame.schema["value"].dataType.typeName() in ("binary", "string")
     return key in ("headers", "value") or (isinstance(key, str) and key.startswith("field:"))
 
 
 def default_key(seen: Any, expected: Any) -> Any:
-    """What tells records apart where a test does not say."""
+    """The key that identifies records if a test gives none."""
     if is_frame(expected):
         return "value" if "value" in expected.columns else list(expected.columns)
     if not expected or not all(isinstance(one, SourceRecord) for one in expected):
@@ -39,14 +39,14 @@ def default_key(seen: Any, expected: Any) -> Any:
 
 
 def with_key_columns(frame: DataFrame, key: Any, whose: str = "the DataFrame") -> tuple[DataFrame, list[str]]:
-    """The columns that identify a row, under names of ours, with where it lies; ValueError for columns not there."""
+    """The columns that identify a row, renamed to `key_N_`, and its place; ValueError for columns that do not exist."""
     if is_kind(key, frame):
         from eosfw_spark.identity_counts import seen_identities
 
         _require(frame, ["headers" if key == "headers" else "value"], key, whose)
         from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-        # A record without identity counts as one that nobody expects: the empty identity.
+        # A record without an identity gets the empty identity, which is never expected.
         known = seen_identities(frame, key).withColumn("identity", F.coalesce("identity", F.lit(b"")))
         return known.withColumnRenamed("identity", "key_0_"), ["key_0_"]
     wanted = [key] if isinstance(key, str) else list(key)

@@ -1,4 +1,4 @@
-"""State how what was seen differs from what was expected, identity by identity."""
+"""The difference between records that were seen and records that are expected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eosfw.count_difference import CountDifference, Mismatch
 from eosfw.identity import identity_text as bytes_text
 
 EXAMPLES = 6
-"""How many identities of a kind are shown."""
+"""How many mismatches of each kind are shown."""
 PLACES = 4
 
 
@@ -18,20 +18,20 @@ class Difference:
     """The sums over all identities, and examples."""
 
     duplicates: int
-    """Appearances beyond those that are due, of identities that are expected."""
+    """How often expected identities were seen too often."""
     unexpected: int
-    """Appearances of identities that nobody expects."""
+    """How often identities were seen that are not expected."""
     missing: int
     examples: tuple[Mismatch, ...] = ()
     compared: int = 0
-    """How many were seen and expected, together; of none, nothing is shown."""
+    """The number of records seen plus the number expected; 0 means that nothing was compared."""
 
     def __bool__(self) -> bool:
         return bool(self.duplicates or self.unexpected or self.missing)
 
 
 def compare(seen: Counter[bytes], due: Counter[bytes]) -> Difference:
-    """Compare counts; examples without places, in an order that does not change from run to run."""
+    """Compare counts; the examples have no places, and the same order in every run."""
     found = CountDifference(EXAMPLES)
     for identity in sorted((one for one in seen.keys() | due.keys() if seen[one] != due[one]), key=repr):
         found.add(identity, seen[identity], due[identity])
@@ -40,7 +40,7 @@ def compare(seen: Counter[bytes], due: Counter[bytes]) -> Difference:
 
 
 def not_unique(due: Counter[bytes]) -> str | None:
-    """What is wrong with expected data that holds an identity more than once."""
+    """The message for expected data that holds an identity more than once; None if there is none."""
     twice = [one for one, count in due.items() if count > 1]
     if not twice:
         return None
@@ -48,7 +48,7 @@ def not_unique(due: Counter[bytes]) -> str | None:
 
 
 def not_unique_message(count: int, example: str) -> str:
-    """The sentence for it."""
+    """The message that `count` identities appear more than once."""
     subject = "1 identity appears" if count == 1 else f"{count:,} identities appear"
     return (
         f"the expected data is itself not unique: {subject} more than once, for example {example}; "
@@ -57,7 +57,7 @@ def not_unique_message(count: int, example: str) -> str:
 
 
 def identity_text(identity: object) -> str:
-    """An identity for people: the parts of one from headers side by side."""
+    """An identity as text for a message."""
     if identity is None:
         return "(null)"
     if isinstance(identity, bytes):

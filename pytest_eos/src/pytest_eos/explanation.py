@@ -1,4 +1,4 @@
-"""Explain a verdict: who wrote each duplicate, which source offsets are missing, what should have stayed hidden."""
+"""The message of a failed assertion: who wrote each duplicate, what is missing, which aborted records are visible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_eos.run_harness import RunHarness
 
 @dataclass(slots=True)
 class Findings:
-    """What a comparison found, with all that can be asked about it."""
+    """The result of a comparison, with what its explanation needs."""
 
     seen: Any
     difference: Difference
@@ -31,23 +31,23 @@ class Findings:
     connector: str = ""
     sources: Sequence[SourceRecord] = ()
     changed: Difference | None = None
-    """How values differ where identities agree."""
+    """How the values differ if all identities agree."""
     name: str = "the DataFrame"
-    """What was judged, in words."""
+    """The name of what was compared."""
 
     @property
     def anything(self) -> bool:
-        """Whether there is something to complain about."""
+        """Whether anything differs."""
         return bool(self.difference) or bool(self.changed)
 
 
 def explanation(found: Findings) -> str:
-    """The whole text of a failed assertion."""
+    """The whole message of a failed assertion."""
     return "\n".join([_headline(found), *_body(found)])
 
 
 def nothing_compared(found: Findings) -> str:
-    """Why a comparison of nothing with nothing is refused."""
+    """The message for a comparison in which nothing was seen and nothing is expected."""
     why = ""
     if isinstance(found.seen, Run) and found.eos is not None:
         why = f" {found.eos.plugins.calls.summary()}"
@@ -127,7 +127,7 @@ def _sources_of(mismatches: Sequence[Mismatch], found: Findings) -> dict[object,
 
 
 def _visible(examples: Sequence[Mismatch], found: Findings) -> list[str]:
-    """Of what is too much: places of records that no transaction committed."""
+    """The places of surplus records that no transaction committed."""
     places = [place for one in examples if one.seen > one.expected for place in one.places if _in_kafka(place)]
     if found.eos is None or not places:
         return []
@@ -137,7 +137,7 @@ def _visible(examples: Sequence[Mismatch], found: Findings) -> list[str]:
 
 
 def _likely(examples: Sequence[Mismatch], aborted: Sequence[str], found: Findings) -> Iterator[str]:
-    """Where to look first; nothing where no connector is to blame."""
+    """The likely causes; none if aborted records are visible, which no connector can cause."""
     if found.eos is None or aborted:
         return
     duplicates = [one for one in examples if one.seen > one.expected > 0]
@@ -159,7 +159,7 @@ def _changed(changed: Difference) -> Iterator[str]:
 
 
 def _placed(found: Findings) -> Sequence[Mismatch]:
-    """The examples with their places; a topic is read once more for them."""
+    """The examples with their places; a topic is read again for them."""
     examples = found.difference.examples
     if not isinstance(found.seen, Topic):
         return examples
@@ -172,7 +172,7 @@ def _placed(found: Findings) -> Sequence[Mismatch]:
 
 
 def _writer(place: str, eos: RunHarness | None) -> str:
-    """Who wrote the record there, as far as that is known."""
+    """The task and the producer that wrote the record at a place, as far as they are known."""
     where = _in_kafka(place)
     if eos is None or where is None:
         return ""
@@ -188,7 +188,7 @@ def _author(place: str, eos: RunHarness) -> Author | None:
 
 
 def _in_kafka(place: str) -> tuple[TopicPartition, int] | None:
-    """The partition and offset that a place names, if it names both."""
+    """The partition and offset of a place such as `topic-0@7`; None for another place."""
     found = re.fullmatch(r"(.+)-(\d+)@(\d+)", place)
     return found and (TopicPartition(found[1], int(found[2])), int(found[3]))
 

@@ -1,4 +1,4 @@
-"""Put a test's own parts beside, or in the place of, those that are installed."""
+"""The installed plugins, with a test's own connectors and parts added or put in their place."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Wrap = Callable[[Backend], Backend]
 
 
 class ExtraPlugins(Plugins):
-    """What is installed, with a test's connectors and whatever else it replaces.
+    """The installed plugins, with a test's connectors and replacements.
 
-    Backends made through it sign what tasks send; `wrap` puts a test's own layer under that.
+    Its backends record the author of each record. `wrap` puts a backend of the test below that.
     """
 
     def __init__(self, installed_plugins: Plugins, authors: Authors, created: CreatedResources | None = None) -> None:
@@ -32,7 +32,7 @@ class ExtraPlugins(Plugins):
         self.isolation_reader_class: type[IsolationReader] | None = None
         self.wrap: Wrap = _unchanged
         self.calls = CallLog()
-        """How tasks of this test were called."""
+        """The calls of this test's tasks."""
 
     def add_connector(self, connector: type[SourceConnector]) -> str:
         """Offer a connector; return the name under which it is found."""
@@ -78,7 +78,7 @@ def _unchanged(backend: Backend) -> Backend:
 
 
 class _SigningBackendFactory:
-    """Stands for a backend's class: connects, then has its producers signed."""
+    """Takes the place of a backend's class; its backends record the author of each record."""
 
     def __init__(self, kind: type[Backend], authors: Authors, wrap: Wrap) -> None:
         self._kind, self._authors, self._wrap = kind, authors, wrap
@@ -89,7 +89,7 @@ class _SigningBackendFactory:
 
 
 def _with_real_backend(kind: type[Fencer]) -> type[Fencer]:
-    """The same fencer, but for what it gets: the backend itself, which it may know better than by the protocol."""
+    """A fencer that gets the original backend: it may use more of that than the protocol."""
 
     def connect(_: type[Fencer], backend: Backend, properties: Mapping[str, str], runtime: Runtime) -> Fencer:
         real = backend.real if isinstance(backend, SigningBackend) else backend

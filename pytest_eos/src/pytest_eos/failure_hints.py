@@ -1,4 +1,4 @@
-"""Guess what makes a run not exactly once, so that its author knows where to look."""
+"""Hints for the author of a connector: the likely causes of duplicate and missing records."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _SHOWN = 3
 
 
 def of_offsets(run: Run, sources: Sequence[SourceRecord], *, missing: bool) -> Iterator[str]:
-    """What may be behind records that are missing, or that the committed offsets do not reach."""
+    """The likely causes of missing records, or of records beyond the committed offsets."""
     offsets: Sequence[object] = ()
-    if run.properties.get("eosfw.identity") == "headers":  # others cannot be held against offsets
+    if run.properties.get("eosfw.identity") == "headers":  # only these name their source offset
         offsets = offsets_without_records(run, sources) if missing else offsets_moved_back(run, sources)
     if offsets:
         yield f"{OUTSIDE if missing else BACK} ({', '.join(map(str, offsets[:_SHOWN]))})"
@@ -35,7 +35,7 @@ def of_offsets(run: Run, sources: Sequence[SourceRecord], *, missing: bool) -> I
 
 
 def of_duplicate(authors: Sequence[Author], history: History) -> Iterator[str]:
-    """What may be behind one record that several wrote."""
+    """The likely causes of one record that was written several times."""
     for first, second in combinations(authors, 2):
         old, new = sorted((first, second), key=lambda one: one.generation or 0)
         if old.generation != new.generation:
@@ -45,7 +45,7 @@ def of_duplicate(authors: Sequence[Author], history: History) -> Iterator[str]:
 
 
 def _committed_late(old: Author, new: Author, history: History) -> bool:
-    """Whether the older one committed only after the newer one had asked where to go on."""
+    """Whether the older task committed after the newer one had read its offsets."""
     asked = committed = None
     for event in history.events():
         who = (event.task, event.generation)

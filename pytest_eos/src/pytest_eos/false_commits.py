@@ -1,4 +1,4 @@
-"""Find zombies that say they committed although they were fenced."""
+"""Find zombies that report a commit although they were fenced."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pytest_eos.run import Topic
 
 
 def false_commits(eos: EosHarness) -> list[str]:
-    """What each zombie said that is not so: it committed after its successor had started, yet nobody sees its records.
+    """A message for each zombie that reported a commit after its successor had started, though no record is visible.
 
-    The data may be right all the same; but whoever swallows a fencing goes on for ever, and counts what is not there.
+    The data may be right. But a connector that swallows ProducerFencedError never ends, and its counts are wrong.
     """
     events = eos.history.events()
     frozen = [zombie.freeze.event for zombie in eos.zombies.made if zombie.freeze is not None]
@@ -21,13 +21,13 @@ def false_commits(eos: EosHarness) -> list[str]:
 
 
 def _claim(frozen: StepEvent, events: Sequence[StepEvent]) -> StepEvent | None:
-    """The first commit that a frozen task announced behind the start of a successor."""
+    """The first commit that a frozen task reported after a successor had started."""
     if frozen.transactional_id is None or frozen not in events:
         return None
     successor = False
     for event in events[events.index(frozen) + 1 :]:
         successor = successor or (event.step is TaskStep.START_TASK and _replaces(event, frozen))
-        # Whatever a frozen task announces, it announces after it woke.
+        # A frozen task reports nothing, so this event came after it woke.
         if successor and event.step is TaskStep.COMMITTED and _same(event, frozen):
             return event
     return None
@@ -58,7 +58,7 @@ def _same(event: StepEvent, frozen: StepEvent) -> bool:
 
 
 def _replaces(event: StepEvent, frozen: StepEvent) -> bool:
-    """Whether this is a task of the same connector, in the same group, of a newer generation."""
+    """Whether an event is of a newer generation of the same connector in the same group."""
     if event.transactional_id is None or frozen.transactional_id is None:
         return False
     same = event.transactional_id.rpartition("-")[0] == frozen.transactional_id.rpartition("-")[0]

@@ -1,4 +1,4 @@
-"""Make the embedded broker of a test misbehave at a chosen moment."""
+"""Inject faults into the embedded broker of a test."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pytest_eos.clusters import Cluster
 
 
 class BrokerFaults:
-    """The faults of one test's broker. One that never struck fails the test."""
+    """The faults of one test's broker. A fault that never happened fails the test."""
 
     def __init__(self, cluster: Cluster, nodeid: str) -> None:
         self._cluster, self._nodeid = cluster, nodeid
         self._made: list[Any] = []
 
     def add(self, kind: str, **fields: object) -> Any:
-        """Have something go wrong: `add("lose", request="EndTxn", nth=2)`; kinds and fields are in the reference.
+        """Inject a fault: `add("lose", request="EndTxn", nth=2)`; kinds and fields are in the reference.
 
-        The fault tells whether it struck (`fired`, `firings`), waits for that (`await_fired(timeout)`), and lets go of
-        what it delays (`release()`). UsageError, with the nearest name, for what does not exist.
+        The fault knows whether it happened (`fired`, `firings`), waits until it has (`await_fired(timeout)`), and
+        releases what it delays (`release()`). UsageError names the nearest kind or field for one that does not exist.
         """
         local: object = self._cluster.local
         if not isinstance(local, FaultInjection):
@@ -38,5 +38,5 @@ class BrokerFaults:
         return made
 
     def complaints(self) -> list[str]:
-        """Why faults of this test show nothing."""
+        """A message for each fault that never happened."""
         return [f"{fault}. A fault that was asked for must happen." for fault in self._made if not fault.fired]

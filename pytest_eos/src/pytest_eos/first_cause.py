@@ -1,4 +1,4 @@
-"""Name the cause of the first of many failures, count the others."""
+"""A summary of many failures: the cause of the first one, and how many others share it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import pytest
 _KIND = re.compile(r"^(Failed|AssertionError): ")
 _TASK = re.compile(r"\btask \S+-\d+")
 _VARYING = re.compile(r"0x[0-9a-f]+|eos-[0-9a-f]{4,}|\d+")
-"""What differs from test to test where the cause is one, as do tasks, and one of a thing from many."""
+"""Parts of a message that differ from test to test although the cause is the same."""
 _PLURAL = re.compile(r"# (\w+?)s?\b")
 _SHOWN = 3
 _WIDTH = 300
 
 
 def mark(report: pytest.TestReport) -> None:
-    """Have a report counted; the mark survives pytest-xdist, which sends reports as they are."""
+    """Mark a report for the summary; pytest-xdist keeps the attribute when it sends the report."""
     report.eos = True  # type: ignore[attr-defined]
 
 
 def lines(reports: Sequence[Any]) -> list[str]:
-    """What to tell of the marked ones among failed reports; nothing of one alone, which tells enough by itself."""
+    """The lines of the summary of marked reports; none for a single failure, which needs no summary."""
     marked = [report for report in reports if getattr(report, "eos", False)]
     if len(marked) <= 1:
         return []
@@ -47,7 +47,7 @@ def lines(reports: Sequence[Any]) -> list[str]:
 
 
 def first_line(report: Any) -> str:
-    """The first line of what a failure says."""
+    """The first line of a failure's message."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = _KIND.sub("", (report.longreprtext if crash is None else crash.message).strip())
     return text.splitlines()[0][:_WIDTH] if text else "nothing was said"

@@ -1,4 +1,4 @@
-"""Offer the fixtures; each loads what it needs when a test asks for it."""
+"""The fixtures; each imports what it needs when a test uses it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def eos_zombie_spec(request: pytest.FixtureRequest) -> ZombieSpec | None:
 def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cluster]:
     """A cluster: embedded and fresh for each test, or the one of `--eos-bootstrap-servers`.
 
-    It lives, with the harness `eos`, by a virtual clock where everything of the test is in this process.
+    It runs in virtual time, as the harness `eos` does, if everything of the test is in this process.
     """
     from pytest_eos.clusters import serving, virtual
 
@@ -77,7 +77,7 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
 
 @pytest.fixture
 def eos_clock(request: pytest.FixtureRequest, eos_backend: str) -> Runtime:
-    """The clock of a test without a cluster: virtual where that of the fixture `eos` would be."""
+    """The clock of a test without a cluster: virtual if that of the fixture `eos` would be."""
     from pytest_eos.clusters import runtime
     from pytest_eos.virtual import VirtualRuntime
 
@@ -111,25 +111,25 @@ def eos(
     with EosHarness(
         eos_cluster, eos_backend, settings, zombie_spec=eos_zombie_spec, statistics=statistics, created=made
     ) as eos:
-        eos.require_capabilities("transactions", "read_committed")  # what exactly-once rests on
+        eos.require_capabilities("transactions", "read_committed")  # without them nothing is exactly once
         for marker in request.node.iter_markers("eos_backend"):
             eos.require_capabilities(*marker.kwargs.get("needs", ()))
         harnesses = request.node.stash.setdefault(HARNESSES, [])
         harnesses.append(eos)
         with watching(eos.plugins.calls, options.patience) if eos_cluster.virtual else nullcontext():
             yield eos
-        harnesses.remove(eos)  # pytest keeps every test until the end of the session, and would keep this with it
+        harnesses.remove(eos)  # pytest keeps every item until the end of the session, and its stash with it
 
 
 @pytest.fixture
 def zombies(eos: EosHarness) -> Zombies:
-    """Freeze tasks, or whole workers, at named steps; wake them later. One that never rose fails the test."""
+    """Freeze tasks, or whole workers, at named steps; wake them later. A zombie that never froze fails the test."""
     return eos.zombies
 
 
 @pytest.fixture
 def faults(eos: EosHarness) -> BrokerFaults:
-    """Lose answers, repeat requests, restart the broker at named points. One that never struck fails the test."""
+    """Lose answers, repeat requests, restart the broker at named points. A fault that never happened fails the test."""
     return eos.faults
 
 
@@ -145,5 +145,5 @@ def _eos_spark(eos_unavailable: Any) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def eos_spark(_eos_spark: SparkSession) -> SparkSession:
-    """A Spark session, started by the first test that asks; skips with a remedy where there is no Spark or Java."""
+    """A Spark session, started by the first test that uses it; skips, with a remedy, without Spark or Java."""
     return _eos_spark

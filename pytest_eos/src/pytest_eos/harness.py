@@ -1,4 +1,4 @@
-"""The harness of the fixture `eos`: run connectors, freeze tasks, judge what became visible."""
+"""The harness of the fixture `eos`: it runs connectors, freezes tasks and checks which records became visible."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class EosHarness(RunHarness):
         self.zombies = Zombies(self)
         self.faults = BrokerFaults(cluster, settings.nodeid)
         self.random = random.Random(f"{settings.seed} {settings.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
-        """Chance that `--eos-seed` repeats."""
+        """A random generator that `--eos-seed` makes repeatable."""
         self._zombie_spec, self._zombie_made = zombie_spec, False
 
     # --- runs
@@ -61,9 +61,9 @@ class EosHarness(RunHarness):
         name: str | None = None,
         worker: WorkerGroup | None = None,
     ) -> Run:
-        """Run a connector until so many records are committed, or its sources are drained; then stop it cleanly.
+        """Run a connector until that many records are committed, or its sources are drained; then stop it cleanly.
 
-        Where the test is marked with `eos_zombie`, one of its tasks freezes on the way, is replaced, and wakes.
+        If the test is marked with `eos_zombie`, one of its tasks is frozen, replaced and woken meanwhile.
         """
         run = self.create_run(connector, properties, name=name, worker=worker)
         self._run_together(run, (), until)
@@ -80,10 +80,10 @@ class EosHarness(RunHarness):
     ) -> PipelineRun:
         """Run a pipeline file, or a mapping of the same shape: its connectors until drained, then its steps.
 
-        It runs on the test's cluster, in a worker group of its own; steps write below `tmp_path`, whatever the file
-        says. From here on the test is in the folder of the file, where its relative paths start. Where the test is
-        marked with `eos_zombie`, a task of the connector `zombie` (default: the first) freezes on the way, is
-        replaced, and wakes before the steps run. Steps need the fixture `eos_spark`. `connector(NAME)` of the answer
+        It runs on the test's cluster, in a worker group of its own. Steps write below `tmp_path`, not to the folders
+        that the file names. The working directory changes to the folder of the file, where its relative paths start.
+        If the test is marked with `eos_zombie`, a task of the connector `zombie` (default: the first) is frozen,
+        replaced, and woken before the steps run. Steps need the fixture `eos_spark`. `connector(NAME)` of the result
         is a Run; `output(STEP)` is what a step wrote, for `assert_exactly_once`.
 
         ConfigError names what is wrong with the file, StepFailedError a step that failed.
@@ -94,7 +94,7 @@ class EosHarness(RunHarness):
             self._undo.callback(remove_topics, self, self._created, pipeline)
         self._undo.enter_context(chdir(pipeline.folder))
         group = self.worker(self.fresh_group(), observers=(), **dict[str, Any](pipeline.worker))
-        # Kafka's default, not that of `run`: a file means what it says.
+        # Kafka's default, not that of `run`: a pipeline file must mean the same here as for `eosfw run`.
         given = {name: {"tasks.max": "1", **properties} for name, properties in pipeline.connectors.items()}
         kinds = {name: properties["connector.class"] for name, properties in given.items()}
         runs = {name: self.create_run(kinds[name], given[name], name=name, worker=group) for name in given}
@@ -105,7 +105,7 @@ class EosHarness(RunHarness):
         return PipelineRun(runs, outputs)
 
     def _run_together(self, run: Run, others: Sequence[Run], until: Until) -> None:
-        """Run connectors of one group, the first of them with the zombie that the test's marker asks for."""
+        """Run connectors of one group; `run` gets the zombie of the test's marker."""
         for other in others:
             other.group.put(other.name, other.properties)
         if self._zombie_spec is None:
@@ -118,7 +118,8 @@ class EosHarness(RunHarness):
     def _run_with_zombie(self, run: Run, zombie_spec: ZombieSpec, until: Until) -> None:
         group, given = run.group, run.properties
         task_count = group.task_count(self._plugins.connector(given["connector.class"]), run.name, given)
-        # The last of several tasks, and a successor with one task less, so that source partitions move.
+        # The last of several tasks is frozen, and the next generation has one task less, so source partitions change
+        # their task.
         victim = task_count - 1 if zombie_spec.task is None else zombie_spec.task
         zombie = self.zombies.task(zombie_spec.step, task=victim, connector=run.name, nth=zombie_spec.nth, worker=group)
         group.put(run.name, given)
@@ -145,7 +146,7 @@ class EosHarness(RunHarness):
     # --- what a failure shows
 
     def never_frozen(self) -> str | None:
-        """Why this test shows nothing, if so: zombies it asked for did not rise, faults did not happen."""
+        """The reason why this test proves nothing, if so: a zombie was never frozen, or a fault never happened."""
         complaints = self.zombies.complaints() + self.faults.complaints()
         if self._zombie_spec is not None and not self._zombie_made:
             complaints.append(
@@ -155,11 +156,11 @@ class EosHarness(RunHarness):
         return "\n".join(complaints) or None
 
     def timeline(self) -> str:
-        """The test's transactions in lines of characters."""
+        """The test's transactions, drawn as text."""
         return text(self.history, self._freezes(), columns=_COLUMNS)
 
     def timeline_section(self) -> str:
-        """The same, where the picture lies, how to run the test with the same chance again."""
+        """The timeline, the path of its picture, and the command that repeats the test with the same seed."""
         again = f"rerun: pytest {shlex.quote(self.settings.nodeid)} --eos-seed={self.settings.seed}"
         if not self.history.events():
             return f"no task was started\n{again}"

@@ -1,4 +1,4 @@
-"""Tell records apart: what was read, what is expected."""
+"""The identities of records: of those that were read and of those that are expected."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pytest_eos.record import Record
 from pytest_eos.run import Topic
 
 JSON = "value, as JSON"
-"""The kind of identity where mappings are expected of records: values that say the same are the same."""
+"""The kind of identity if mappings are expected: JSON values are compared, not their bytes."""
 Counts = dict[str, Counter[bytes]]
 
 
 def due_counts(expected: Iterable[Any], kind: str, connector: str) -> Counter[bytes]:
-    """How often each identity should appear."""
+    """How often each identity is expected."""
     return Counter(expected_identity(one, kind, connector) for one in expected)
 
 
 def expected_identity(one: Any, kind: str, connector: str) -> bytes:
-    """The identity of something expected: a SourceRecord, a mapping, or the identity's own bytes or text."""
+    """The identity of an expected SourceRecord, mapping, bytes or text."""
     if isinstance(one, SourceRecord):
         headers = one.headers
         if kind == "headers":
@@ -44,7 +44,7 @@ def expected_identity(one: Any, kind: str, connector: str) -> bytes:
 
 
 def seen_identity(record: Record, kind: str) -> bytes:
-    """The identity of a record that was read; one without any counts as one that nobody expects."""
+    """The identity of a record that was read; empty, which is never expected, if it has none."""
     try:
         return _as_json(record.value) if kind == JSON else identity_of(record.value, record.headers, kind)
     except (DamagedDataError, ValueError):
@@ -52,7 +52,7 @@ def seen_identity(record: Record, kind: str) -> bytes:
 
 
 def counted(seen: Topic | Sequence[Any], *kinds: str) -> Counts:
-    """How often each identity of each kind was seen, in one read."""
+    """How often each identity of each kind was seen; the records are read once."""
     counts: Counts = {}
     for kind in kinds:
         if kind != JSON:
@@ -66,7 +66,7 @@ def counted(seen: Topic | Sequence[Any], *kinds: str) -> Counts:
 
 
 def repeated_source_offsets(expected: Sequence[Any], due: Counter[bytes], kind: str, connector: str) -> str | None:
-    """What is wrong with a source that gives several records one identity."""
+    """The message for a source that gives several records one source offset; None if it does not."""
     if kind != "headers":
         return None
     for one in expected:

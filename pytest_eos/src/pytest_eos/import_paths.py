@@ -1,4 +1,4 @@
-"""Say where another process finds the modules of this one."""
+"""The import path for another process."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ import sys
 
 
 def absolute_sys_path() -> tuple[str, ...]:
-    """`sys.path` without anything that depends on the folder a process is in."""
+    """`sys.path` with absolute entries, so that it means the same in another working directory."""
     return tuple(os.path.abspath(entry) for entry in sys.path)

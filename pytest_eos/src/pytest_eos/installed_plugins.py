@@ -1,4 +1,4 @@
-"""Load the plugins of this environment once."""
+"""The plugins of this environment, loaded once."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from eosfw.registry import Plugins, load_plugins
 
 @cache
 def installed_plugins() -> Plugins:
-    """Everything that is installed, by role."""
+    """The installed plugins."""
     return load_plugins()

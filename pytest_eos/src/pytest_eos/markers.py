@@ -1,4 +1,4 @@
-"""Read the markers of a test; refuse what they misspell with the nearest name."""
+"""The markers of a test, checked: an error names the nearest name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GROUPS = ("all", "startup", "transaction")
 
 
 def refuse_unknown(names: Iterable[str], config: pytest.Config, where: str) -> None:
-    """UsageError for a marker that looks like ours and is none: its test would run without what it asks for."""
+    """UsageError for a misspelt marker that begins with `eos`: its test would run without what it asks for."""
     odd = [name for name in names if name.startswith("eos")]
     if not odd:
         return
@@ -49,7 +49,7 @@ class ZombieSpec:
 
 
 def zombie_specs(marker: pytest.Mark, where: str) -> list[ZombieSpec]:
-    """One zombie per step that the marker names; UsageError when it cannot be understood."""
+    """One zombie for each step that the marker names; UsageError for wrong arguments."""
     given = dict(marker.kwargs)
     at = given.pop("at", marker.args[0] if len(marker.args) == 1 else None)
     nth, task = given.pop("nth", None), given.pop("task", None)
@@ -60,7 +60,7 @@ def zombie_specs(marker: pytest.Mark, where: str) -> list[ZombieSpec]:
 
 
 def steps(at: object, where: str) -> list[TaskStep]:
-    """The steps that are meant."""
+    """The steps of a name, a TaskStep, a group of steps, or a list of them."""
     from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 
     possible = (*STARTUP, *TRANSACTION)
@@ -81,7 +81,7 @@ def _step(name: object, possible: Sequence[TaskStep], where: str) -> TaskStep:
 
 
 def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:
-    """What a misspelt name may have meant, and what there is; names of steps, of backends have dashes."""
+    """The nearest known name and all known names; `dashes` for names written with dashes."""
     from eosfw.config import nearest
 
     near = nearest(name.lower().replace("_", "-") if dashes else name.lower(), known)
@@ -89,14 +89,14 @@ def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:
 
 
 def _usual_nth(step: TaskStep) -> int:
-    """In its second transaction a task has something committed behind it, so its successor must find the place."""
+    """The second time for steps of a transaction: by then there are committed offsets for the successor to read."""
     from eosfw.observe import TRANSACTION
 
     return 2 if step in TRANSACTION else 1
 
 
 def backends(marker: pytest.Mark | None, chosen: Sequence[str], where: str) -> list[str]:
-    """The backends that a test runs over; UsageError for one that is not installed."""
+    """The backends that a test runs on; UsageError for one that is not installed."""
     from pytest_eos.installed_plugins import installed_plugins
 
     there = installed_plugins().names("backend")

@@ -1,4 +1,4 @@
-"""Define what a user may say on pytest's command line, or in its configuration file."""
+"""The options of pytest's command line and configuration file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REQUIREMENTS = ("kafka", "spark")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user said; a command line beats a configuration file."""
+    """The options that are in force; the command line takes precedence over the configuration file."""
 
     backends: tuple[str, ...]
     bootstrap_servers: str | None
@@ -30,7 +30,7 @@ SETTINGS = pytest.StashKey[Options]()
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add our group, every option with a twin `eos_...` for configuration files."""
+    """Add the options; each has a counterpart `eos_...` for configuration files."""
     _add_to_command_line(parser)
     parser.addini("eos_backend", "twin of --eos-backend", type="args", default=[])
     parser.addini("eos_bootstrap_servers", "twin of --eos-bootstrap-servers", type="string", default="")
@@ -91,7 +91,7 @@ def _add_to_command_line(parser: pytest.Parser) -> None:
 
 
 def read_options(config: pytest.Config) -> Options:
-    """Settle every option; UsageError for what makes no sense."""
+    """Read every option; UsageError for a wrong value."""
     return Options(
         backends=tuple(dict.fromkeys(_words(config, "backend"))) or (DEFAULT_BACKEND,),
         bootstrap_servers=config.getoption("eos_bootstrap_servers") or config.getini("eos_bootstrap_servers") or None,
@@ -123,7 +123,7 @@ def _clock(config: pytest.Config) -> str:
 
 
 def _seed(config: pytest.Config) -> int:
-    workerinput = getattr(config, "workerinput", None)  # under xdist all workers share the controller's seed
+    workerinput = getattr(config, "workerinput", None)  # pytest-xdist: all workers share the controller's seed
     if workerinput is not None and "eos_seed" in workerinput:
         return int(workerinput["eos_seed"])
     seed = _number(config, "seed", int)

@@ -1,4 +1,4 @@
-"""Run a pipeline, connectors then steps, on the cluster of a test."""
+"""Run a pipeline on the cluster of a test: its connectors, then its steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _SHARED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
-"""Properties of a worker that a test does not take over: it has a group of its own."""
+"""Worker properties of the file that a test ignores, because it has a group of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +53,22 @@ class Output:
 
 
 class PipelineRun:
-    """A pipeline that ran: its connectors' runs, its steps' outputs."""
+    """The runs of a pipeline's connectors and the outputs of its steps."""
 
     def __init__(self, runs: Mapping[str, Run], outputs: Mapping[str, Output]) -> None:
         self.runs, self.outputs = runs, outputs
 
     def connector(self, name: str | None = None) -> Run:
-        """The run of a connector; of the only one, where no name is said."""
+        """The run of a connector; the name may be left out if there is one only."""
         return self.runs[chosen("connector", name, self.runs)]
 
     def output(self, step: str | None = None) -> Output:
-        """What a step wrote; the only one, where no name is said."""
+        """What a step wrote; the name may be left out if there is one step only."""
         return self.outputs[chosen("step", step, self.outputs)]
 
 
 def chosen(what: str, name: str | None, known: Mapping[str, object]) -> str:
-    """A name that is there; UsageError with the nearest otherwise."""
+    """The given name, or the only known one; UsageError names the nearest."""
     if name is None and len(known) == 1:
         return next(iter(known))
     if name is None:
@@ -79,7 +79,7 @@ def chosen(what: str, name: str | None, known: Mapping[str, object]) -> str:
 
 
 def as_rows(expected: Any, key: Any) -> tuple[Any, Any]:
-    """Expected rows, written as mappings, as tuples of the columns that they name, or that `key` names."""
+    """Expected mappings as tuples of their columns, or of those that `key` names; other rows as they are."""
     if is_frame(expected):
         return expected, key
     rows = list(expected)
@@ -95,7 +95,7 @@ def as_rows(expected: Any, key: Any) -> tuple[Any, Any]:
 def load(eos: WorkerHarness, source: str | Path | Mapping[str, Any], *, steps: bool = True) -> Pipeline:
     """A pipeline file, or a mapping of the same shape, moved to the test's cluster and folder.
 
-    What the file says of its cluster, its group and its output folders is left aside: a test must not write there.
+    The cluster, the group and the output folders of the file are ignored: a test must not write there.
     """
     if isinstance(source, Mapping):
         pipeline = parse(_plain(eos, source), eos.settings.folder / "the pipeline")
@@ -110,7 +110,7 @@ def load(eos: WorkerHarness, source: str | Path | Mapping[str, Any], *, steps: b
 
 
 def _plain(eos: WorkerHarness, document: Any) -> Any:
-    """Texts for paths, names for connector classes, whatever else a mapping in Python may hold."""
+    """The document with texts in place of paths, and names in place of connector classes."""
     if isinstance(document, Mapping):
         return {name: _plain(eos, value) for name, value in document.items()}
     if isinstance(document, list | tuple):
@@ -125,7 +125,7 @@ def _place(eos: WorkerHarness, number: int, step: Step) -> Path:
 
 
 def run_steps(eos: WorkerHarness, pipeline: Pipeline, local: LocalRun) -> dict[str, Output]:
-    """Run every step over what is committed now; StepFailedError names the step."""
+    """Run every step over the records that are committed now; StepFailedError names the step."""
     if not pipeline.steps:
         return {}
     topics = sorted({one.topic for step in pipeline.steps for one in step.inputs})
@@ -146,7 +146,7 @@ def _own(step: Step, ranges: Mapping[TopicPartition, Any]) -> dict[TopicPartitio
 
 
 def refuse(eos: WorkerHarness, pipeline: Pipeline) -> None:
-    """Refuse what would make the run fail in the middle, or judge records of somebody else."""
+    """Raise if a step could not run, or if its topics hold records that the run did not write."""
     if not pipeline.connectors:
         raise pytest.UsageError(f"{pipeline.path.name} has no connectors: there is nothing to run")
     if pipeline.steps and eos.cluster.virtual:
@@ -162,7 +162,7 @@ def refuse(eos: WorkerHarness, pipeline: Pipeline) -> None:
 
 
 def remove_topics(eos: WorkerHarness, made: CreatedResources, pipeline: Pipeline) -> None:
-    """Delete the topics that a run made under names of the file, so that the next test may have the same ones."""
+    """Delete the topics of the file that a run created, so that the next test can use their names."""
     topics = _topics(pipeline) & made.topics
     if made.keep or not topics or eos.backend.capabilities.lacking("delete_topics"):
         return

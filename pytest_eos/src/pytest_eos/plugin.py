@@ -1,6 +1,6 @@
-"""Hook into pytest: options, markers, header, summary, what a failing test shows.
+"""The pytest plugin: its options, markers, header and summary, and the sections of a failed test.
 
-pytest imports this at every start, so it loads neither the framework nor any client.
+pytest imports this module at every start, so it imports neither the framework nor a client.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORKER_KEY = "eos_statistics"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add our options."""
+    """Add the options."""
     add_options(parser)
 
 
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say what exactly-once tests will run on."""
+    """The header line: the backends, the cluster, Spark and the seed."""
     options = config.stash[SETTINGS]
     spark = "lazy" if find_spec("pyspark") else "missing"
     where = f" cluster={options.bootstrap_servers}" if options.bootstrap_servers else ""
@@ -50,7 +50,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test once per step of its zombie, once per backend."""
+    """Run a test once for each step of its zombie and each backend."""
     where = metafunc.definition.nodeid
     markers.refuse_unknown((mark.name for mark in metafunc.definition.iter_markers()), metafunc.config, where)
     zombie = metafunc.definition.get_closest_marker("eos_zombie")
@@ -66,7 +66,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test whose zombie never rose: what it shows is nothing (a fault that was asked for must happen)."""
+    """Fail a test that passed although a zombie was never frozen or a fault never happened: it proves nothing."""
     result = yield
     for eos in item.stash.get(HARNESSES, []):
         if complaint := eos.never_frozen() or _false_commits(eos):
@@ -82,7 +82,7 @@ def _false_commits(eos: Any) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Show the timeline under a failing test, and the promise that a contract's test stands for."""
+    """Show the timeline under a failed test, and the promise that a test of a contract checks."""
     report = yield
     if report.failed and ("eos" in getattr(item, "fixturenames", ()) or _promise(item)):
         first_cause.mark(report)
@@ -95,7 +95,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _promise(item: pytest.Item) -> str | None:
-    """What a contract's test stands for, in its own words."""
+    """The promise that a test of a contract checks: its name as a sentence, and its docstring."""
     function = getattr(item, "function", None)
     if function is None or not function.__module__.startswith("pytest_eos.contracts."):
         return None
@@ -105,7 +105,7 @@ def _promise(item: pytest.Item) -> str | None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how many zombies rose, what was found, what was skipped, what the first of many failures says."""
+    """Write the summary: zombies, differences, skipped requirements, the cause of the first failure."""
     failed = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
     if lines := config.stash[STATISTICS].lines() + first_cause.lines(failed):
         terminalreporter.section("eos")
@@ -118,12 +118,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Hand the seed to a worker."""
+    """Send the seed to a worker of pytest-xdist."""
     node.workerinput["eos_seed"] = node.config.stash[SETTINGS].seed
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Remove what tests made on a running cluster; send a worker's counts home."""
+    """Remove what tests created on a running cluster; send a worker's statistics to the controller."""
     if made := session.config.stash[CREATED_RESOURCES]:
         session.config.stash[STATISTICS].removed += made.lines()
     output = getattr(session.config, "workeroutput", None)
@@ -133,7 +133,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Add up what a worker counted."""
+    """Add the statistics of a worker."""
     counted = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
     if counted:
         node.config.stash[STATISTICS].add(counted)

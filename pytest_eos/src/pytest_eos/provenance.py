@@ -1,4 +1,4 @@
-"""Remember who wrote which record: the task, its generation, its transaction."""
+"""The author of each record: the task, its generation, its transaction."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from eosfw.protocols import Backend, BatchDeliveryCallback, DeliveryCallback, Tr
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 
 _current_step: ContextVar[StepEvent | None] = ContextVar("eos_acting", default=None)
-"""The step announced last on this thread of control."""
+"""The last step that was reported on this thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote a record."""
+    """The task and transaction that wrote a record."""
 
     task: ConnectorTaskId
     generation: int | None
@@ -33,35 +33,35 @@ class Author:
 
 
 class Authors:
-    """An observer that knows which task acts on which thread, so that its records can be signed."""
+    """An observer that knows which task runs on which thread, and keeps the author of each record it sends."""
 
     name: ClassVar[str] = "eos-authors"
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, int, int], Author] = {}
         self.topics: set[str] = set()
-        """Where tasks sent records of their sources."""
+        """The topics to which tasks sent records of their sources."""
 
     def observe(self, event: StepEvent) -> None:
         _current_step.set(event)
 
     def at(self, partition: TopicPartition, offset: int) -> Author | None:
-        """Who wrote the record at a place, if it was seen."""
+        """The author of the record at a place, if it is known."""
         return self._of.get((*partition, offset))
 
     def places_of(self, event: StepEvent) -> list[tuple[str, int, int]]:
-        """Topic, partition, offset of each signed record of the transaction that an event speaks of."""
+        """Topic, partition and offset of each record of an event's transaction whose author is known."""
         if event.task is None:
             return []
         wanted = _author(event, event.task)
         return [place for place, author in self._of.items() if author == wanted]
 
     def places(self) -> Mapping[tuple[str, int, int], Author]:
-        """Topic, partition, offset of each signed record, in the order of delivery, with its author."""
+        """Topic, partition and offset of each record whose author is known, in the order of delivery."""
         return dict(self._of)
 
     def signed(self, topic: str, then: BatchDeliveryCallback | None) -> BatchDeliveryCallback | None:
-        """A callback that signs the records of the task that acts here, then does what was asked for."""
+        """A callback that keeps the author of the delivered records, then calls `then`."""
         event = _current_step.get()
         if event is None or event.task is None:
             return then
@@ -84,7 +84,7 @@ class Authors:
 
 
 def author_of(event: StepEvent) -> Author | None:
-    """The author that an event speaks of, if it speaks of a task."""
+    """The author of an event; None if the event belongs to no task."""
     return None if event.task is None else _author(event, event.task)
 
 
@@ -93,7 +93,7 @@ def _author(event: StepEvent, task: ConnectorTaskId) -> Author:
 
 
 class SigningBackend:
-    """A backend whose producers have their records signed; everything else is the real one's."""
+    """A backend whose producers keep the author of each record; all other calls go to the real one."""
 
     def __init__(self, real: Backend, authors: Authors) -> None:
         self.real, self._authors = real, authors

@@ -1,4 +1,4 @@
-"""One record as a reader sees it."""
+"""The records that a reader returns, one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Record(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Topic, partition, offset in one word."""
+        """Topic, partition and offset as `topic-0@7`."""
         return f"{self.topic}-{self.partition}@{self.offset}"
 
 

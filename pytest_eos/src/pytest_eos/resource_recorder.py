@@ -1,4 +1,4 @@
-"""Note what is made through a backend, so that it can be removed."""
+"""A backend that records the topics, groups and transactional ids it creates, so that they can be removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_eos.cleanup import CreatedResources
 
 
 class _Delegate:
-    """Hands everything on."""
+    """Passes every call on to the real object."""
 
     def __init__(self, real: Any, made: CreatedResources) -> None:
         self.real, self._made = real, made
@@ -21,7 +21,7 @@ class _Delegate:
 
 
 class RecordingBackend(_Delegate):
-    """A backend whose topics, groups and transactional ids are noted; everything else is the real one's."""
+    """A backend that records topics, groups and transactional ids; all other calls go to the real one."""
 
     def admin(self, properties: Mapping[str, str] | None = None) -> Any:
         return _RecordingAdmin(self.real.admin(properties), self._made)
@@ -34,7 +34,7 @@ class RecordingBackend(_Delegate):
 
 class _RecordingAdmin(_Delegate):
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        for topic in topics:  # one by one: of many that fail nobody would know which were made
+        for topic in topics:  # one by one: if a request for several fails, it is unknown which of them were created
             self.real.create_topics([topic])
             self._made.topics.add(topic.name)
 
@@ -46,5 +46,5 @@ class _RecordingProducer(_Delegate):
 
 
 def record_resources(backend: Backend, made: CreatedResources | None) -> Any:
-    """The backend with what is made through it noted, where somebody wants to know."""
+    """A recording backend; the backend itself if nothing is to be recorded."""
     return backend if made is None else RecordingBackend(backend, made)

@@ -1,4 +1,4 @@
-"""Look at what a run wrote, at what its sources say it should have written."""
+"""The records that a run wrote, and those that its source says it should have written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Ranges = Mapping[TopicPartition, OffsetRange]
 
 
 class Topic:
-    """Topics of the test's cluster; `since` leaves out what was there before."""
+    """Topics of the test's cluster; records before the offsets of `since` are left out."""
 
     def __init__(
         self, eos: WorkerHarness, topics: tuple[str, ...], since: Mapping[TopicPartition, int] | None = None
@@ -40,11 +40,11 @@ class Topic:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the topics."""
         return self._topics
 
     def ranges(self) -> Ranges:
-        """From the start to the end that the isolation reader under test sees, once nothing written before is open."""
+        """The ranges that the isolation reader under test can read; waits until no earlier transaction is open."""
         with closing(self.eos.backend.admin()) as admin:
             self._await_decided(admin)
         with closing(self._reader()) as reader:
@@ -52,7 +52,7 @@ class Topic:
         return {one: OffsetRange(max(r.start, self._since.get(one, 0)), r.end) for one, r in bounds.items()}
 
     def records(self) -> Iterator[Record]:
-        """What the isolation reader shows, by partition and offset."""
+        """The records that the isolation reader returns, by partition and offset."""
         ranges = self.ranges()
         with closing(self._reader(headers=True)) as reader:
             for batch in reader.read(ranges, self.eos.settings.patience):
@@ -60,7 +60,7 @@ class Topic:
                     yield from records_of(batch)
 
     def committed_places(self) -> frozenset[str]:
-        """Where committed records lie, by the backend's own reader, whatever reader is under test."""
+        """The places of committed records, read by the backend's own reader."""
         with closing(self.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
             batches = reader.read(self.ranges(), self.eos.settings.patience)
             return frozenset(row.place for batch in batches for row in records_of(batch))
@@ -70,7 +70,7 @@ class Topic:
         return sorted((record.value for record in self.records()), key=lambda value: value or b"")
 
     def dataframe(self, spark: SparkSession) -> DataFrame:
-        """The same records in Spark, with the columns of Spark's Kafka source, headers included."""
+        """The records as a DataFrame with the columns of Spark's Kafka source, headers included."""
         if self.eos.cluster.virtual:
             raise needs_real("Spark (a session that the test brings along; the fixture `eos_spark` sees to it)")
         ranges = self.ranges()
@@ -89,7 +89,7 @@ class Topic:
         )
 
     def _reader_choice(self) -> PartChoice:
-        """What the test's newest worker chose."""
+        """The isolation reader that the test's newest worker chose."""
         return self.eos.reader_choice()
 
     def _reader(self, *, headers: bool = False) -> IsolationReader:
@@ -116,7 +116,7 @@ class Topic:
 
 
 class Run(Topic):
-    """A connector's run: what became visible, what an independent replay of its source says should have."""
+    """A connector's run: the visible records, and those that an independent replay of its source expects."""
 
     def __init__(self, eos: WorkerHarness, group: WorkerGroup, name: str, properties: Mapping[str, str]) -> None:
         super().__init__(eos, (), _ends(eos))
@@ -124,19 +124,19 @@ class Run(Topic):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Where the connector wrote."""
+        """The topics to which the connector wrote."""
         topic = self.properties.get("topic")
         return tuple(sorted({*self.eos.authors.topics, *((topic,) if topic else ())}))
 
     def source_records(self) -> list[SourceRecord]:
-        """What should have been written: fresh tasks replay the source up to the committed offsets."""
+        """The expected records: fresh tasks replay the source up to the committed offsets."""
         return [record for chunk in replay_records(self.group.local, self.name) for record in chunk]
 
     def transactions(self) -> list[list[Record]]:
-        """The records of each committed transaction: transactions as they were committed, records as they were sent.
+        """The records of each committed transaction, in the order of commits, with the records in the order of sends.
 
-        Transactions without a record that can be seen are left out. ValueError when records do not tell who wrote them:
-        they need `"eosfw.identity" = "headers"`, the default in tests.
+        Transactions without a visible record are left out. ValueError if the author of a record is unknown: the
+        connector needs `"eosfw.identity" = "headers"`, the default in tests.
         """
         return committed_transactions(self.name, self.records(), self.eos.authors.places(), self.group.history.events())
 
@@ -151,7 +151,7 @@ class Run(Topic):
         return self.group.local.reader_choice
 
     def timeline(self) -> str:
-        """The run's transactions in lines of characters."""
+        """The run's transactions, drawn as text."""
         return text(self.group.history)
 
     def __str__(self) -> str:

@@ -11,13 +11,13 @@ from pytest_eos.worker_harness import WorkerHarness
 
 
 class RunHarness(WorkerHarness):
-    """A test's workers, with the runs of connectors on them."""
+    """The harness of a test that creates runs of connectors on its workers."""
 
     last_run: Run | None = None
-    """The run that was created last: its connector names the records that are expected of a DataFrame."""
+    """The run that was created last; its connector's name is part of the identities expected in a DataFrame."""
 
     def default_connector_name(self, connector: str) -> str:
-        """What a connector is called in a run that does not say: `module:Class` and names alike."""
+        """The name of a connector in a run that gives none: the class name in lower case."""
         return connector.rpartition(":")[2].lower()
 
     def create_run(
@@ -28,7 +28,7 @@ class RunHarness(WorkerHarness):
         name: str | None = None,
         worker: WorkerGroup | None = None,
     ) -> Run:
-        """A run that is set up but not put on its worker yet: `run.group.put(run.name, run.properties)` does that."""
+        """Create a run without starting it; `run.group.put(run.name, run.properties)` starts it."""
         cls = connector if isinstance(connector, str) else self._plugins.add_connector(connector)
         group = worker or self.worker()
         name = name or self.default_connector_name(cls)
@@ -42,5 +42,5 @@ class RunHarness(WorkerHarness):
         return self.last_run
 
     def topic(self, name: str) -> Topic:
-        """A topic of the cluster, to be read or judged."""
+        """A topic of the cluster, to be read or compared."""
         return Topic(self, (name,))

@@ -1,4 +1,4 @@
-"""Count what the exactly-once tests of a session did, over all of its processes."""
+"""Statistics of the exactly-once tests of a session, over all of its processes."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ import pytest
 
 @dataclass(slots=True)
 class SessionStatistics:
-    """What goes into the terminal summary."""
+    """The numbers of the terminal summary."""
 
     zombies: int = 0
     """Zombies that were frozen and woken, or killed."""
     fenced: int = 0
     """Those of them that met a fencing error."""
     stopped: int = 0
-    """Those that found themselves superseded, or were told to stop, before they wrote again."""
+    """Those that were superseded or stopped before they wrote again."""
     killed: int = 0
-    """Processes that were ended on the spot."""
+    """Processes that were killed by SIGKILL."""
     duplicates: int = 0
     missing: int = 0
     skipped: list[str] = field(default_factory=list)
-    """Why something that was asked for could not be had."""
+    """The reasons why tests were skipped."""
 
     removed: list[str] = field(default_factory=list)
-    """What became of what tests made on a running cluster."""
+    """What the cleanup of running clusters removed or left."""
 
     def add(self, other: dict[str, object]) -> None:
-        """Add what another process counted."""
+        """Add the numbers of another process."""
         for name, value in other.items():
             setattr(self, name, getattr(self, name) + value)
 
     def as_dict(self) -> dict[str, object]:
-        """Plain values, to be sent between processes."""
+        """The numbers as plain values, to be sent to another process."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """What to tell the user; nothing when nothing happened."""
+        """The lines of the summary; none if nothing happened."""
         lines = []
         if self.zombies:
             killed = f", {self.killed} killed" if self.killed else ""

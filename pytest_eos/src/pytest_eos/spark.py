@@ -14,7 +14,7 @@ _CORES = 2
 
 
 def problem() -> str | None:
-    """What keeps Spark from starting here, with the remedy."""
+    """The reason why Spark cannot start here, with the remedy; None if it can."""
     for module in ("pyspark", "eosfw_spark"):
         if find_spec(module) is None:
             return f"Spark tests need {module}, which is not installed: pip install 'pytest-eos[spark]'"
@@ -25,7 +25,7 @@ def problem() -> str | None:
 
 @contextmanager
 def session() -> Iterator[SparkSession]:
-    """A local session, quiet, gone afterwards; one that runs already is borrowed."""
+    """A local session without log output that is stopped afterwards; a running session is used and left running."""
     from eosfw_spark import session as sessions
 
     running = sessions.start(cores=_CORES)

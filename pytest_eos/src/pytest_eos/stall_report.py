@@ -1,4 +1,4 @@
-"""Say why what a test waits for does not happen."""
+"""A report of why a run makes no progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_eos.task_calls import CallLog, TaskCalls
 def stall_report(
     tasks: Sequence[TaskStatus], log: CallLog, connectors: Mapping[str, Mapping[str, str]], *, virtual: bool
 ) -> str:
-    """The likeliest cause in a sentence, then a line for each task."""
+    """The most likely cause in a sentence, then a line for each task."""
     if not tasks:
         return "no task was started"
     known = {calls.name: calls for calls in log.tasks}
@@ -33,7 +33,7 @@ def stall_report(
 
 
 def _causes(task: TaskStatus, calls: TaskCalls, *, own_ends: bool) -> Iterator[tuple[int, str]]:
-    """What may keep a task, the likeliest with the lowest number."""
+    """The possible causes, each with its rank; the most likely one has the lowest."""
     if task.state is TaskState.UNASSIGNED:
         step = "nothing yet" if task.step is None else task.step.value
         yield 4, f"task {task.id} has not started: its last step is {step}"
@@ -60,7 +60,7 @@ def _transaction(task: TaskStatus) -> str:
 
 
 def open_transactions_text(transactions: Sequence[OpenTransaction]) -> str:
-    """Whose transactions are open."""
+    """The transactional ids of open transactions, as text."""
     lines = [
         f"{one.transactional_id} has one open in {one.partition} since offset {one.first_offset}, for {one.age:.0f} s"
         for one in transactions

@@ -1,4 +1,4 @@
-"""Record how the tasks of a connector were called, what they answered."""
+"""A record of the calls of a connector's tasks and of their results."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pytest_eos.virtual.stack_frames import frame_location
 
 _METHODS = ("start", "poll", "at_end", "commit", "commit_record", "stop")
 _SHOWN = 3
-"""How many lines of a call tell enough."""
+"""How many stack frames of a call are shown."""
 NEVER = "was never asked"
 
 
 @dataclass(slots=True)
 class TaskCalls:
-    """The calls of one task; written by the thread that makes them."""
+    """The calls of one task; the thread that makes them writes this."""
 
     name: str
     calls: int = 0
@@ -37,26 +37,26 @@ class TaskCalls:
     """Polls that raised."""
     last_error: BaseException | None = None
     failing: bool = False
-    """Whether the newest poll is one of those."""
+    """Whether the last poll raised."""
     thread: int = 0
     at_end: object = NEVER
 
     def called(self, method: str, given: Sequence[Any]) -> None:
-        """Note that a call begins."""
+        """Record the start of a call."""
         self.calls += 1
         self.calling, self.thread = method, get_ident()
         if method == "start" and len(given) > 1:
             self.name = str(getattr(given[1], "task_id", self.name))
 
     def raised(self, method: str, error: BaseException) -> None:
-        """Note how a call failed."""
+        """Record the error of a call."""
         if method == "poll":
             self.polls += 1
             self.errors += 1
             self.last_error, self.failing = error, True
 
     def answered(self, method: str, answer: Any) -> None:
-        """Note what a call returned."""
+        """Record the result of a call."""
         if method == "at_end":
             self.at_end = answer
         elif method == "poll":
@@ -70,18 +70,20 @@ class TaskCalls:
 
     @property
     def polled_something(self) -> bool:
-        """Whether a poll gave a record, or told by an error that it has none."""
+        """Whether a poll returned a record or raised."""
         return bool(self.records or self.errors)
 
     def failures(self) -> str:
-        """How many polls failed, and how the last one did."""
+        """The number of polls that failed, and the last error."""
         return (
             f"{self.errors:,} of {quantity(self.polls, 'poll')} raised, last {described(self.last_error or OSError())}"
         )
 
     def place(self) -> str:
-        """Where the call that has not returned stands."""
-        if self.thread == get_ident():  # it takes turns with whoever asks, and does not stand in any place of its own
+        """The stack frames of the call that has not returned."""
+        if (
+            self.thread == get_ident()
+        ):  # in virtual time the task shares the thread of the caller, so there is no stack of its own
             return ""
         frame = sys._current_frames().get(self.thread)  # noqa: SLF001 - the one way to see another thread's
         return "" if frame is None else f": it stands in {call_location(frame)}"
@@ -99,20 +101,20 @@ class TaskCalls:
 
 
 class CallLog:
-    """Every task that connectors of one test made."""
+    """The calls of every task that the connectors of one test created."""
 
     def __init__(self) -> None:
         self.tasks: list[TaskCalls] = []
         self.interrupted = False
-        """Whether Ctrl-C hit a call: on a thread that all tasks share, none of the others may block it once more."""
+        """Whether Ctrl-C interrupted a call: then no task on the shared thread may start another one that blocks."""
 
     def record_connector(self, connector: SourceConnector) -> SourceConnector:
-        """The same connector; calls of the tasks that it makes are recorded from now on."""
+        """Record the calls of the tasks that this connector creates from now on."""
         connector.task = _RecordingTaskFactory(connector.task, self)  # type: ignore[misc,assignment]
         return connector
 
     def record_task(self, task: SourceTask) -> SourceTask:
-        """The same task; its calls are recorded from now on."""
+        """Record the calls of this task from now on."""
         calls = TaskCalls(type(task).__name__)
         self.tasks.append(calls)
         for name in _METHODS:
@@ -122,21 +124,21 @@ class CallLog:
         return task
 
     def summary(self, most: int = 4) -> str:
-        """What the tasks polled last were asked and answered."""
+        """The calls of the last tasks that were polled, and their results, as text."""
         polled = [calls for calls in self.tasks if calls.polls] or self.tasks
         return "; ".join(map(str, polled[-most:])) or "no task was made"
 
     def progress(self) -> tuple[tuple[str, int], ...]:
-        """Every call that has not returned; the same again means that none of them got on."""
+        """Every call that has not returned, with a count; two equal results mean that none has made progress."""
         return tuple((calls.name, calls.calls) for calls in list(self.tasks) if calls.calling is not None)
 
     def blocked(self) -> TaskCalls | None:
-        """A task with a call that has not returned, the one called last."""
+        """The last task with a call that has not returned."""
         return next((calls for calls in reversed(self.tasks) if calls.calling is not None), None)
 
 
 class _RecordingTaskFactory:
-    """Stands for a task's class: makes tasks whose calls are recorded."""
+    """Takes the place of a task's class: creates tasks whose calls are recorded."""
 
     def __init__(self, kind: type[SourceTask], log: CallLog) -> None:
         self._kind, self._log = kind, log
@@ -166,7 +168,7 @@ def _call(log: CallLog, calls: TaskCalls, name: str, method: Any, *given: Any) -
 
 
 def call_location(frame: FrameType | None) -> str:
-    """The innermost lines of a call, and the connector's own that was called."""
+    """The innermost stack frames of a call, and the outermost one, which is the connector's."""
     lines: list[str] = []
     while frame is not None and frame.f_code is not _call.__code__:
         lines.append(frame_location(frame))

@@ -1,7 +1,8 @@
 """Interrupt a connector's call that blocks the only thread of a test.
 
-In virtual time all tasks share that thread, and no virtual second goes by while one of them blocks it. So another
-thread looks, in real time, whether calls get on, and has a signal handler raise where the blocked one stands.
+In virtual time all tasks share that thread, and the clock stands still while one of them blocks it. So another thread
+checks, in real time, whether calls make progress. If not, it sends a signal whose handler raises inside the blocked
+call.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from pytest_eos.clusters import runtime
 from pytest_eos.task_calls import CallLog, call_location
 
 _SIGNAL = signal.SIGURG
-"""Ignored by default, so that one that comes late does no harm; its handlers wake a blocked call, as any signal's."""
+"""A signal that is ignored by default, so a late one does no harm; its handler interrupts a blocked call."""
 _LOOKS = 4
-"""Looks within one patience."""
+"""How often progress is checked within the patience."""
 _AGAIN = 1.0
-"""Seconds for whatever blocks once one call of the test was found to block."""
+"""The patience in seconds after a first call of the test was found to block."""
 _DEBUGGERS = frozenset({"pdb", "bdb", "IPython", "pydevd", "debugpy", "pudb"})
 
 
@@ -38,11 +39,11 @@ class _Watch:
     over: Event
     thread: int = field(default_factory=get_ident)
     blocked_for: float = 0.0
-    """How long the blocked call has blocked; 0 while none has too long."""
+    """The seconds for which a call has blocked; 0 while no call has blocked too long."""
     seen: tuple[Any, ...] = ()
 
     def run(self, clock: Runtime) -> None:
-        """Look until it is over."""
+        """Check progress until the test is over."""
         since = clock.now()
         while not self.over.wait(self.patience / _LOOKS):
             progress = self.log.progress()
@@ -53,14 +54,14 @@ class _Watch:
                 since = clock.now()
 
     def _strike(self, seconds: float) -> None:
-        if self.blocked_for:  # nobody handled the last signal: this call is left by no signal
+        if self.blocked_for:  # the last signal was not handled: this call cannot be interrupted
             frame = sys._current_frames().get(self.thread)  # noqa: SLF001 - the one way to see another thread's
             sys.__stderr__.write(f"\npytest-eos: {self.text(frame)}\n")  # type: ignore[union-attr]
         self.blocked_for = seconds
         signal.pthread_kill(self.thread, _SIGNAL)
 
     def handle(self, _: int, frame: FrameType | None) -> None:
-        """Raise where the blocked call stands, unless it got on, or somebody debugs it."""
+        """Raise inside the blocked call, unless it has made progress or a debugger holds it."""
         blocks = self.blocked_for and self.log.progress() == self.seen and not _debugged(frame)
         text = self.text(frame) if blocks else ""
         self.blocked_for = 0.0
@@ -69,7 +70,7 @@ class _Watch:
             raise pytest.fail.Exception(text, pytrace=False)
 
     def text(self, frame: FrameType | None) -> str:
-        """What blocks, and where."""
+        """The message: which call blocks, and where."""
         calls = self.log.blocked()
         what = f"{calls.calling} of task {calls.name}" if calls is not None else "a task"
         return (
@@ -80,7 +81,7 @@ class _Watch:
 
 @contextmanager
 def watching(log: CallLog, patience: float) -> Iterator[None]:
-    """Have a call that takes longer than `patience` real seconds fail the test; for pytest's main thread alone."""
+    """Fail the test if a call takes longer than `patience` real seconds; works on the main thread only."""
     watch = _Watch(log, patience, runtime().event())
     try:
         before = signal.signal(_SIGNAL, watch.handle)

@@ -1,4 +1,4 @@
-"""Run a worker of a group, watched, with gates to freeze its tasks at."""
+"""A worker of a test, with gates at which its tasks can be frozen."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pytest_eos.extra_plugins import ExtraPlugins
 from pytest_eos.stall_report import stall_report
 
 POLL_INTERVAL = 0.005
-"""Seconds between two looks whether something happened."""
+"""Seconds between two checks of a condition."""
 VIRTUAL_POLL_INTERVAL = 1.0
-"""How far they may come apart where seconds cost nothing, but looks do."""
+"""The longest interval in virtual time, where waiting costs nothing but every check does."""
 _STOP = 10.0
 _WORKER = {
     "exactly.once.source.support": "enabled",
@@ -31,7 +31,7 @@ _WORKER = {
 
 
 class Waiter:
-    """Waits for what must happen, not for ever; looks come apart up to `longest` seconds."""
+    """Waits until a condition is true, at most for `patience` seconds; the interval grows up to `longest` seconds."""
 
     def __init__(self, runtime: Runtime, patience: float, *, longest: float = POLL_INTERVAL) -> None:
         self.runtime, self.patience, self._longest = runtime, patience, longest
@@ -44,7 +44,7 @@ class Waiter:
         *,
         sooner: Event | None = None,
     ) -> None:
-        """Wait; fail the test with `what` did not happen, and why not. `sooner` is worth a look at once."""
+        """Wait; on a timeout fail the test with `what` and `state`. The event `sooner` ends an interval early."""
         deadline, interval = self.runtime.now() + self.patience, POLL_INTERVAL
         while not happened():
             if self.runtime.now() > deadline:
@@ -58,12 +58,12 @@ class Waiter:
 
     @property
     def virtual(self) -> bool:
-        """Whether its seconds cost nothing, so that looks come apart."""
+        """Whether it waits in virtual time."""
         return self._longest != POLL_INTERVAL
 
 
 class WorkerGroup:
-    """One worker; another one with the same `name` is a second run of the group, which takes over from the first."""
+    """One worker; a second one with the same `name` takes the group over from the first."""
 
     def __init__(
         self,
@@ -83,41 +83,41 @@ class WorkerGroup:
         pipeline = Pipeline(
             Path("pytest-eos"), cluster, {**_WORKER, "group.id": name, **self.properties}, self.connectors
         )
-        # Gates come last: they block, and whoever records must have heard before.
+        # Gates come last: they block, and the other observers must have recorded the event before.
         self.local = LocalRun(pipeline, plugins, waiter.runtime, observers=(*observers, self.gates), served=served)
         self._started = False
         self.stopped = False
 
     @property
     def worker(self) -> Worker:
-        """The worker itself."""
+        """The worker of the framework."""
         return self.local.worker
 
     @property
     def history(self) -> History:
-        """What happened so far."""
+        """The history of all tasks."""
         return self.local.history
 
     def put(self, name: str, properties: Mapping[str, object]) -> int:
-        """Put a connector, replacing the tasks of its older generation; return the new generation."""
+        """Put a connector, which replaces the tasks of its previous generation; return the new generation."""
         texts = as_texts(properties)
         self._start()
         self.connectors[name] = texts
         return self.worker.put_connector(name, texts)
 
     def task_count(self, connector: SourceConnector, name: str, properties: Mapping[str, str]) -> int:
-        """How many tasks a connector will have."""
+        """The number of tasks that a connector will have."""
         config = connector_config(connector, name, properties)
         return len(connector.task_configs(config, config["tasks.max"]))
 
     def until(self, happened: Callable[[], bool], what: str, *, sooner: Event | None = None) -> None:
-        """Wait for something; fail as soon as a task of the newest generation failed."""
+        """Wait until a condition is true; fail as soon as a task of the newest generation has failed."""
 
         def checked() -> bool:
             for task in self.worker.status().failures:
-                if isinstance(task.error, KeyboardInterrupt):  # on a virtual clock it may hit anybody
+                if isinstance(task.error, KeyboardInterrupt):  # in virtual time Ctrl-C may interrupt any task
                     raise task.error
-                if isinstance(task.error, pytest.fail.Exception):  # its call blocked the thread of the whole test
+                if isinstance(task.error, pytest.fail.Exception):  # the watchdog interrupted its call
                     pytest.fail(str(task.error), pytrace=False)
                 why = "" if task.error is None else f": {described(task.error)}"
                 pytest.fail(f"task {task.id} failed{why}, while {what} was waited for\n{task.trace}", pytrace=False)
@@ -126,20 +126,20 @@ class WorkerGroup:
         self._waiter.until(checked, what, self.state, sooner=sooner)
 
     def until_drained(self, idle: float = 5.0) -> None:
-        """Wait until every source said that it has no more, or was idle for so long."""
+        """Wait until every source is at its end, or was idle for so long."""
         self.until(lambda: self.worker.drained(idle), "a drained run")
 
     def until_records(self, count: int) -> None:
-        """Wait until so many records were committed, or the sources have no more."""
+        """Wait until that many records are committed, or the sources are at their end."""
         self.until(lambda: self.history.records >= count or self.worker.drained(5.0), f"{count} committed records")
 
     def state(self) -> str:
-        """What the likeliest cause is if nothing happens, then what each task did."""
+        """Why nothing happens: the most likely cause, then the state of each task."""
         tasks = self.worker.status().tasks
         return stall_report(tasks, self._plugins.calls, self.connectors, virtual=self._waiter.virtual)
 
     def stop(self) -> None:
-        """Stop cleanly: what was polled commits."""
+        """Stop cleanly: polled records are committed."""
         self.stopped = True
         if self._started:
             self.gates.close()
@@ -166,5 +166,5 @@ class WorkerGroup:
 
 
 def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
-    """Properties as Kafka writes them."""
+    """Properties as texts, as Kafka writes them."""
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in properties.items()}

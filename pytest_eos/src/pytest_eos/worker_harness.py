@@ -27,7 +27,7 @@ from pytest_eos.worker_group import POLL_INTERVAL, VIRTUAL_POLL_INTERVAL, Waiter
 
 @dataclass(frozen=True, slots=True)
 class HarnessSettings:
-    """Which test this is, where it may write."""
+    """The settings of one test: its id, its folder, its seed, its patience in seconds."""
 
     nodeid: str
     folder: Path
@@ -36,7 +36,7 @@ class HarnessSettings:
 
 
 class WorkerHarness:
-    """The cluster of one test, a client of it, the workers that the test starts."""
+    """The cluster of one test, its client, and its workers."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class WorkerHarness:
         self.statistics = statistics or SessionStatistics()
         self.runtime = cluster.runtime
         self.history = History(self.runtime)
-        """What happened in all workers of the test."""
+        """The history of all workers of the test."""
         self.authors = Authors()
         self.waiter = Waiter(
             self.runtime, settings.patience, longest=VIRTUAL_POLL_INTERVAL if cluster.virtual else POLL_INTERVAL
@@ -74,7 +74,7 @@ class WorkerHarness:
 
     @property
     def plugins(self) -> ExtraPlugins:
-        """What workers of this test find installed."""
+        """The plugins that workers of this test use."""
         return self._plugins
 
     def use(
@@ -85,7 +85,7 @@ class WorkerHarness:
         isolation_reader: type[IsolationReader] | None = None,
         wrap_backend: Wrap | None = None,
     ) -> None:
-        """Put parts under test in the place of those installed; call it before the first worker is made."""
+        """Use parts under test in place of the installed ones; call it before the first worker is created."""
         plugins = self._plugins
         plugins.fencer_class = fencer or plugins.fencer_class
         plugins.offset_store_class = offset_store or plugins.offset_store_class
@@ -93,7 +93,7 @@ class WorkerHarness:
         plugins.wrap = wrap_backend or plugins.wrap
 
     def require_capabilities(self, *needed: str) -> None:
-        """Fail the test when its backend cannot do what it needs."""
+        """Fail the test if its backend lacks a capability."""
         lacking = installed_plugins().backend(self.backend_name).capabilities.lacking(*needed)
         if lacking:
             others = [name for name in installed_plugins().names("backend") if self._can(name, needed)]
@@ -109,10 +109,10 @@ class WorkerHarness:
     def worker(
         self, group: str | None = None, *, observers: Sequence[Observer] = (), **properties: object
     ) -> WorkerGroup:
-        """The test's worker; with a group's name or properties (`offset_flush_interval_ms=10`) another one.
+        """The test's worker; a new one if a group or properties (`offset_flush_interval_ms=10`) are given.
 
-        A worker of the same group as an earlier one takes over from it, or goes on where that one stopped; it has the
-        properties of that one, but for those that are given.
+        A second worker of a group takes over from the first, or continues where that one stopped. It has the
+        properties of the first one, except for those that are given.
         """
         if group is None and not properties and self._workers:
             if not self._workers[-1].stopped:
@@ -133,11 +133,11 @@ class WorkerHarness:
         return made
 
     def _earlier(self, group: str | None) -> Mapping[str, str]:
-        """What the last worker of a group was given; nothing if there was none."""
+        """The properties of the last worker of a group; empty if there is none."""
         return next((one.properties for one in reversed(self._workers) if one.name == group), {})
 
     def fresh_group(self) -> str:
-        """A name of a worker group that nobody else uses."""
+        """A new, unique name of a worker group."""
         chance = self._names.getrandbits(128) if self.cluster.virtual else uuid.uuid4().int
         name = f"eos-{chance:032x}"[:12]
         if self._created is not None:
@@ -145,5 +145,5 @@ class WorkerHarness:
         return name
 
     def reader_choice(self) -> PartChoice:
-        """The isolation reader that the newest worker chose, by which topics are read."""
+        """The isolation reader that the newest worker chose; topics are read by it."""
         return self._workers[-1].local.reader_choice if self._workers else PartChoice(ISOLATION_READER)

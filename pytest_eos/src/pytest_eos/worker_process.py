@@ -1,4 +1,4 @@
-"""Run a worker in a process of its own, to be stopped, continued or killed by signals."""
+"""A worker in a process of its own that is stopped, continued or killed by signals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GRACE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class WorkerProcessSpec:
-    """What a worker process is to do, in plain values."""
+    """What a worker process runs, in plain values."""
 
     backend: str
     bootstrap_servers: str
@@ -41,23 +41,23 @@ class WorkerProcessSpec:
     step: str
     nth: int
     path: tuple[str, ...]
-    """Where the process looks for modules."""
+    """The import path of the process."""
     patience: float
 
     def line(self) -> str:
-        """The job as a line of JSON."""
+        """The values as a line of JSON."""
         return json.dumps(asdict(self))
 
 
 class WorkerProcess:
-    """A worker in another process, which stops itself before a step."""
+    """A worker in another process that stops itself (SIGSTOP) before a step."""
 
     def __init__(self, eos: RunHarness, spec: WorkerProcessSpec, process: subprocess.Popen[str]) -> None:
         self._eos, self._spec, self._process = eos, spec, process
         self.group, self.name = spec.group, spec.name
         self.pid = process.pid
         self.history = History(eos.runtime)
-        """What the process said of its steps."""
+        """The steps that the process reported."""
         self._frozen = self._moved = self._killed = False
         self._woken_at: float | None = None
         self._reader = eos.runtime.spawn(f"eos-process-{self.pid}", self._listen)
@@ -72,7 +72,7 @@ class WorkerProcess:
         group: str | None,
         worker: Mapping[str, object],
     ) -> Self:
-        """Start the process; it puts the connector at once."""
+        """Start the process, which puts the connector at once."""
         spec = WorkerProcessSpec(
             eos.backend_name,
             eos.cluster.bootstrap_servers,
@@ -89,7 +89,8 @@ class WorkerProcess:
         command = [sys.executable, "-m", "pytest_eos.worker_process_main"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(spec.path)}
         pipe = subprocess.PIPE
-        # A group of its own: Ctrl-C is for pytest; and when pytest dies, the system wakes and ends a stopped orphan.
+        # A process group of its own: Ctrl-C reaches only pytest. If pytest dies, the kernel sends SIGHUP and SIGCONT to
+        # an orphaned group with stopped processes, which ends them.
         process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", env=environment, process_group=0
         )
@@ -105,11 +106,11 @@ class WorkerProcess:
 
     @property
     def rose(self) -> bool:
-        """Whether it stood frozen, then was woken or killed."""
+        """Whether it was frozen, then woken or killed."""
         return self._frozen and self._moved
 
     def await_frozen(self) -> WorkerProcess:
-        """Wait until the whole process stands still before the step."""
+        """Wait until the process has stopped before the step."""
         self._eos.waiter.until(lambda: self._process.poll() is not None or self._stopped(), str(self))
         if self._process.poll() is not None:
             self._reader.join(_GRACE)
@@ -123,28 +124,28 @@ class WorkerProcess:
         return f"The process ended with status {self._process.returncode}{last}."
 
     def source_records(self) -> list[SourceRecord]:
-        """What it, with all who took its connector over, should have written up to the committed source offsets."""
+        """The records expected up to the committed source offsets, of it and of all successors."""
         worker = self._eos.worker(self.group, **self._spec.worker)
         run = self._eos.create_run(self._connector, self._spec.properties, name=self.name, worker=worker)
         worker.connectors[self.name] = run.properties
         return run.source_records()
 
     def wake(self) -> WorkerProcess:
-        """Let the process go on (SIGCONT)."""
+        """Continue the process (SIGCONT)."""
         self._moved = True
         self._woken_at = self._eos.runtime.now()
         os.kill(self.pid, signal.SIGCONT)
         return self
 
     def kill(self) -> WorkerProcess:
-        """End the process on the spot (SIGKILL): nothing is closed, nothing is flushed."""
+        """Kill the process (SIGKILL): nothing is closed or flushed."""
         self._moved = self._killed = True
         self._process.kill()
         self._process.wait(_GRACE)
         return self
 
     def await_end(self) -> int:
-        """Wait until the process ended by itself; return its status, 5 where it found itself superseded."""
+        """Wait until the process has ended by itself; return its exit status, which is 5 if it was superseded."""
         self._eos.waiter.until(lambda: self._process.poll() is not None, f"the end of {self}")
         self._reader.join(_GRACE)
         return int(self._process.returncode)
@@ -156,7 +157,7 @@ class WorkerProcess:
 
     @property
     def freezes(self) -> list[Freeze]:
-        """Its tasks that stood still, each before the step it had announced last."""
+        """Its tasks while the process was stopped, each before the step that it had reported last."""
         last = {
             event.task: event
             for event in self.history.events()
@@ -168,7 +169,7 @@ class WorkerProcess:
         return [Freeze(event, since, self._woken_at) for event in last.values()]
 
     def count(self, statistics: SessionStatistics) -> None:
-        """Add how it ended to the summary, once it is over."""
+        """Add its end to the statistics; called after `close`."""
         if self.rose:
             statistics.zombies += 1
             statistics.killed += self._killed
@@ -176,14 +177,14 @@ class WorkerProcess:
             statistics.stopped += not self.fenced and not self._killed
 
     def complaint(self) -> str:
-        """Why a test with this process shows nothing."""
+        """The reason why a test with this process proves nothing."""
         if self._frozen:
             return f"the zombie was never woken, nor killed: {self}."
         again = f" for the {self._spec.nth}. time (nth={self._spec.nth})" if self._spec.nth > 1 else ""
         return f"the zombie never rose: {self} was not seen frozen there{again}."
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process if it still runs, and close its pipes."""
         self._process.kill()
         self._process.wait(_GRACE)
         self._reader.join(_GRACE)
@@ -191,7 +192,7 @@ class WorkerProcess:
             _pipe(pipe).close()
 
     def _stopped(self) -> bool:
-        # Looks without taking the news away from whoever waits for the end of the process.
+        # WNOWAIT leaves the status for the call that waits for the end of the process.
         look = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self.pid, look) is not None
 

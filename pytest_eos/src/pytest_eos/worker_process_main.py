@@ -1,4 +1,4 @@
-"""Be the worker process that a test stops, continues, kills: `python -m pytest_eos.worker_process_main`."""
+"""The program of a worker process that a test stops, continues or kills: `python -m pytest_eos.worker_process_main`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StepWriter:
 
 
 class ProcessStopper:
-    """An observer that stops its own process the nth time a step comes by; every thread stands still then."""
+    """An observer that stops its own process, with all threads, at the nth occurrence of a step."""
 
     name: ClassVar[str] = "eos-process-stopper"
 
@@ -44,13 +44,13 @@ class ProcessStopper:
             return
         self._left -= 1
         if self._left == 0:
-            # C's raise() tells this thread, which so takes not one step more. kill() would tell the main thread: until
-            # that one has its turn on a busy machine, the task would go on into the step.
+            # raise() sends the signal to this thread, which stops at once. kill() would send it to the main thread;
+            # until that one runs on a busy machine, this thread would continue into the step.
             signal.raise_signal(signal.SIGSTOP)
 
 
 def work(spec: WorkerProcessSpec) -> ExitCode:
-    """Run the connector until it is drained, or superseded."""
+    """Run the connector until it is drained or superseded."""
     connector = imported(spec.connector)
     settings = HarnessSettings(f"process {os.getpid()}", Path(), 0, spec.patience)
     observers = (StepWriter(), ProcessStopper(TaskStep(spec.step), spec.nth))
@@ -70,7 +70,7 @@ def work(spec: WorkerProcessSpec) -> ExitCode:
 
 
 def imported(connector: str) -> type[SourceConnector]:
-    """The class that `module:Class` names; a line on stderr, then exit 3, where there is none."""
+    """The class that `module:Class` names; exits with status 3 and a line on stderr if there is none."""
     module, _, name = connector.partition(":")
     try:
         found: type[SourceConnector] = getattr(import_module(module), name)
@@ -85,13 +85,13 @@ def _last_line(trace: str | None) -> str:
 
 
 def _end_with_the_test() -> None:
-    # The test holds the other end of stdin and writes no more: it closes when nobody is left to work for.
+    # The test keeps the other end of stdin open and writes nothing more: end of file means that the test has ended.
     if not os.read(sys.stdin.fileno(), 1):
         os._exit(ExitCode.INTERRUPTED)
 
 
 def main() -> None:
-    """Read the job from stdin, work, exit with the status a command would have."""
+    """Read the specification from stdin, run it, exit with the status that a command would have."""
     given = json.loads(sys.stdin.readline())
     runtime().spawn("eos-orphan-watch", _end_with_the_test)
     sys.exit(work(WorkerProcessSpec(**{**given, "path": tuple(given["path"])})))

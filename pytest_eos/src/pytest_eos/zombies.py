@@ -1,4 +1,4 @@
-"""Make zombies: freeze a task or a worker at a named step, wake it when its successor is at work."""
+"""Zombies: tasks or workers that are frozen at a named step and woken after their successor has started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_eos.worker_process import WorkerProcess
 
 
 class Zombie:
-    """A task that is, or will be, frozen before a step."""
+    """A task that is frozen before a step, or will be."""
 
     def __init__(self, group: WorkerGroup, gate: Gate, nth: int) -> None:
         self._group, self._gate, self._nth = group, gate, nth
@@ -21,24 +21,24 @@ class Zombie:
 
     @property
     def rose(self) -> bool:
-        """Whether it was caught, and woken again."""
+        """Whether it was frozen and woken."""
         return self._gate.fired and self._woken
 
     @property
     def freeze(self) -> Freeze | None:
-        """What was held, from when to when."""
+        """The event before which it was frozen, from when to when; None if it was not."""
         return self._gate.freeze
 
     @property
     def lane(self) -> Lane:
-        """Which task of which generation was caught."""
+        """The task and generation that was frozen."""
         event = self._gate.event
         if event is None or event.task is None:
             raise RuntimeError(f"{self} is not frozen yet: call await_frozen first")
         return Lane(event.connector, event.generation or 0, event.task.task)
 
     def await_frozen(self) -> Zombie:
-        """Wait until the task stands frozen; fail the test if it ends, or drains, without getting there."""
+        """Wait until the task is frozen; fail the test if it ends, or drains, before it reaches the step."""
         reached = self._gate.reached
         self._group.until(lambda: self._gate.fired or self._passed_by(), f"{self}", sooner=reached)
         if not self._gate.fired:
@@ -46,24 +46,24 @@ class Zombie:
         return self
 
     def wake(self) -> Zombie:
-        """Let it go on where it stood."""
+        """Continue the task."""
         self._woken = True
         self._gate.open()
         return self
 
     def await_end(self) -> Zombie:
-        """Wait until the task is over: fenced, superseded, or stopped."""
+        """Wait until the task has ended: fenced, superseded, or stopped."""
         lane = self.lane
         self._group.until(lambda: self._ended(lane), f"the end of {self}")
         return self
 
     @property
     def fenced(self) -> bool:
-        """Whether it met a fencing error."""
+        """Whether it got a fencing error."""
         return self._gate.fired and self.lane in self._group.history.zombies()
 
     def complaint(self) -> str:
-        """Why a test with this zombie shows nothing."""
+        """The reason why a test with this zombie proves nothing."""
         if self._gate.fired:
             return f"the zombie was never woken: {self} stood frozen until the end of the test."
         again = f" for the {self._nth}. time (nth={self._nth})" if self._nth > 1 else ""
@@ -81,7 +81,7 @@ class Zombie:
 
 
 class Zombies:
-    """Makes zombies of one test, and knows those that never rose."""
+    """Creates the zombies of one test."""
 
     def __init__(self, eos: RunHarness) -> None:
         self._eos = eos
@@ -97,7 +97,7 @@ class Zombies:
         nth: int = 1,
         worker: WorkerGroup | None = None,
     ) -> Zombie:
-        """Have a task freeze before a step when it comes by for the nth time."""
+        """Freeze a task before the nth occurrence of a step."""
         (step,) = steps(at, "zombies")
         group = worker or self._eos.worker()
         zombie = Zombie(group, group.gates.freeze(step, task=task, connector=connector, nth=nth), nth)
@@ -114,10 +114,10 @@ class Zombies:
         group: str | None = None,
         worker_properties: dict[str, object] | None = None,
     ) -> WorkerProcess:
-        """Run a worker in a process of its own that stops itself (SIGSTOP) before a step; wake or kill it by signal.
+        """Run a worker in a process of its own that stops itself (SIGSTOP) before a step.
 
         `connector` is `module:Class`, which the process imports; `worker_properties` are for its worker. Processes
-        share no virtual time: mark such a test `@pytest.mark.eos_clock("real")`.
+        do not share virtual time: mark such a test `@pytest.mark.eos_clock("real")`.
         """
         if self._eos.cluster.virtual:
             raise needs_real("a worker in a process of its own")
@@ -129,12 +129,12 @@ class Zombies:
         return process
 
     def complaints(self) -> list[str]:
-        """Why zombies of this test show nothing."""
+        """A message for each zombie that was not frozen and woken."""
         zombies: list[Zombie | WorkerProcess] = [*self.made, *self.processes]
         return [zombie.complaint() for zombie in zombies if not zombie.rose]
 
     def close(self) -> None:
-        """Count what rose; leave nobody frozen."""
+        """Wake every zombie and count them."""
         for zombie in self.made:
             if zombie.rose:
                 self._eos.statistics.zombies += 1

@@ -1,7 +1,7 @@
-"""Run everything of a test on one thread, on a clock that jumps instead of ticking.
+"""Virtual time: everything of a test runs on one thread, on a clock that jumps from timer to timer.
 
-Threads of control are greenlets. While nobody can run, time jumps to the next timer, so that a timeout of 60 s costs
-nothing. Who goes on next is drawn by a seed: the same seed gives the same interleaving.
+The threads of a test are greenlets. If none can run, the clock jumps to the next timer, so a timeout of 60 s costs
+nothing. A seed chooses the greenlet that runs next: the same seed gives the same interleaving.
 """
 
 from __future__ import annotations

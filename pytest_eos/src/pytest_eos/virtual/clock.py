@@ -1,4 +1,4 @@
-"""Offer virtual time as a `Runtime`."""
+"""A `Runtime` in virtual time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from pytest_eos.virtual.scheduler import TICK, Scheduler
 
 T = TypeVar("T")
 EPOCH = 946_684_800.0
-"""2000-01-01: what virtual clocks show, so that nobody takes their timestamps for real ones."""
+"""2000-01-01, the start of virtual time, so that its timestamps are not mistaken for real ones."""
 PATIENCE = 3600.0
 
 
 class VirtualRuntime:
-    """Greenlets on the thread that made it, which takes part as "the test"; a virtual clock.
+    """Greenlets on the thread that created it, which is the participant "the test", and a virtual clock.
 
-    With a seed, interleavings are drawn by it at every call of the runtime; the same seed, the same interleaving.
-    Without (None or 0), everybody goes on until blocked, first come, first served. `patience` bounds, in virtual
-    seconds, how long the test itself waits where it gave no timeout: DeadlockError then says who waits for what.
+    With a seed, every call of the runtime may switch to another greenlet; the same seed gives the same interleaving.
+    Without one (None or 0), each greenlet runs until it blocks, in the order in which they became ready. `patience`
+    bounds, in virtual seconds, how long the test itself waits without a timeout; then DeadlockError lists what each
+    greenlet waits for.
     """
 
     def __init__(self, seed: int | str | None = None, *, patience: float = PATIENCE) -> None:
@@ -51,7 +52,7 @@ class VirtualRuntime:
         return VirtualSpawned(self._scheduler, self._scheduler.spawn(name, target))
 
     def close(self) -> list[str]:
-        """End what was spawned and still runs; its names. Nothing can wait on this clock afterwards."""
+        """End all greenlets that still run and return their names. Nothing can wait on this clock afterwards."""
         return self._scheduler.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Block in virtual time: events, locks, queues, ends of what was spawned."""
+"""Events, locks, queues and threads in virtual time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class _Waitable:
-    """Something with participants that wait for it."""
+    """An object that participants wait for."""
 
     __slots__ = ("_scheduler", "_waiting")
 
@@ -35,7 +35,7 @@ class _Waitable:
 
 
 class VirtualEvent(_Waitable):
-    """A flag that stays up."""
+    """A flag that stays set."""
 
     __slots__ = ("_up",)
 
@@ -65,7 +65,7 @@ class VirtualEvent(_Waitable):
 
 
 class VirtualLock(_Waitable):
-    """A re-entrant lock; whoever takes it may be preceded by others."""
+    """A re-entrant lock; it gives no order to those that wait for it."""
 
     __slots__ = ("_depth", "_owner")
 
@@ -116,7 +116,7 @@ class VirtualQueue(_Waitable, Generic[T]):
         deadline = None if timeout is None else scheduler.now + timeout
         while not self._items:
             left = None if deadline is None else deadline - scheduler.now
-            # Whoever came too late for the item it was woken for waits on, not longer than in all.
+            # Another participant may have taken the item before this one ran: wait again, for the rest of the timeout.
             if not self._wait(left) and not self._items:
                 raise TimeoutError(f"nothing arrived within {timeout} s")
         return self._items.popleft()
@@ -126,7 +126,7 @@ class VirtualQueue(_Waitable, Generic[T]):
 
 
 class VirtualSpawned:
-    """What was spawned, for others to wait for."""
+    """A spawned greenlet that others can join."""
 
     __slots__ = ("_participant", "_scheduler", "name")
 

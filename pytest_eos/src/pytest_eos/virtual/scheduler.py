@@ -1,4 +1,4 @@
-"""Choose who runs next, on one thread, in virtual time."""
+"""The scheduler of greenlets on one thread in virtual time."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from pytest_eos.virtual.stack_frames import location_of
 
 TICK = 1e-5
-"""Virtual seconds of a look at the clock, about what the work between two looks takes. So no two events carry one time,
-and others get their turn, even where somebody never blocks."""
+"""Virtual seconds that pass at every reading of the clock, about the time of the work between two readings. So no two
+events have the same time, and a greenlet that never blocks uses up its turn."""
 _START = 1.0
 _OVER = "the virtual clock has stopped: nobody can wait or be started on it any more"
 _TURN = 50 * TICK
-"""How long somebody who does not block goes on while others are ready."""
+"""The longest turn of a participant that does not block while others are ready."""
 _PREEMPT = 0.25
-"""How often a participant that could go on lets another one go first."""
+"""The probability that a participant which could continue yields to another one."""
 
 
 class DeadlockError(RuntimeError):
-    """Nothing can happen any more that the test, or anybody, waits for."""
+    """Every participant waits for something that cannot happen any more."""
 
 
 class Participant:
-    """A thread of control: the test itself, or what it spawned."""
+    """A greenlet: the test itself, or one that it spawned."""
 
     __slots__ = ("deadlock", "ended", "joiners", "name", "thread", "timer", "waits_for", "woken")
 
     def __init__(self, name: str, thread: Any = None) -> None:
         self.name, self.thread = name, thread
         self.waits_for: object | None = None
-        """What it is blocked by; None while it can run."""
+        """What it waits for; None while it can run."""
         self.timer: _Timer | None = None
         self.woken = False
-        """Whether what it waited for happened, and not its timeout."""
+        """Whether its wait ended by `wake`, not by the timeout."""
         self.deadlock: DeadlockError | None = None
-        """Why it will wait in vain."""
+        """The error that ends its wait."""
         self.ended = False
         self.joiners: list[Participant] = []
-        """Who waits for its end."""
+        """The participants that wait for its end."""
 
 
 class _Timer(NamedTuple):
@@ -54,14 +54,15 @@ class _Timer(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether its wait came to an end before."""
+        """Whether the wait of this timer has ended already."""
         return self.participant.timer is not self
 
 
 class Scheduler:
-    """The participants of one test: exactly one runs at a time, others go on where it blocks or lets them.
+    """The participants of one test: one runs at a time, until it blocks or yields.
 
-    Without a seed they go on in the order in which they became ready, where the one before blocks or its turn is over.
+    Without a seed they run in the order in which they became ready; a turn ends when its participant blocks, or when
+    the turn has lasted too long.
     """
 
     def __init__(self, seed: int | str | None, patience: float) -> None:
@@ -75,17 +76,17 @@ class Scheduler:
         self._numbers = count()
         self._turn_ends = self.now + _TURN
         self._patient_until = inf
-        """Until when the test waits, where it waits without a timeout."""
+        """The end of the patience while the test waits without a timeout."""
         self._closing = False
 
     # --- what primitives call
 
     def spawn(self, name: str, target: Callable[[], None]) -> Participant:
-        """Have somebody run `target` as soon as it is their turn."""
+        """Add a participant that runs `target`."""
         if self._closing:
             raise RuntimeError(_OVER)
         made = Participant(name)
-        # Whoever ends falls back into the test, which passes the turn on.
+        # The parent of each greenlet is the test: when one ends, greenlet switches there, and the test switches on.
         made.thread = greenlet(lambda: self._run(made, target), self.main.thread)
         self._spawned.append(made)
         self._ready.append(made)
@@ -93,7 +94,7 @@ class Scheduler:
         return made
 
     def yield_turn(self) -> None:
-        """Perhaps let somebody else who is ready go first: here interleavings differ by their seeds."""
+        """Let another ready participant run first, if the turn is over or the seed says so."""
         if self._closing:
             return
         over = self.now >= self._turn_ends
@@ -105,9 +106,9 @@ class Scheduler:
             self._switch(participant)
 
     def wait(self, what: object, timeout: float | None = None) -> bool:
-        """Block the caller until it is woken; False if `timeout` virtual seconds went by before that.
+        """Block the caller until it is woken; False if `timeout` virtual seconds passed before that.
 
-        DeadlockError if that can never be, or, for the test itself, was not within its patience.
+        DeadlockError if it can never be woken, or if the test itself was not within its patience.
         """
         participant = self.current
         if self._closing:
@@ -124,12 +125,12 @@ class Scheduler:
         return participant.woken
 
     def wake(self, participant: Participant) -> None:
-        """Let somebody who waits be ready again."""
+        """Make a waiting participant ready."""
         if participant.waits_for is not None:
             self._release(participant, woken=True)
 
     def close(self) -> list[str]:
-        """End everybody but the test; name those who had not ended by themselves."""
+        """End all participants but the test; return the names of those that still ran."""
         self._closing = True
         left = [one for one in self._spawned if not one.ended]
         for one in left:
@@ -153,7 +154,7 @@ class Scheduler:
                 self.wake(one)
 
     def _switch(self, participant: Participant) -> None:
-        """Let others run until it is the caller's turn again."""
+        """Run other participants until it is the caller's turn again."""
         if getcurrent() is not participant.thread:
             raise RuntimeError(
                 "a virtual clock was asked to wait by a thread it does not know: a test whose connector has threads "
@@ -165,7 +166,7 @@ class Scheduler:
                 chosen.thread.switch()
                 if self.current is participant:
                     return
-                # Somebody came to an end, which leads into the test, whoever's turn it is.
+                # A greenlet has ended and control came back to its parent, the test; choose again.
         except BaseException:
             self._unwind(participant)
             raise
@@ -182,7 +183,7 @@ class Scheduler:
         return ready.pop(int(self._random.random() * len(ready)))
 
     def _release_due(self) -> None:
-        """Whoever's time has come is ready."""
+        """Make the participants ready whose timers are due."""
         timers = self._timers
         while timers and (timers[0].due <= self.now or timers[0].over):
             timer = heappop(timers)
@@ -192,7 +193,7 @@ class Scheduler:
             self._fail_main(self._waited_too_long())
 
     def _advance_clock(self) -> None:
-        """Nobody is ready: go on to the next timer."""
+        """Advance the clock to the next timer; called when no participant is ready."""
         timers = self._timers
         if not timers:
             self._fail_main("deadlock: nobody can run, and no timer is set")

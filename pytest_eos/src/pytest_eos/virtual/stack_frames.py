@@ -1,4 +1,4 @@
-"""Say where a greenlet stands."""
+"""The stack frames of a greenlet, as text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from greenlet import getcurrent, greenlet
 
 _HERE = str(Path(__file__).parent)
 _SHOWN = 3
-"""How many frames tell enough: the call that blocks, who made it."""
+"""How many frames are shown: the call that blocks and its callers."""
 
 
 def location_of(thread: greenlet | None) -> str:
-    """The innermost lines of a greenlet outside this package; empty for one that has not begun."""
+    """The innermost frames of a greenlet outside this package; empty for one that has not started."""
     frame = sys._getframe() if thread is getcurrent() else getattr(thread, "gr_frame", None)  # noqa: SLF001 - no other way
     lines: list[str] = []
     while frame is not None and len(lines) < _SHOWN:
@@ -25,6 +25,6 @@ def location_of(thread: greenlet | None) -> str:
 
 
 def frame_location(frame: FrameType) -> str:
-    """The function, file and line that a frame stands in."""
+    """The function, file and line of a frame."""
     path = Path(frame.f_code.co_filename)
     return f"{frame.f_code.co_name} ({path.parent.name}/{path.name}:{frame.f_lineno})"
