@@ -58,38 +58,38 @@ class SourceProgress:
 class TransactionContext(Protocol):
     """Lets a task end its transactions itself, with `transaction.boundary=connector`; every request counts once.
 
-    A record is known by identity: name the very object that poll is about to return, now or later. The task fails when
-    it asks to commit and to abort at one place, or behind a record that no poll returns.
+    A record is recognised by object identity: pass the very object that this poll or a later one returns. The task
+    fails when it asks to commit and to abort at one place, or after a record that no poll returns.
     """
 
     def commit(self) -> None:
-        """Commit behind the last record of the batch that poll is about to return."""
+        """Commit after the last record of the batch that poll is about to return."""
 
     def commit_record(self, record: SourceRecord) -> None:
-        """Commit right behind this record; later records of its batch belong to the next transaction."""
+        """Commit after this record; later records of its batch belong to the next transaction."""
 
     def abort(self) -> None:
-        """Discard the batch that poll is about to return, then move past it. To see it again, raise instead."""
+        """Discard the batch that poll is about to return and move past it. To read it again, raise instead."""
 
     def abort_record(self, record: SourceRecord) -> None:
-        """Discard everything up to this record, then move past it."""
+        """Discard everything up to and including this record, and move past it."""
 
 
 class SourceTaskContext(Protocol):
-    """What the framework tells a task; valid from `start` until `stop` returns."""
+    """What a task gets from the framework; valid from `start` until `stop` returns."""
 
     task_id: ConnectorTaskId
-    """Connector and number, `orders-0` as text: for logs, never for the choice of a share."""
+    """Connector and number, as text `orders-0`: for logs, never to choose the share of the work."""
     transaction: TransactionContext | None
-    """Given with `transaction.boundary=connector` alone."""
+    """None unless `transaction.boundary=connector`."""
     record_offsets: bool
-    """True when every SourceBatch must carry `source_offsets` (records are to be identified one by one)."""
+    """True when every SourceBatch must carry `source_offsets`, because records are identified one by one."""
 
     def offset(self, partition: SourcePartition) -> SourceOffset | None:
-        """The committed offset of a source partition, or None if nothing of it was ever committed."""
+        """The committed offset of a source partition, or None if none was ever committed."""
 
     def notice(self, kind: str, text: str, count: int = 1) -> None:
-        """Tell the user of something that is no error, say lines skipped: counts add up by kind in the summary."""
+        """Report something that is no error, such as skipped lines; the summary adds up the counts of each kind."""
 
 
 class SourceTask:
@@ -99,10 +99,10 @@ class SourceTask:
     """Definition of a task's properties; without one, `start` gets them as text."""
 
     def start(self, config: Config, context: SourceTaskContext) -> None:
-        """Open the source at the committed offsets. An exception fails the task; nothing was sent."""
+        """Open the source at the committed offsets. An exception fails the task before anything is sent."""
 
     def poll(self) -> PollResult:
-        """Return the next records, at latest after about a second; None or nothing when there are none yet.
+        """Return the next records within about a second; None or an empty list when there are none yet.
 
         An exception fails the task and aborts the open transaction. After a RetriableError the task polls again, soon
         or after its `retry_after` seconds; until a poll succeeds, the source counts neither as idle nor as at its end.
@@ -110,21 +110,21 @@ class SourceTask:
         raise NotImplementedError
 
     def at_end(self) -> bool | None:
-        """Tell whether the source has no more to give: True, False, or None if that cannot be known."""
+        """Whether the source has no more records: True, False, or None if that cannot be known."""
         return None
 
     def progress(self) -> SourceProgress | None:
-        """Tell how much of this task's share was read so far, for whoever watches; None if that cannot be known.
+        """How much of this task's share was read so far, for progress displays; None if that cannot be known.
 
-        It is called a few times a second, between polls.
+        Called a few times a second, between polls.
         """
         return None
 
     def commit(self) -> None:
-        """Hear that everything returned so far was committed. May be lost in a crash; errors are only logged.
+        """Called when everything returned so far was committed. A crash may lose the call; errors are only logged.
 
-        A task may also define `commit_record(self, record, metadata)`: it then runs for every record of a committed
-        transaction in the order of sending (see `CommitsRecords`), at the price of a callback per record.
+        A task may also define `commit_record(self, record, metadata)`: it is called for every record of a committed
+        transaction in the order of sending (see `CommitsRecords`), at the cost of a callback for each record.
         """
 
     def stop(self) -> None:
@@ -136,7 +136,7 @@ class CommitsRecords(Protocol):
     """A task that wants to hear of each committed record, at the price of a callback per record."""
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
-        """Hear where a record came to lie; None when it was dropped on the way. Errors are only logged."""
+        """Called with the place of a committed record; None if the record was aborted. Errors are only logged."""
 
 
 class SourceConnector:
@@ -145,12 +145,12 @@ class SourceConnector:
     name: ClassVar[str]
     """What `connector.class` says; unique among installed connectors."""
     task: ClassVar[type[SourceTask]]
-    """What one share of the work is done by; made without arguments, once for each start of a task."""
+    """The class of its tasks; an instance is made without arguments for each start of a task."""
     config: ClassVar[ConfigDef]
     """The connector's own properties, beside those that every source connector has."""
 
     def problems(self, config: Config) -> Iterable[Problem]:
-        """What is wrong with the properties beyond what `config` can check; found before anything starts."""
+        """Problems of the properties that `config` cannot find; they are reported before anything starts."""
         return ()
 
     def check(self, config: Config) -> Iterable[Problem]:
@@ -169,9 +169,9 @@ class SourceConnector:
         raise NotImplementedError
 
     def exactly_once_support(self, config: Config) -> ExactlyOnceSupport | None:
-        """Tell whether tasks resume exactly at the committed offsets; None if it was never considered."""
+        """Whether tasks resume exactly at the committed offsets; None if the author never considered it."""
         return None
 
     def transaction_boundaries(self, config: Config) -> ConnectorTransactionBoundaries | None:
-        """Tell whether tasks use `context.transaction`; needed for `transaction.boundary=connector`."""
+        """Whether tasks use `context.transaction`; needed for `transaction.boundary=connector`."""
         return None

@@ -1,6 +1,6 @@
-"""Carry records through every layer as frozen values, by column wherever there are many.
+"""The values that carry records: single records for connectors, batches of columns for every layer below them.
 
-A batch is the unit: one call, one check, one encode per batch (a Python object per record costs more than the record).
+One call, one check and one encoding serve a whole batch: a Python object for each record costs more than sending it.
 Timestamps are milliseconds since 1970; None asks for the producer's clock.
 """
 
@@ -33,10 +33,10 @@ SourceOffset: TypeAlias = Mapping[str, Primitive]
 
 
 class StoredPartition(dict[str, Primitive]):
-    """A source partition as an offset store read it from a topic, with the record keys under which it lies there.
+    """A source partition that an offset store read from a topic, with the record keys that hold its offsets there.
 
-    It equals the partition that a task spells in another order. A store that gets it back writes under the same keys,
-    so that compaction finds what is there, whoever wrote it.
+    It equals a mapping with the same entries in another order. A store that gets it back writes under the same keys, so
+    that compaction replaces the old offsets, whichever worker wrote them.
     """
 
     __slots__ = ("connector", "record_keys")
@@ -44,9 +44,9 @@ class StoredPartition(dict[str, Primitive]):
     def __init__(self, partition: SourcePartition, connector: str, record_keys: Sequence[bytes]) -> None:
         super().__init__(partition)
         self.connector = connector
-        """Whose partition it is: the keys name it."""
+        """The connector, which the record keys name."""
         self.record_keys = tuple(record_keys)
-        """The key that holds its offset; then others that hold older ones."""
+        """The key of the latest offset, then the keys of older ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class SourceRecord:
     """None is a tombstone: in a compacted topic it deletes the key."""
     key: bytes | None = None
     source_partition: SourcePartition = field(default_factory=dict)
-    """The part of the source that the record is from; it belongs to one task."""
+    """The part of the source that the record is from; one task reads it."""
     source_offset: SourceOffset = field(default_factory=dict)
-    """Where to go on behind this record; `SourceTaskContext.offset` gives it back once it is committed."""
+    """Where to resume after this record; `SourceTaskContext.offset` returns it once it is committed."""
     partition: int | None = None
-    """Of the topic; None leaves it to the key, as Java's partitioner does (murmur2)."""
+    """The partition of the topic; with None the key decides, as in Java's partitioner (murmur2)."""
     timestamp: int | None = None
     """Milliseconds since 1970; None asks for the producer's clock."""
     headers: Headers = ()
@@ -70,27 +70,27 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True)
 class SourceBatch:
-    """Many records of one source partition for one topic, as columns, with the offset behind the last of them.
+    """Records of one source partition for one topic, as columns, with the offset after the last of them.
 
     `keys`, `timestamps`, `source_offsets` and `headers` are None or as long as `values`. `source_offsets` (the offset
-    behind each record) is wanted only when `SourceTaskContext.record_offsets` says so.
+    after each record) is needed only when `SourceTaskContext.record_offsets` is true.
     """
 
     topic: str
     values: Sequence[bytes | None]
     source_partition: SourcePartition
-    """The part of the source that all of them are from."""
+    """The part of the source that all records are from."""
     source_offset: SourceOffset
-    """Where to go on behind the last of them; a batch without values moves the offset alone."""
+    """Where to resume after the last record; a batch without values only moves the offset."""
     keys: Sequence[bytes | None] | None = None
     timestamps: Sequence[int] | None = None
     """Milliseconds since 1970."""
     partition: int | None = None
-    """Of the topic, for all of them; None leaves it to each key."""
+    """The partition of the topic for all records; with None each key decides."""
     source_offsets: Sequence[SourceOffset] | None = None
-    """Where to go on behind each of them."""
+    """Where to resume after each record."""
     headers: Sequence[Headers] | None = None
-    """The headers of each of them."""
+    """The headers of each record."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -98,7 +98,7 @@ class SourceBatch:
 
 @dataclass(frozen=True, slots=True)
 class ProducerRecord:
-    """One record on its way to a topic; without a partition its key decides as Java's partitioner does (murmur2)."""
+    """One record to send; without a partition its key decides, as in Java's partitioner (murmur2)."""
 
     topic: str
     value: bytes | None
@@ -111,7 +111,7 @@ class ProducerRecord:
 # Not frozen: one is made for each record that is sent singly, and a frozen one takes four times as long to make.
 @dataclass(slots=True)
 class ProducerBatch:
-    """Records on their way to one topic, as columns; `keys`, `timestamps`, `headers` are optional.
+    """Records to send to one topic, as columns; `keys`, `timestamps` and `headers` are optional.
 
     A column that is given has one entry for each record. `headers` are sent at the speed of a batch only by a backend
     with the capability `batch_headers`. Nobody changes a batch once it is made.
@@ -140,7 +140,7 @@ class ProducerBatch:
         return len(self.values)
 
     def records(self) -> Iterator[ProducerRecord]:
-        """The same records one by one, for a client whose batch call cannot carry all columns."""
+        """The records one by one, for code that takes no columns."""
         keys = repeat(None) if self.keys is None else self.keys
         stamps = repeat(None) if self.timestamps is None else self.timestamps
         headers: Iterable[Headers] = repeat(()) if self.headers is None else self.headers
@@ -150,7 +150,7 @@ class ProducerBatch:
 
 @dataclass(frozen=True, slots=True)
 class RecordMetadata:
-    """Where a record came to lie."""
+    """The place of a written record."""
 
     topic: str
     partition: int
@@ -161,8 +161,8 @@ class RecordMetadata:
 class LogBatch:
     """Records read from one partition, as columns of one length, offsets ascending.
 
-    Offsets may leave gaps: control records and records of aborted transactions take offsets and are never shown.
-    `timestamp_type` is 0 (create time) or 1 (log append time) for the whole batch; `headers` is None unless asked for.
+    Offsets may have gaps: control records and records of aborted transactions have offsets, but are never shown.
+    `timestamp_type` is 0 (create time) or 1 (log append time) for the whole batch; `headers` is None unless requested.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""Check what a connector's poll returned, turn it into columns."""
+"""Check what a connector's poll returned and turn it into column batches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from eosfw.runtime.record_validation import all_valid, validation_error
 from eosfw.state.poll_batch import PollBatch, batches_of
 
 MAX_RECORDS_PER_POLL = 1_000_000
-"""Records that one poll may return: they must fit into memory, and into one transaction, together."""
+"""Records that one poll may return: together they must fit into memory and into one transaction."""
 
 
 def read_poll_result(polled: Any, task: object) -> Sequence[PollBatch]:
-    """What a poll returned, as columns; TaskFailedError names what is neither records nor batches."""
+    """What a poll returned, as columns; TaskFailedError describes anything that is neither records nor batches."""
     if polled is None:
         return ()
     if isinstance(polled, SourceBatch):
@@ -35,12 +35,12 @@ def read_poll_result(polled: Any, task: object) -> Sequence[PollBatch]:
 
 
 def has_records(polled: Sequence[PollBatch]) -> bool:
-    """Whether a poll gave records; an empty batch only tells of a source's offset."""
+    """Whether a poll returned records; an empty batch only states a source offset."""
     return any(map(len, polled))
 
 
 def offsets_lacking(task: object) -> str:
-    """Why a batch will not do that cannot tell its records apart, and the remedies."""
+    """The message for a batch that does not state the offset of each record where it must."""
     return (
         f"task {task} returned a SourceBatch without `source_offsets`, though its context asks for `record_offsets`: "
         f"without them records cannot be told apart; have the connector return them, or set "

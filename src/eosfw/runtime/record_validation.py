@@ -1,4 +1,4 @@
-"""Say what is wrong with a record, or a batch, that a connector returned."""
+"""Validate the records and batches that a connector returned."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LAST_TIMESTAMP = 2**63 - 1
 
 
 def all_valid(records: Sequence[Any]) -> bool:
-    """Whether nothing is wrong with any of many records, in one pass without a call for each.
+    """Whether many records are valid, checked in one pass without a call for each record.
 
-    False may also mean that only `validation_error` can tell.
+    False does not mean that one is invalid: only `validation_error` checks every kind of record.
     """
     sources, offsets = {}, []
     for one in records:
@@ -27,7 +27,7 @@ def all_valid(records: Sequence[Any]) -> bool:
             return False
         if not (one.topic and type(one.topic) is str and one.partition is one.timestamp is None and not one.headers):
             return False
-        sources[id(one.source_partition)] = one.source_partition  # mostly one object for all
+        sources[id(one.source_partition)] = one.source_partition  # mostly one object for all records
         offsets.append(one.source_offset)
     return _flat(offsets) and _flat(sources.values())
 
@@ -41,7 +41,7 @@ def _flat(mappings: Collection[Any]) -> bool:
 
 
 def validation_error(item: SourceRecord | SourceBatch) -> str | None:
-    """What keeps an item from being sent, in words that follow its name; None if nothing does."""
+    """Why an item cannot be sent, as the rest of a sentence about it; None if it can."""
     if not isinstance(item.topic, str) or not item.topic:
         return f"names no topic ({item.topic!r})"
     if item.partition is not None and not _within(item.partition, _LAST_PARTITION):
@@ -82,7 +82,7 @@ def _offsets_error(offsets: Sequence[SourceOffset]) -> str | None:
 
 
 def _mapping_error(what: str, values: Any) -> str | None:
-    """Offsets are flat mappings of texts to primitives (OFF-01); an object within itself is no primitive either."""
+    """Check a source partition or offset: a flat mapping of texts to primitives (OFF-01)."""
     why = _reason_unstorable(values)
     return None if why is None else f"has a {what} that cannot be stored: {why}"
 

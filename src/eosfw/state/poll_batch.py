@@ -1,4 +1,4 @@
-"""Hold what a poll returned as columns, with the place in the source that each record is from."""
+"""Hold what a poll returned as columns, with the source partition and source offset of each record."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from eosfw.records import ProducerBatch, SourceBatch, SourceOffset, SourcePartit
 
 T = TypeVar("T")
 SourcePosition = tuple[SourcePartition, SourceOffset]
-"""Where a source goes on: one of its partitions, and the offset behind what was read of it."""
+"""A source partition with the offset after what was read of it."""
 
 
 # Not frozen: a source that alternates between topics has one for each record, and a frozen one takes longer to make.
 @dataclass(slots=True)
 class PollBatch:
-    """Records of one poll that go to one topic together: every layer below a task's poll takes these alone.
+    """Records of one poll for one topic; every layer below a task's poll takes only these.
 
     Nobody changes a batch once it is made.
     """
 
     columns: ProducerBatch
-    """What goes to the topic."""
+    """What is sent to the topic."""
     source_partitions: Sequence[SourcePartition]
     """The source partition of each record."""
     source_offsets: Sequence[SourceOffset] | None
-    """The offset behind each record; None if the source stated only the one behind all of them."""
+    """The offset after each record; None if the source stated only the offset after the last."""
     positions: Sequence[SourcePosition]
-    """Where the source goes on behind the batch, in the order of reading: the last entry for a partition counts."""
+    """Where the source resumes after the batch, in the order of reading: the last entry for a partition counts."""
     source_records: Sequence[SourceRecord] | None = None
-    """The very objects that poll returned, by which tasks name records; None if it returned columns."""
+    """The objects that poll returned, which a task names in its requests; None if it returned columns."""
 
     @classmethod
     def from_source_batch(cls, batch: SourceBatch) -> PollBatch:
@@ -48,7 +48,7 @@ class PollBatch:
     def from_records(cls, records: Sequence[SourceRecord]) -> PollBatch:
         """Make columns of records for one partition of one topic, all with a timestamp or all without."""
         first = records[0]
-        if len(records) == 1:  # a source that alternates between topics has each record alone
+        if len(records) == 1:  # a source that alternates between topics has batches of one
             position = (first.source_partition, first.source_offset)
             return cls(ProducerBatch.of_one(first), position[:1], position[1:], (position,), records)
         keys = [record.key for record in records]
@@ -69,7 +69,7 @@ class PollBatch:
         return len(self.source_partitions)
 
     def part(self, start: int, end: int) -> PollBatch:
-        """The records from one place in the batch up to another; their offsets must be known unless these are all."""
+        """The records from `start` up to `end`; a real part needs `source_offsets`."""
         if start == 0 and end == len(self):
             return self
 
@@ -89,7 +89,7 @@ class PollBatch:
         return PollBatch(columns, partitions, offsets, _positions(partitions, offsets), cut(self.source_records))
 
     def records(self) -> Iterator[SourceRecord]:
-        """The records one by one, for what takes no columns: callbacks, listings."""
+        """The records one by one, for code that takes no columns: callbacks, listings."""
         if self.source_records is not None:
             yield from self.source_records
             return
@@ -108,7 +108,7 @@ class PollBatch:
 
 
 def batches_of(records: Sequence[SourceRecord]) -> list[PollBatch]:
-    """Cut records where topic or partition changes, or where timestamps begin or end; their order stays."""
+    """Batches of consecutive records that have topic and partition in common, and have a timestamp or have none."""
     return [PollBatch.from_records(list(run)) for _, run in groupby(records, _destination)]
 
 
