@@ -47,7 +47,7 @@ def test_a_signed_offset_does_not_count_for_another_source_partition(key_file):
         made(key_file).decode("c", read(OTHER, record.value))
 
 
-def test_offsets_of_before_are_taken_once_somebody_says_so(key_file):
+def test_earlier_offsets_are_taken_over_on_request(key_file):
     store = made(key_file, **{"accept.unsigned": "true"})
 
     assert list(store.decode("c", read(KEY, b'{"o":1}')).values()) == [({"p": 1}, {"o": 1})]

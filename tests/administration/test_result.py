@@ -59,7 +59,7 @@ def test_a_decision_is_final() -> None:
     assert told.outcomes() == {"a": None}
 
 
-def test_whoever_waits_hears_of_it_from_another_thread() -> None:
+def test_a_waiter_is_woken_from_another_thread() -> None:
     """ADM-01: futures are waited for."""
     told = result("a", "b")
     heard = RUNTIME.event()
@@ -76,7 +76,7 @@ def test_whoever_waits_hears_of_it_from_another_thread() -> None:
     assert heard.wait(WAIT)
 
 
-def test_who_fences_fails_what_it_leaves_open() -> None:
+def test_unfinished_ids_of_a_fencing_fail_by_name() -> None:
     """An id without an outcome would hang whoever waits: left out, refused, or a fault of the code."""
 
     def forgets(told: FenceProducersResult) -> None:

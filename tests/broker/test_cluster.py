@@ -111,7 +111,7 @@ def test_other_machines_are_let_in_only_with_an_advertised_address(host):
         start(listeners=f"{host}:0")
 
 
-def test_clients_are_told_the_advertised_address():
+def test_clients_receive_the_advertised_address():
     cluster = start(listeners="0.0.0.0:0", advertised_listeners="PLAINTEXT://localhost:0")
     port = cluster.broker.endpoint.port
     cluster.close()
@@ -135,7 +135,7 @@ def test_a_wrong_property_is_named(properties, said):
         EmbeddedCluster.start(properties, ThreadRuntime())
 
 
-def test_it_serves_as_a_process_until_told_to_stop():
+def test_it_serves_as_a_process_until_sigterm():
     command = [sys.executable, "-m", "eosfw_memory", "--listen", "127.0.0.1:0", "num.partitions=3"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = process.stdout.readline()

@@ -83,7 +83,7 @@ def test_a_second_producer_of_the_id_fences_the_first(clients):
     assert clients.values(topic) == [b"heir"]
 
 
-def test_a_fenced_producer_cannot_write_into_its_heirs_transaction(clients):
+def test_a_fenced_producer_cannot_write_into_its_successors_transaction(clients):
     """BRK-01."""
     topic, zombie = clients.topic(), clients.producer("shared-id")
     write(zombie, topic, b"before")
@@ -167,7 +167,7 @@ def test_the_broker_tells_its_longest_transaction_timeout(clients):
     assert described.result(WAIT)["transaction.max.timeout.ms"].value == "900000"
 
 
-def test_a_topic_somebody_writes_to_is_created(clients):
+def test_a_topic_is_created_on_first_write(clients):
     topic, producer = "made-by-writing", clients.producer()
     write(producer, topic, b"first")
     producer.commit_transaction(WAIT)

@@ -50,7 +50,7 @@ class TestAddPartitions:
         assert desk.add(producer, FLIGHTS_1) is Code.NONE
         assert len(desk.log.records) == logged
 
-    def test_strangers_are_turned_away(self, desk):
+    def test_unknown_members_are_refused(self, desk):
         """COR-06."""
         producer = desk.init()
 

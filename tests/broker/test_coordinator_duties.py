@@ -61,7 +61,7 @@ def test_one_that_fails_keeps_no_other_from_being_done_and_comes_again(backgroun
     assert [record.message for record in caplog.records] == ["failing failed; the next attempt comes in 10 ms"] * 2
 
 
-def test_who_waits_is_told_how_long(background_tasks):
+def test_a_waiting_user_sees_the_remaining_time(background_tasks):
     assert background_tasks.wait_ms(0) > 0
     background_tasks.add("seldom", 25, lambda _: None, 0)
     background_tasks.add("often", 10, lambda _: None, 0)

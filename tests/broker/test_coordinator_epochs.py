@@ -58,7 +58,7 @@ def test_the_answer_hangs_on_the_state_the_wish_and_the_epoch(state, outcome, re
 
 @pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort"])
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
-def test_while_markers_are_under_way_everybody_comes_again(state, outcome):
+def test_requests_are_retried_while_markers_are_being_written(state, outcome):
     """COR-08: only then does Kafka look who asks."""
     for epoch in (3, 4, 5, 6):
         assert at(state).end_with_epoch_bump(after(epoch), outcome) is Code.CONCURRENT_TRANSACTIONS
@@ -147,7 +147,7 @@ def test_fencing_an_open_transaction_never_runs_over_the_last_epoch(epoch, next_
     assert desk.init() == next_one
 
 
-def test_a_fenced_holder_of_the_last_epoch_starts_anew_by_naming_nobody():
+def test_a_fenced_producer_at_the_last_epoch_reinitialises_without_an_id():
     """COR-04: it gets no epoch of the used-up producer id, as in Kafka 4.1, but no other number either."""
     desk = at("Empty", LAST_CLIENT_EPOCH)
     last = after(LAST_CLIENT_EPOCH)

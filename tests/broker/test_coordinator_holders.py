@@ -56,7 +56,7 @@ class TestInitProducerId:
 
         assert desk.init() == ProducerIdAndEpoch(first.producer_id, first.epoch + 1)
 
-    def test_an_ongoing_transaction_is_aborted_with_a_raised_epoch_that_nobody_gets(self, desk):
+    def test_initialisation_aborts_an_open_transaction_with_an_unassigned_epoch(self, desk):
         """COR-03: the client comes again and gets the epoch after."""
         first = desk.init()
         desk.add(first)

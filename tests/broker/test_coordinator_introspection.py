@@ -103,7 +103,7 @@ def test_a_hanging_transaction_is_found_by_producer_and_ended_by_marker(caller, 
     assert all(each["current_txn_start_offset"] < 0 for each in caller.writers(where))
 
 
-def test_the_version_of_transactions_is_told_as_a_feature(caller):
+def test_the_transaction_version_is_reported_as_a_feature(caller):
     """KIP-890, KIP-584: that is how a client of Kafka 4 knows to use an epoch for each transaction."""
     said = {"client_software_name": "eosfw", "client_software_version": "1"}
     answer = caller.ask(API_VERSIONS, 4, **said)

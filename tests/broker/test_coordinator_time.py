@@ -115,7 +115,7 @@ class TestExpiry:
         desk.log.broken = False
         assert desk.add(producer) is Code.NONE
 
-    def test_a_replay_of_the_tombstones_knows_nobody(self, desk):
+    def test_a_replay_of_tombstones_restores_no_transactional_id(self, desk):
         """COR-13, COR-16."""
         for name in ("a", "b", "c"):
             desk.init(name)

@@ -96,7 +96,7 @@ ASKING = {
 
 
 @pytest.mark.parametrize("request_name", ASKING)
-def test_who_believes_in_another_leader_epoch_is_told_so(broker, restarted, request_name):
+def test_a_request_with_another_leader_epoch_is_refused(broker, restarted, request_name):
     """KIP-320: from before the restart it is fenced, from the future unknown; none, or that of now, is served."""
     ask = ASKING[request_name]
     assert [ask(broker, believed) for believed in (-1, 0, 1)] == [Code.NONE, Code.NONE, Code.UNKNOWN_LEADER_EPOCH]

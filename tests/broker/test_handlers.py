@@ -137,7 +137,7 @@ class TestLongPoll:
 
         assert broker.attempt(deferred, expired=True)["responses"][0]["partitions"][0]["records"] == ()
 
-    def test_who_gave_up_is_not_woken(self, broker, producer):
+    def test_a_waiter_that_timed_out_is_not_woken(self, broker, producer):
         deferred, woken = self.poll(broker, committed=0), []
         broker.await_answer(deferred, lambda: woken.append(True))
         broker.give_up(deferred)

@@ -110,7 +110,7 @@ def test_a_bomb_is_unpacked_no_further_than_the_limit(kind):
 
 
 @pytest.mark.parametrize("kind", [1, 2, 3, 4], ids=["gzip", "snappy", "lz4", "zstd"])
-def test_a_bomb_is_refused_at_the_door(broker, kind):
+def test_a_compression_bomb_is_refused_on_arrival(broker, kind):
     """No reader would take it."""
     assert send(broker, batch(b"", kind=kind, pack=lambda _: packed(kind))) is Code.MESSAGE_TOO_LARGE
     assert broker.topics.partition(T, 0).log.high_watermark == 0
@@ -133,7 +133,7 @@ def test_records_packed_in_a_way_that_nothing_here_unpacks_are_kept_closed(broke
     assert send(broker, sent, topic="compacted") is Code.UNSUPPORTED_COMPRESSION_TYPE
 
 
-def test_the_end_of_a_transaction_of_somebody_else_is_refused(broker):
+def test_ending_another_producers_transaction_is_refused(broker):
     """One producer could otherwise commit what another has not finished."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     other = broker.coordinator.initialise("y", 60_000, None, broker.now_ms())

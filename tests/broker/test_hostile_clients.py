@@ -61,7 +61,7 @@ def test_a_connection_on_which_nothing_happens_is_closed(serve):
     assert served_well(connect)
 
 
-def test_whoever_waits_for_an_answer_is_not_idle(serve):
+def test_a_connection_waiting_for_an_answer_is_not_idle(serve):
     _, connect = serve(connections_max_idle_ms="1000", auto_create_topics_enable="true")
     waiting = connect()
     metadata = struct.pack(">hhihi", 3, 1, 1, -1, 1) + struct.pack(">h1s", 1, b"t")

@@ -42,7 +42,7 @@ def groups(raw):
 
 
 @pytest.mark.parametrize(("kind", "name"), [(0, GROUPS), (1, IDS)])
-def test_who_asked_for_a_coordinator_finds_its_topic(admin, raw, kind, name):
+def test_finding_a_coordinator_creates_its_topic(admin, raw, kind, name):
     """COR-01, GRP-02."""
     raw.ask(FIND, 4, key_type=kind, coordinator_keys=("any",))
 
@@ -67,7 +67,7 @@ def test_a_client_made_offsets_topic_serves_groups_on_its_partitions(fresh):
     assert len(groups(fresh)) == 20
 
 
-def test_nobody_deletes_records_of_a_coordinator(admin, raw):
+def test_records_of_coordinator_topics_cannot_be_deleted(admin, raw):
     """COR-13: what it knows would be gone after the next start."""
     partitions = [Fields(partition_index=number, offset=0) for number in (0, 999)]
     answer = raw.ask(DELETE_RECORDS, 2, topics=[Fields(name=GROUPS, partitions=partitions)], timeout=20_000)

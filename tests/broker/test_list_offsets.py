@@ -93,7 +93,7 @@ def test_a_number_is_refused_before_the_version_that_gave_it_a_meaning(raw, topi
         assert refused == (version < since), version
 
 
-def test_the_newest_record_is_told_once_its_transaction_is_decided(admin, raw, topic, now_ms):
+def test_the_newest_timestamp_appears_once_its_transaction_is_decided(admin, raw, topic, now_ms):
     """CON-01: the marker is the newest record then."""
     name = f"id-{topic}"
     answer = raw.ask(INIT, 4, transactional_id=name, transaction_timeout=60_000, producer_id=-1, producer_epoch=-1)

@@ -62,7 +62,7 @@ class Waiting:
     [(TransactionCoordinator, _LIST_TRANSACTIONS, 1), (GroupCoordinator, _LIST_GROUPS, 4)],
     ids=["transactions", "groups"],
 )
-def test_who_asks_while_logs_are_replayed_waits_for_the_whole_truth(tmp_path, monkeypatch, coordinator, key, version):
+def test_requests_wait_until_the_logs_are_replayed(tmp_path, monkeypatch, coordinator, key, version):
     """COR-01: Kafka says CoordinatorLoadInProgress then; here the port takes clients in, but nobody is answered yet."""
     cluster = started(tmp_path)
     clients = Clients(cluster.bootstrap_servers)

@@ -57,7 +57,7 @@ def described(broker, **wanted):
     return result, sizes
 
 
-def test_every_partition_is_told_with_its_bytes_on_the_disk(tmp_path):
+def test_every_partition_is_listed_with_its_size_on_disk(tmp_path):
     """KIP-113."""
     broker = started(tmp_path)
     append(broker, "one")
@@ -75,7 +75,7 @@ def test_every_partition_is_told_with_its_bytes_on_the_disk(tmp_path):
     broker.close()
 
 
-def test_only_what_was_asked_for_is_told_and_only_if_it_exists():
+def test_only_requested_existing_entries_are_described():
     """KIP-113: as Kafka, which has no error for the rest."""
     broker = started()
     append(broker, "one")
@@ -92,7 +92,7 @@ def test_memory_is_a_place_of_unknown_size():
     assert sizes == {("one", 0): size, ("two", 0): 0, ("two", 1): 0}
 
 
-def test_a_directory_that_failed_is_told_to_be_offline(tmp_path):
+def test_a_failed_log_directory_is_reported_offline(tmp_path):
     """KIP-113: administrators learn of a failed disk from DescribeLogDirs."""
     disk = FullDisk()
     broker = started(tmp_path, disk)

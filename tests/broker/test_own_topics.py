@@ -78,7 +78,7 @@ def test_client_writes_to_internal_topics_are_refused_and_recovery_is_unchanged(
 
 
 @pytest.mark.parametrize("commit", [True, False], ids=["commit", "abort"])
-def test_markers_of_strangers_there_say_nothing_to_the_next_start(start, commit):
+def test_foreign_markers_in_internal_topics_are_ignored_at_start(start, commit):
     """COR-14, KIP-664: Kafka writes them, too."""
     caller = start()
     producer = used(caller)

@@ -183,7 +183,7 @@ def test_a_topic_that_was_named_twice_is_still_there(ready, admin, raw):
     assert TWICE in admin.list_topics(timeout=WAIT).topics
 
 
-def test_no_record_is_said_of_an_epoch_that_nobody_named(ready, raw):
+def test_no_end_offset_is_given_for_an_unknown_epoch(ready, raw):
     wanted = [Fields(partition=0, current_leader_epoch=-1, leader_epoch=-1)]
     answer = raw.ask(23, 4, replica_id=-2, topics=[Fields(topic=TOPIC, partitions=wanted)])
 

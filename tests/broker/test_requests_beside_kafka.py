@@ -191,7 +191,7 @@ class TestProduce:
         assert produced(caller, [(topic, 0, one(crc=1)), (topic, 0, one())]) == {(topic, 0): Code.NONE}
         assert ends(caller, topic) == [1, 0, 0]
 
-    def test_acks_that_nobody_knows_come_behind_what_is_wrong_with_a_partition(self, caller, topic):
+    def test_partition_errors_take_precedence_over_invalid_acks(self, caller, topic):
         sent = [(topic, 0, one()), (topic, 1, one(crc=1)), (topic, 2, b""), ("nowhere", 0, one())]
 
         assert list(produced(caller, sent, acks=5).values()).count(Code.INVALID_REQUIRED_ACKS) == 2
@@ -232,7 +232,7 @@ class TestProduce:
         ],
         ids=["good", "wrong checksum", "no batch", "good and bad", "transactional"],
     )
-    def test_an_error_nobody_wants_to_hear_of_closes_the_connection(self, caller, cluster, topic, sent, closed):
+    def test_an_error_without_acks_closes_the_connection(self, caller, cluster, topic, sent, closed):
         """acks=0: else the producer would go on sending what is lost."""
         raw = Raw(cluster.bootstrap_servers)
         raw.send(0, 11, **asked([(topic, number, data) for number, data in enumerate(sent)], acks=0))

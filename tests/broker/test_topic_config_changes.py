@@ -163,7 +163,7 @@ def test_what_is_no_topic_is_refused(admin, raw, kind, name, op, code):
     assert alter(raw, name, op, kind=kind) == code
 
 
-def test_whoever_names_a_thing_twice_is_refused(raw, new_topic):
+def test_a_duplicate_entry_in_a_request_is_refused(raw, new_topic):
     topic = new_topic()
     assert alter(raw, topic, ("retention.ms", SET, "5"), ("retention.ms", SET, "6")) == Code.INVALID_REQUEST
 
@@ -194,7 +194,7 @@ def test_partitions_only_grow_in_number(raw, new_topic, count, assignments, code
     assert grow(raw, new_topic(2), count, wanted) == code
 
 
-def test_nobody_grows_what_does_not_exist(admin, raw):
+def test_partitions_cannot_be_added_to_a_missing_topic(admin, raw):
     assert grow(raw, "no-such-topic", 3) == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 

@@ -152,7 +152,7 @@ def test_a_batch_larger_than_a_segment_is_refused(raw, new_topic):
     assert codes == [Code.RECORD_LIST_TOO_LARGE, Code.NONE]
 
 
-def test_records_of_a_topic_that_keeps_them_are_deleted_by_nobody(raw, new_topic):
+def test_records_of_a_compacted_topic_cannot_be_deleted(raw, new_topic):
     """BRK-09: an empty `cleanup.policy` is not `delete`."""
     topic = new_topic(**{"cleanup.policy": ""})
 
@@ -162,7 +162,7 @@ def test_records_of_a_topic_that_keeps_them_are_deleted_by_nobody(raw, new_topic
     assert answer["topics"][0]["partitions"][0]["error_code"] == Code.POLICY_VIOLATION
 
 
-def test_an_unmodified_client_is_told_which_property_is_wrong(admin):
+def test_an_unmodified_client_learns_which_property_is_wrong(admin):
     with pytest.raises(Exception, match=r"no\.such"):
         admin.create_topics([NewTopic("any", 1, 1, config={"no.such": "1"})], validate_only=True)["any"].result(WAIT)
 

@@ -72,7 +72,7 @@ def test_an_unsupported_request_is_logged_by_name_and_client(
     assert OMISSIONS.exists()
 
 
-def test_the_same_is_told_once_for_each_client(address: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_warning_is_logged_once_for_each_client(address: str, caplog: pytest.LogCaptureFixture) -> None:
     for client in (b"one", b"other", b"one", b"one", b""):
         refused(address, request(DESCRIBE_QUORUM, 0, client))
     refused(address, request(DESCRIBE_QUORUM, 1, b"one"))

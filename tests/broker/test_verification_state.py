@@ -134,7 +134,7 @@ class TestRequests:
         assert late.code is Code.INVALID_PRODUCER_EPOCH
         assert caller.produce(name, producer, where, 1, 12).code is Code.NONE
 
-    def test_a_marker_of_nobody_is_not_written(self, caller, name):
+    def test_a_marker_of_an_unknown_producer_is_not_written(self, caller, name):
         """BRK-05: Kafka fails over it, too."""
         where = TopicPartition(name, 0)
         marks = [caller.mark(ProducerIdAndEpoch(*nobody), where, -1) for nobody in ((-1, -1), (-1, 0), (7, -1))]

@@ -188,7 +188,7 @@ def test_a_port_in_use_is_named(start) -> None:
         (["--data-dir", ""], "name a directory"),
     ],
 )
-def test_a_broker_that_cannot_be_told_so_does_not_start(start, arguments, told) -> None:
+def test_a_broker_with_invalid_options_does_not_start(start, arguments, told) -> None:
     """A host other than loopback needs --advertised."""
     run = start("broker", *arguments)
 
@@ -197,7 +197,7 @@ def test_a_broker_that_cannot_be_told_so_does_not_start(start, arguments, told) 
     assert run.out() == ""
 
 
-def test_ctrl_c_before_a_command_has_begun_its_work_is_told(monkeypatch, capsys) -> None:
+def test_ctrl_c_before_a_command_started_is_reported(monkeypatch, capsys) -> None:
     """Also while plugins are loaded."""
 
     def interrupted() -> None:

@@ -72,7 +72,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_what_is_here_is_told_and_works(doctor) -> None:
+def test_installed_parts_are_listed_as_working(doctor) -> None:
     code, seen = doctor()
 
     assert (seen["Python"][0]["health"], seen["eosfw"][0]["health"], seen["port"][0]["health"]) == ("ok", "ok", "ok")
@@ -139,7 +139,7 @@ def test_a_plugin_that_prints_does_not_spoil_the_answer(doctor, install) -> None
     assert doctor()[0] == 0
 
 
-def test_an_address_that_is_taken_is_told(doctor) -> None:
+def test_an_address_in_use_is_reported(doctor) -> None:
     with socket.create_server(("127.0.0.1", free_port())) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         code, seen = doctor("--listen", address)
@@ -159,7 +159,7 @@ def test_an_address_that_is_none_is_refused(start, address) -> None:
     assert run.out() == ""
 
 
-def test_the_room_for_temporary_files_is_told(doctor, tmp_path) -> None:
+def test_free_space_for_temporary_files_is_reported(doctor, tmp_path) -> None:
     code, seen = doctor(TMPDIR=str(tmp_path))
     assert (code, seen["temporary files"][0]["health"]) == (0, "ok")
     assert str(tmp_path) in seen["temporary files"][0]["found"]
@@ -182,7 +182,7 @@ def test_a_pipeline_on_an_embedded_broker_needs_no_cluster(doctor, tmp_path) -> 
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_cluster_that_nobody_serves_is_unavailable(doctor, tmp_path, backend) -> None:
+def test_an_address_without_a_broker_is_unavailable(doctor, tmp_path, backend) -> None:
     address = f"127.0.0.1:{free_port()}"
     (tmp_path / "lines.txt").write_text("1\n")
     cluster = f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{address}"\n'
@@ -208,7 +208,7 @@ def test_a_cluster_that_lets_in_but_does_not_answer_is_unavailable(doctor, tmp_p
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_wait_that_is_no_number_is_told(doctor, tmp_path, backend) -> None:
+def test_a_non_numeric_wait_is_reported(doctor, tmp_path, backend) -> None:
     (tmp_path / "lines.txt").write_text("1\n")
     with socket.create_server(("127.0.0.1", 0)) as mute:
         waits = f'"bootstrap.servers" = "127.0.0.1:{mute.getsockname()[1]}"\n"default.api.timeout.ms" = "soon"\n'
@@ -234,7 +234,7 @@ def test_a_cluster_that_answers_is_fine(start, doctor, tmp_path, backend) -> Non
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_topics_that_would_lose_offsets_are_told_before_a_run(embedded, doctor, tmp_path, backend) -> None:
+def test_topics_that_would_lose_offsets_are_reported_before_a_run(embedded, doctor, tmp_path, backend) -> None:
     """LOG-01, and the same of the offsets topic: what a run would refuse."""
     (tmp_path / "lines.txt").write_text("1\n")
     group = f"doctor-{backend}"
@@ -259,7 +259,7 @@ def test_topics_that_would_lose_offsets_are_told_before_a_run(embedded, doctor, 
         (GROUP + '[connectors.c]\n"connector.class" = "fisle"\n', "file"),
     ],
 )
-def test_what_is_wrong_with_a_pipeline_is_told(doctor, tmp_path, text, told) -> None:
+def test_problems_of_a_pipeline_are_reported(doctor, tmp_path, text, told) -> None:
     code, seen = doctor(write(tmp_path, text))
 
     broken = [one for findings in seen.values() for one in findings if one["section"] == "Pipeline"]
@@ -267,7 +267,7 @@ def test_what_is_wrong_with_a_pipeline_is_told(doctor, tmp_path, text, told) -> 
     assert told in " ".join(one["subject"] + one["found"] for one in broken)
 
 
-def test_a_pipeline_that_is_not_there_is_told(doctor) -> None:
+def test_a_missing_pipeline_file_is_reported(doctor) -> None:
     code, seen = doctor("nowhere.toml")
 
     assert code == ExitCode.CONFIGURATION

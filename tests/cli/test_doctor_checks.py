@@ -56,7 +56,7 @@ def test_a_set_up_without_fault_is_fine() -> None:
     assert exit_code(check_environment(FINE)) is ExitCode.OK
 
 
-def test_a_python_that_is_too_old_is_told() -> None:
+def test_a_too_old_python_is_reported() -> None:
     (python,) = told(interpreter=Interpreter("3.10.13", "/usr/bin/python3", ">=3.11"))
 
     assert (python.subject, python.health) == ("Python", Health.BROKEN)
@@ -87,7 +87,7 @@ def test_a_missing_requirement_is_reported_with_its_pip_command(found, said) -> 
     assert broken == Finding("eosfw-some", Health.BROKEN, said, "pip install 'some-client<3,>=2.16'")
 
 
-def test_a_part_without_a_version_is_told() -> None:
+def test_a_part_without_a_version_is_reported() -> None:
     (broken,) = told(parts=[DistributionState("half", "?")])
 
     assert broken.remedy == "pip install --force-reinstall half"
@@ -100,14 +100,14 @@ def test_a_broken_plugin_is_reported_with_distribution_and_reason() -> None:
     assert "pip uninstall acme" in broken.remedy
 
 
-def test_a_name_claimed_twice_is_told_with_its_remedy() -> None:
+def test_a_name_claimed_twice_is_reported_with_its_remedy() -> None:
     (clash,) = told(clashes=["backend 'x' is offered by a 1 and b 2: uninstall one of them"])
 
     assert (clash.found, clash.remedy) == ("backend 'x' is offered by a 1 and b 2", "uninstall one of them")
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_an_address_that_cannot_be_listened_at_is_told(wanted) -> None:
+def test_an_unusable_listen_address_is_reported(wanted) -> None:
     (port,) = told(listen_attempts=[ListenAttempt("127.0.0.1:9092", "Address already in use", wanted)])
 
     assert port.found == "127.0.0.1:9092 cannot be listened at: Address already in use"
@@ -118,7 +118,7 @@ def test_an_address_that_cannot_be_listened_at_is_told(wanted) -> None:
     "temporary_folder",
     [TemporaryFolder("/tmp", "Read-only file system", 1 << 40), TemporaryFolder("/tmp", None, 5 << 20)],
 )
-def test_no_room_for_temporary_files_is_told(temporary_folder) -> None:
+def test_a_full_temporary_folder_is_reported(temporary_folder) -> None:
     (room,) = told(temporary_folder=temporary_folder)
 
     assert room.subject == "temporary files"

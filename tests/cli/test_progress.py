@@ -125,7 +125,7 @@ def test_the_next_phase_begins_without_the_numbers_of_the_last(clock) -> None:
     assert stream.getvalue().splitlines()[-1] == "eosfw: running step a, 10 s"
 
 
-def test_who_asked_for_quiet_gets_warnings_alone(clock) -> None:
+def test_quiet_shows_warnings_only(clock) -> None:
     stream = io.StringIO()
     with Progress(clock, quiet=True, stream=stream) as progress:
         progress.phase("running c")
@@ -170,11 +170,11 @@ def test_sources_that_cannot_all_tell_are_shown_without_a_share() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.2, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (125, "2 min 5 s"), (11_400, "3 h 10 min")]
 )
-def test_a_duration_is_told_in_two_units(seconds, text) -> None:
+def test_a_duration_is_shown_in_two_units(seconds, text) -> None:
     assert duration_text(seconds) == text
 
 
-def test_an_amount_is_told_in_its_unit() -> None:
+def test_an_amount_is_shown_in_its_unit() -> None:
     assert progress_amount(SourceProgress(999, 1_500)) == "999 bytes of 1.5 kB"
     assert progress_amount(SourceProgress(1_000, 20_000, "pages")) == "1,000 of 20,000 pages"
 

@@ -309,7 +309,7 @@ def test_a_malformed_line_is_located_and_exits_with_damaged_data_code(start, pip
     assert "line 3" in run.err()
 
 
-def test_a_missing_file_is_told_by_the_check(start, pipeline) -> None:
+def test_the_check_reports_a_missing_file(start, pipeline) -> None:
     run = start("run", "--check", pipeline("file", more='file = "nowhere.csv"'))
 
     assert run.end() == ExitCode.CONFIGURATION

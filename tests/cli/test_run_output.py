@@ -52,7 +52,7 @@ def test_an_interrupted_run_says_so_on_stdout(start, pipeline) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--json"], ["--json", "--check"]], ids=" ".join)
-def test_a_file_with_mistakes_is_told_in_json(start, tmp_path, arguments) -> None:
+def test_mistakes_in_a_file_are_reported_in_json(start, tmp_path, arguments) -> None:
     file = tmp_path / "bad.toml"
     file.write_text('[clster]\n[worker]\n"group.id" = "g"\n')
     run = start("run", *arguments, file)

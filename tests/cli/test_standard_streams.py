@@ -47,7 +47,7 @@ def test_a_result_that_cannot_be_written_is_one_sentence(flow, arguments) -> Non
     assert ended.stderr.count("\n") == 1
 
 
-def test_what_went_wrong_is_told_though_stdout_is_full() -> None:
+def test_an_error_is_reported_although_stdout_is_full() -> None:
     ended = shell("> /dev/full", "run", "--json", "no-such.toml")
 
     assert ended.returncode == ExitCode.CONFIGURATION
@@ -55,7 +55,7 @@ def test_what_went_wrong_is_told_though_stdout_is_full() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["plugins"], ["run"]], ids=str)
-def test_a_closed_stdout_is_told_before_anything_starts(flow, arguments) -> None:
+def test_a_closed_stdout_is_reported_before_anything_starts(flow, arguments) -> None:
     ended = shell(">&-", *arguments, *([flow] if "run" in arguments else []))
 
     assert ended.returncode == ExitCode.USAGE
@@ -63,7 +63,7 @@ def test_a_closed_stdout_is_told_before_anything_starts(flow, arguments) -> None
 
 
 @pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full", "<&- 2>&-"])
-def test_messages_that_nobody_reads_are_no_reason_to_fail(flow, redirection) -> None:
+def test_an_unreadable_stderr_does_not_fail_a_command(flow, redirection) -> None:
     ended = shell(redirection, "run", flow)
 
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -187,7 +187,7 @@ def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: BackendHarness,
         (["lst"], ExitCode.USAGE, "did you mean 'list'?"),
     ],
 )
-def test_a_mistake_is_told_with_the_way_out(
+def test_a_mistake_is_reported_with_its_remedy(
     lab: BackendHarness, txn: Txn, words: list[str], code: int, said: str
 ) -> None:
     """The exit code tells what to do; nothing on stdout, one line on stderr."""
@@ -200,7 +200,7 @@ def test_a_mistake_is_told_with_the_way_out(
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_a_client_that_cannot_do_this_is_told_with_those_that_can(cluster: EmbeddedCluster) -> None:
+def test_an_incapable_client_is_reported_with_capable_ones(cluster: EmbeddedCluster) -> None:
     """Capabilities: another client may reach the same cluster."""
     pytest.importorskip("eosfw_confluent")
 
@@ -226,7 +226,7 @@ def test_a_client_that_can_only_fence_fences(cluster: EmbeddedCluster, lab: Back
 
 
 @pytest.mark.parametrize("client", ["memory", "kafka-python"])
-def test_an_id_that_nobody_knows_spoils_no_other_answer(
+def test_an_unknown_id_does_not_affect_other_answers(
     cluster: EmbeddedCluster, lab: BackendHarness, client: str
 ) -> None:
     """COR-18: in the same words with every client; what is known is on stdout, who is not on stderr and in the code."""
@@ -255,7 +255,7 @@ def test_an_empty_id_is_a_mistake_of_the_caller(txn: Txn, command: str) -> None:
 
 @pytest.mark.parametrize("servers", ["localhost", "localhost:", "127.0.0.1:1,localhost", "localhost:99999", ","])
 @pytest.mark.parametrize("client", ["memory", "kafka-python"])
-def test_an_address_that_is_none_is_told_before_anybody_is_asked(tmp_path: Path, servers: str, client: str) -> None:
+def test_an_invalid_address_is_reported_before_connecting(tmp_path: Path, servers: str, client: str) -> None:
     """A mistake in what was typed is no cluster that is away, and has another exit code."""
     typed = ran("list", "--bootstrap-servers", servers, "--backend", client)
     file = tmp_path / "p.toml"

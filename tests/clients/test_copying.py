@@ -85,7 +85,7 @@ COPIES = [
 
 @pytest.mark.parametrize(("client", "who", "clean", "partitions"), COPIES)
 @pytest.mark.timeout(600)
-def test_each_record_is_copied_once_whoever_ends(broker, dealt, tmp_path, client, partitions, clean, who):
+def test_each_record_is_copied_once_despite_kills_and_restarts(broker, dealt, tmp_path, client, partitions, clean, who):
     """GRP-01, GRP-02, COR-14, CMP-01: one partition keeps its order; several lose, repeat nothing; live, at the end."""
     team = Team(python_copier(client, broker.address, tmp_path, PAUSE * partitions), partitions)
 

@@ -117,7 +117,7 @@ def test_a_number_out_of_range_names_the_range(name: str, text: str, told: str) 
     assert told in refused(**{name: text})
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     told = refused(group_id="", offset_storage_partitions="0", nonsense="1").splitlines()
 
     assert len(told) == 3

@@ -33,7 +33,7 @@ def test_both_say_the_same_and_show_the_same_records(callers, seed):
 @pytest.mark.kafka
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", range(20))
-def test_walks_nobody_has_gone_before_end_the_same(callers, number):
+def test_walks_of_fresh_seeds_end_the_same(callers, number):
     """PRD, COR, BRK, GRP: another seed in every run; a failure names it, and `conformance.comparing` walks it again."""
     seed = random.SystemRandom().randrange(1 << 32)
 

@@ -48,7 +48,7 @@ def test_something_is_looked_at():
 
 
 @pytest.mark.parametrize("span", spans("eosfw "))
-def test_a_command_of_ours_exists_with_its_options(span):
+def test_every_eosfw_command_exists_with_its_options(span):
     """`eosfw run --chekc` would be found out."""
     words = shlex.split(span)[1:]
     called = next(tuple(words[:n]) for n in range(len(words), -1, -1) if tuple(words[:n]) in commands())

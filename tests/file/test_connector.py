@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_a_problem_before_anything_starts(folder, file, w
         files(file)
 
 
-def test_every_problem_is_told_at_once(folder):
+def test_every_problem_is_reported_at_once(folder):
     """A user mends them in one go."""
     assert len(problems(f"{folder}/x,{folder}/y,{folder}/a.csv")) == 2
 

@@ -128,7 +128,7 @@ def test_offsets_of_kafka_s_own_file_connector_are_taken_over(file):
 
 
 @pytest.mark.parametrize("offset", [{}, {"position": "7"}, {"position": -1}, {"position": 7, "id": 3}])
-def test_an_offset_that_is_none_of_ours_is_refused(file, offset):
+def test_a_foreign_source_offset_is_refused(file, offset):
     """Starting from zero instead would repeat everything."""
     with pytest.raises(DamagedDataError, match=rf"{file}: its committed offset .* is none of this connector's"):
         start(file, {str(file): offset})

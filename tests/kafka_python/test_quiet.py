@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 
-def test_who_only_looks_at_plugins_does_not_wait_for_the_library() -> None:
+def test_listing_plugins_does_not_import_the_client_library() -> None:
     """Goal 9: it is imported when it is used; where warnings are errors, too."""
     asked = "import sys, eosfw_kafka_python.hooks as h; list(h.eosfw_backends()); print('kafka' in sys.modules)"
     command = [sys.executable, "-W", "error", "-c", asked]

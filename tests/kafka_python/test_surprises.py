@@ -310,7 +310,7 @@ def test_closed_at_once_its_thread_goes_on_delivering(
     assert not sender.is_alive()
 
 
-def test_who_is_dropped_without_being_closed_leaves_no_thread(embedded: str, topic: str) -> None:
+def test_an_unclosed_dropped_client_leaves_no_thread(embedded: str, topic: str) -> None:
     """Common rules: the library's threads hold their clients, so they would run, and deliver, for ever."""
     before = set(threading.enumerate())
     backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())

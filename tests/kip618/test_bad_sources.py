@@ -183,7 +183,7 @@ class Repeating(Spoiling):
         return [SourceRecord(self.topic, b"again", None, PARTITION, {"next": 1})]
 
 
-def test_offsets_that_never_move_are_told(cluster):
+def test_offsets_that_never_move_are_reported(cluster):
     """Whoever resumes there would read it all again; so it is said while it happens."""
     with Group(cluster, connector=SpoilingConnector(None, Repeating)) as group:
         group.put(transaction_boundary="interval", transaction_boundary_interval_ms="60000")

@@ -41,7 +41,7 @@ def test_a_topic_that_is_not_compacted_alone_is_refused_by_name(group, kind, key
     assert group.events == []  # nobody was fenced for it
 
 
-def test_all_that_is_wrong_with_them_is_told_at_once(group):
+def test_all_topic_problems_are_reported_at_once(group):
     """LOG-01: one partition is what makes an order."""
     create(group, NewTopic(f"{group.name}-configs", 2, 1), NewTopic(f"{group.name}-offsets", 2, 1))
 

@@ -107,7 +107,7 @@ def test_a_damaged_offset_of_its_own_keeps_a_task_from_starting(cluster):
 
 
 @pytest.mark.parametrize("partitions", ["1", "4"])
-def test_offsets_lie_in_the_topic_the_worker_was_told(cluster, partitions):
+def test_offsets_are_stored_in_the_workers_offsets_topic(cluster, partitions):
     """OFF-01: as many partitions as configured; keys and values of Connect's shape."""
     with Group(cluster, offset_storage_partitions=partitions) as group:
         group.put(streams="1", until="3", batch="3")

@@ -20,7 +20,7 @@ class TestDeadlines(DeadlineContract):
         return installed_plugins().backend(request.param)
 
 
-def test_indefinite_is_told_from_unavailable() -> None:
+def test_indefinite_and_unavailable_are_different_errors() -> None:
     """Design: only an unknown outcome costs the producer."""
     assert issubclass(IndefiniteOutcomeError, FatalError)
     assert not issubclass(ClusterUnavailableError, FatalError)

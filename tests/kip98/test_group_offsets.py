@@ -51,7 +51,7 @@ def test_a_transaction_may_consist_of_offsets_alone(lab: BackendHarness) -> None
     assert offset(lab, group.group_id, one) == 4
 
 
-def test_no_offsets_are_no_reason_to_ask_anybody(lab: BackendHarness) -> None:
+def test_sending_no_offsets_sends_no_request(lab: BackendHarness) -> None:
     """PRD-05: an empty mapping does nothing, even for a group that cannot be."""
     topic, producer = lab.topic(), lab.producer()
 
@@ -92,9 +92,7 @@ def test_a_member_commits_for_its_generation(lab: BackendHarness, making: Making
 
 
 @pytest.mark.parametrize("zombie", ["of an older generation", "nobody knows", "whose place was taken"])
-def test_a_zombie_is_told_to_abort_and_nothing_of_it_is_committed(
-    lab: BackendHarness, making: Making, zombie: str
-) -> None:
+def test_a_zombie_member_must_abort_and_commits_nothing(lab: BackendHarness, making: Making, zombie: str) -> None:
     """GRP-02, PRD-05 (KIP-447): each with a transactional id of its own, so that only the group can tell."""
     topic, member = lab.topic(), making("place" if zombie == "whose place was taken" else None)
     one, producer = TopicPartition(topic, 0), lab.producer()

@@ -100,9 +100,7 @@ def test_each_id_that_cannot_be_fenced_is_named(backend: Backend, own_cluster: E
 
 
 @pytest.mark.parametrize("way", ASKING, indirect=True)
-def test_a_code_is_told_although_the_time_of_a_fencing_ends_unanswered(
-    backend: Backend, own_cluster: EmbeddedCluster
-) -> None:
+def test_a_fencing_timeout_reports_the_last_error_code(backend: Backend, own_cluster: EmbeddedCluster) -> None:
     """ADM-02: what was waited for is worth more than that the last question went unheard."""
     own_cluster.faults.add(Fail("InitProducerId", code="CONCURRENT_TRANSACTIONS"))
     unheard = own_cluster.faults.add(Drop("InitProducerId", nth=2, times=EVERY, silent=True))
@@ -137,7 +135,7 @@ def test_a_reader_whose_cluster_went_away_ends_by_an_error(
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_closing_frees_whoever_waits_for_an_answer_that_never_comes(
+def test_closing_unblocks_calls_without_an_answer(
     producer: TransactionalProducer, own_cluster: EmbeddedCluster, runtime: Runtime, call: str
 ) -> None:
     """Common rules: close may be called from any thread, and unblocks whoever waits inside."""

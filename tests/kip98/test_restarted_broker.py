@@ -116,7 +116,7 @@ def move_on(lab: BackendHarness, producer: TransactionalProducer, topic: str, gr
             return
 
 
-def test_whoever_had_met_the_broker_goes_on_with_it(lab: BackendHarness, broker: Broker) -> None:
+def test_a_connected_client_continues_after_a_broker_restart(lab: BackendHarness, broker: Broker) -> None:
     """Protocols: look-ups, transactions with offsets, reads need no new client (librdkafka's issue 5511).
 
     Who led a partition before the restart leads it in a newer epoch; a look-up by the older one is refused.

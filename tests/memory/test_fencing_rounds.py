@@ -47,7 +47,7 @@ def test_of_many_ids_every_holder_is_shut_out(backend: MemoryBackend) -> None:
 
 
 @pytest.mark.parametrize("transport", ["direct", "socket"])
-def test_a_refusal_is_told_for_each_id(transport: str) -> None:
+def test_a_refusal_is_reported_for_each_id(transport: str) -> None:
     """ADM-01: the coordinator's own words, at once, since asking again would not help."""
     cluster = EmbeddedCluster.start({"transaction.max.timeout.ms": "5000"}, RUNTIME)
     given = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": transport}

@@ -273,7 +273,7 @@ def test_an_answer_without_a_word_of_what_was_asked_is_no_success(reached, api, 
     assert address in str(why)
 
 
-def test_transactions_of_which_their_coordinator_says_nothing_are_told_as_such(reached):
+def test_transactions_unknown_to_their_coordinator_are_listed_as_unknown(reached):
     address, backend = reached(
         lambda frame, key, version: (
             with_nothing_in_it(frame, key, version) if key == apis.DESCRIBE_TRANSACTIONS.key else framed(frame)

@@ -168,9 +168,7 @@ def test_a_hanging_transaction_is_found_and_ended(
     assert find_hanging(admin, [where], RUNTIME.wall()) == []
 
 
-def test_whoever_holds_a_partition_is_named_even_if_no_coordinator_knows_him(
-    cluster: EmbeddedCluster, admin: MemoryAdmin
-) -> None:
+def test_a_blocking_producer_unknown_to_its_coordinator_is_named(cluster: EmbeddedCluster, admin: MemoryAdmin) -> None:
     """COR-18: by his producer id."""
     where = hang(cluster, admin, "orders")
 

@@ -28,7 +28,7 @@ def network(backend: MemoryBackend) -> object:
     return backend.producer(None)._metadata.network
 
 
-def test_a_cluster_of_this_process_is_called_directly_unless_told_otherwise(embedded: str) -> None:
+def test_a_cluster_of_this_process_is_called_directly_by_default(embedded: str) -> None:
     """One client with two transports: the rules cannot differ between direct calls and a socket."""
     assert isinstance(network(connect(embedded)), DirectNetwork)
     assert isinstance(network(connect(f"127.0.0.1:1, {embedded}")), DirectNetwork)
@@ -51,7 +51,7 @@ def test_direct_calls_to_another_processs_cluster_are_refused() -> None:
         connect("127.0.0.1:1", "pigeon")
 
 
-def test_a_closed_cluster_is_forgotten_and_who_still_calls_it_is_told() -> None:
+def test_calls_to_a_closed_cluster_fail_with_a_clear_error() -> None:
     """Nothing of a cluster outlives its close."""
     cluster = EmbeddedCluster.start({}, RUNTIME)
     backend = MemoryBackend.connect(

@@ -47,7 +47,7 @@ def test_a_task_stays_frozen_before_the_named_step_until_the_gate_opens() -> Non
     ],
     ids=["another step", "another task", "the leader", "another generation"],
 )
-def test_whoever_the_gate_does_not_name_passes(other: StepEvent) -> None:
+def test_tasks_not_named_by_a_gate_pass_it(other: StepEvent) -> None:
     gates = Gates(RUNTIME)
     gate = gates.freeze(TaskStep.COMMIT, task=ConnectorTaskId("flights", 2), when=lambda seen: seen.generation == 0)
 
@@ -76,7 +76,7 @@ def test_only_the_nth_announcement_is_caught_and_only_once() -> None:
     assert gate.event == event(TaskStep.POLL, 3.0)
 
 
-def test_a_gate_that_never_fired_is_named_and_closing_frees_everybody() -> None:
+def test_an_unused_gate_is_named_and_closing_releases_waiters() -> None:
     gates = Gates(RUNTIME)
     gates.freeze(TaskStep.POLL)
     forgotten = gates.freeze(TaskStep.ABORT, task=7)

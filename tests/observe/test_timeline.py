@@ -215,7 +215,7 @@ def test_the_wait_between_configurations_and_the_next_generation_is_labelled(his
     assert "· waiting for tasks to stop" in leader[-1]
 
 
-def test_a_first_generation_waits_for_nobody() -> None:
+def test_the_first_generation_waits_for_no_other_member() -> None:
     history = History(ThreadRuntime())
     for each in [*new_generation(0.0, 0, 1, 0), *transaction(5.0, 6.0)]:
         history.observe(each)

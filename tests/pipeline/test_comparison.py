@@ -127,7 +127,7 @@ def test_a_source_that_has_nothing_for_the_moment_is_waited_for() -> None:
     assert len(pauses) == 2
 
 
-def test_records_that_nobody_can_identify_are_named() -> None:
+def test_records_without_identity_are_named() -> None:
     def identify(record: bytes) -> bytes:
         if record == b"?":
             raise DamagedDataError("no identity")

@@ -154,7 +154,7 @@ def answering() -> Iterator[Callable[[bytes], str]]:
         (b"SSH-2.0-OpenSSH_9.2p1\r\n", "answers with SSH"),
     ],
 )
-def test_who_speaks_another_protocol_is_named(answering, answer, who) -> None:
+def test_a_client_of_another_protocol_is_named(answering, answer, who) -> None:
     address = answering(answer)
 
     with pytest.raises(ClusterUnavailableError) as told:
@@ -172,7 +172,7 @@ def test_a_client_with_tls_is_left_to_find_tls(answering, more) -> None:
 
 
 @pytest.mark.parametrize("answer", [b"", bytes.fromhex("0000000a0d0a0d0a00230000"), b"\x15"])
-def test_kafka_and_whatever_nobody_knows_are_let_in(answering, answer) -> None:
+def test_kafka_and_unknown_brokers_are_accepted(answering, answer) -> None:
     address = answering(answer)
 
     assert reach(address) == [address]

@@ -26,7 +26,7 @@ def test_every_identity_is_seen_as_often_as_expected_or_counted(
     assert bool(difference) is (+Counter(seen) != +Counter(expected))
 
 
-def test_what_nobody_expects_is_no_duplicate() -> None:
+def test_an_unexpected_record_is_no_duplicate() -> None:
     difference = CountDifference(limit=5)
     difference.add("due once", 3, 1)
     difference.add("foreign", 2, 0)

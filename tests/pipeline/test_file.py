@@ -173,7 +173,7 @@ def test_two_steps_cannot_share_a_name_or_an_output(loaded: Load) -> None:
         ("engine = 5", "'engine' must be a text"),
     ],
 )
-def test_a_section_that_is_misplaced_is_told_how_to_stand(loaded: Load, text: str, told: str) -> None:
+def test_a_misplaced_section_is_reported_with_its_right_place(loaded: Load, text: str, told: str) -> None:
     assert told in refused(loaded, text)
 
 

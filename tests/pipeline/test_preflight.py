@@ -89,7 +89,7 @@ def test_a_connector_that_defines_boundaries_may(told: Told) -> None:
     assert told({"transaction.boundary": "connector", "bounds": "yes"}) == ""
 
 
-def test_the_connectors_own_problems_and_keys_are_told(told: Told) -> None:
+def test_a_connectors_own_problems_are_reported_with_their_keys(told: Told) -> None:
     assert "topic: is cursed" in told({"topic": "cursed"})
     assert "did you mean 'records'?" in told({"recrods": "1"})
 
@@ -107,7 +107,7 @@ def test_a_value_from_a_config_provider_is_refused_and_not_shown(told: Told) -> 
     assert "/etc/secrets" not in problem
 
 
-def test_an_unknown_connector_is_told_with_what_else_is_wrong(told: Told) -> None:
+def test_an_unknown_connector_is_reported_with_other_problems(told: Told) -> None:
     problem = told({"connector.class": "nmbers", "tasks.max": "0"})
 
     assert "no connector 'nmbers'" in problem

@@ -52,7 +52,7 @@ def asked(pipeline: Callable[..., Pipeline], plugins: Plugins) -> Callable[..., 
         ("falls", ConfigError, r"connectors.c.*the connector failed when it looked at its source: KeyError: 'dsn'"),
     ],
 )
-def test_what_a_source_answers_is_told_with_the_connector(asked, source, error, what) -> None:
+def test_a_sources_check_result_is_reported_with_its_connector(asked, source, error, what) -> None:
     """What somebody must change is a configuration error; what may pass by itself is not."""
     with pytest.raises(error, match=what):
         require_sources(*asked(source), ThreadRuntime())

@@ -165,7 +165,7 @@ def test_a_task_that_fails_is_named_and_stopped(read: Read, does: str, kind: typ
     assert ScriptedTask.stopped == [0]
 
 
-def test_wrong_properties_are_told_all_at_once(read: Read) -> None:
+def test_wrong_properties_are_reported_at_once(read: Read) -> None:
     with pytest.raises(ConfigError) as refused:
         read("numbers", recrods="5")
 
@@ -181,7 +181,7 @@ def test_only_what_a_task_would_commit_is_given(read: Read, told: list[str]) -> 
     assert told == ["task c-0 ended no transaction behind its last 2 records: left out"]
 
 
-def test_what_a_task_notices_is_told(read: Read, told: list[str]) -> None:
+def test_notices_of_a_task_are_reported(read: Read, told: list[str]) -> None:
     read("scripted", 1)
 
     assert told == ["row 3 was skipped"]

@@ -50,7 +50,7 @@ def test_a_good_pipeline_passes(pipeline: Make, plugins: Plugins) -> None:
     assert [pipeline_problems(flow, plugins, ThreadRuntime(), steps_only=False) for flow in flows] == [[], []]
 
 
-def test_steps_that_cannot_run_here_are_told_before_anything_starts(pipeline: Make, plugins: Plugins) -> None:
+def test_steps_that_cannot_run_are_reported_before_anything_starts(pipeline: Make, plugins: Plugins) -> None:
     engines = Plugins((*plugins._found, RegisteredPlugin("step engine", NoJava, PluginSource("x", "1", "x"))), ())  # type: ignore[arg-type]
     flow = pipeline()
     flow = replace(flow, steps=[step(flow.connectors["c"]["topic"])], engine="nojava")
@@ -59,7 +59,7 @@ def test_steps_that_cannot_run_here_are_told_before_anything_starts(pipeline: Ma
 
 
 @pytest.mark.spark
-def test_a_topic_nobody_writes_is_answered_with_the_nearest(pipeline: Make, plugins: Plugins) -> None:
+def test_an_unwritten_topic_suggests_the_nearest_name(pipeline: Make, plugins: Plugins) -> None:
     flow = replace(pipeline(topic="orders"), cluster=EMBEDDED, steps=[step("ordres")])
 
     assert "step 's': reads topic 'ordres', which does not exist" in told(flow, plugins)
@@ -71,7 +71,7 @@ def test_an_external_cluster_is_asked_for_its_topics(pipeline: Make, plugins: Pl
     assert "reads topic 'nowhere', which does not exist" in told(replace(pipeline(), steps=[step("nowhere")]), plugins)
 
 
-def test_a_pipeline_without_connectors_is_told(pipeline: Make, plugins: Plugins) -> None:
+def test_a_pipeline_without_connectors_is_reported(pipeline: Make, plugins: Plugins) -> None:
     assert "has no connectors" in told(replace(pipeline(), connectors={}), plugins)
 
 
@@ -93,13 +93,13 @@ def test_the_properties_of_an_embedded_broker_are_for_runs_that_start_one(pipeli
         (ClusterChoice("confluent", {"bootstrap.servers": "h:1", "sasl.mechansm": "x"}), "sasl.mechansm"),
     ],
 )
-def test_a_client_that_cannot_be_made_is_told(
+def test_a_client_that_cannot_be_created_is_reported(
     pipeline: Make, plugins: Plugins, cluster: ClusterChoice, words: str
 ) -> None:
     assert words in told(replace(pipeline(), cluster=cluster), plugins)
 
 
-def test_an_embedded_cluster_that_is_not_installed_is_told(pipeline: Make, plugins: Plugins) -> None:
+def test_a_missing_embedded_cluster_is_reported(pipeline: Make, plugins: Plugins) -> None:
     assert "no cluster 'other'" in told(replace(pipeline(), cluster=EMBEDDED, broker={"name": "other"}), plugins)
 
 

@@ -118,7 +118,7 @@ def test_an_embedded_cluster_of_a_test_needs_no_clearing_up(pytester):
     result.stdout.no_fnmatch_line("*cluster *removed*")
 
 
-def test_a_topic_that_was_there_before_is_nobodys_to_remove(pytester, cluster, backend, foreign):
+def test_an_existing_topic_is_never_removed(pytester, cluster, backend, foreign):
     """Created by somebody else, written to by a test: its records stay."""
     pytester.makepyfile(
         f"""

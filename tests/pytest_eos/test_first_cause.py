@@ -32,7 +32,7 @@ def test_elsewhere():
 """
 
 
-def test_a_bug_that_fails_a_whole_contract_is_told_once(pytester):
+def test_a_bug_that_fails_a_whole_contract_is_reported_once(pytester):
     """Tests without a worker and with one, whose failures wrap the same error; tests of others are not counted."""
     pytester.makepyfile(TEST.format(source="Source(Broken, {'until': 4})"))
 
@@ -89,7 +89,7 @@ def test_one_failure_tells_enough_by_itself(pytester):
 
 
 @pytest.mark.parametrize("spread", [(), ("-n2",)])
-def test_a_contract_without_its_fixture_is_told_once(pytester, spread):
+def test_a_contract_without_its_fixture_is_reported_once(pytester, spread):
     """The first error of an author, for each test of the contract; pytest-xdist sends reports from elsewhere."""
     pytester.makepyfile("from pytest_eos import contracts\nclass TestMine(contracts.SourceConnectorContract): pass")
 

@@ -53,7 +53,7 @@ def test_what_a_stopped_task_leaves_behind_is_named(pytester, connector):
     result.stdout.fnmatch_lines([f"a stopped task left behind: {NAMED[connector]}"])
 
 
-def test_what_all_tasks_share_is_nobodys_leak(pytester):
+def test_resources_shared_by_all_tasks_are_no_leak(pytester):
     """A pool that the first task makes stays for the others."""
     result = contract(pytester, "Caching")
 

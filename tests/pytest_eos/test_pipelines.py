@@ -65,7 +65,7 @@ def file(tmp_path) -> Path:
 @pytest.mark.timeout(600)
 class TestWithSteps:
     @pytest.mark.eos_zombie(at="commit")
-    def test_what_spark_made_of_a_haunted_run_is_exactly_once(self, eos, eos_spark, file, tmp_path):
+    def test_sparks_result_of_a_run_with_zombies_is_exactly_once(self, eos, eos_spark, file, tmp_path):
         """A file as `eosfw run` takes it, but it writes nowhere else, and joins no group of production's."""
         run = eos.run_pipeline(file)
 

@@ -51,7 +51,7 @@ def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, sa
         ("eos_possessed_by_demons", "*there is no marker 'eos_possessed_by_demons'. There are: *eos_zombie*"),
     ],
 )
-def test_a_marker_that_looks_like_ours_and_is_none_is_refused(pytester, marker, said):
+def test_a_misspelt_eos_marker_is_refused(pytester, marker, said):
     """Pytest only warns of it, and the test would pass without its zombie."""
     ignored = "-Wignore::pytest.PytestUnknownMarkWarning"  # as in a project that does not make warnings errors
 
@@ -61,7 +61,7 @@ def test_a_marker_that_looks_like_ours_and_is_none_is_refused(pytester, marker, 
     result.stdout.fnmatch_lines([said])
 
 
-def test_a_marker_of_others_that_looks_like_ours_is_left_alone(pytester):
+def test_another_plugins_similar_marker_is_left_alone(pytester):
     """It is registered, so it is no typo."""
     pytester.makeini("[pytest]\nmarkers = eos_of_ours: slow ones\n")
 

@@ -20,7 +20,7 @@ def said(eos, connector, **properties) -> list[str]:
     return str(found.value).splitlines()
 
 
-def test_a_source_that_fails_is_told_with_its_error(eos):
+def test_a_failing_source_is_reported_with_its_error(eos):
     """The clock is not to blame for a server's errors."""
     first, task = said(eos, stalling.Failing)
 
@@ -31,7 +31,7 @@ def test_a_source_that_fails_is_told_with_its_error(eos):
     assert "at_end was never asked, no open transaction; RUNNING of generation 0, its last step poll" in task
 
 
-def test_a_source_that_promises_more_is_told_by_its_at_end(eos):
+def test_a_source_that_promises_more_is_reported_by_its_at_end(eos):
     """It is not drained by its own word."""
     first, task = said(eos, stalling.Promising)
 
@@ -39,7 +39,7 @@ def test_a_source_that_promises_more_is_told_by_its_at_end(eos):
     assert "the last of {'stream': 's1'} at {'next': 24}" in task
 
 
-def test_a_transaction_that_nobody_asked_to_end_is_told(eos):
+def test_an_unrequested_transaction_end_is_reported(eos):
     """BND-02: records were returned, none became visible."""
     first, task = said(eos, stalling.Open, **{"transaction.boundary": "connector"})
 
@@ -48,7 +48,7 @@ def test_a_transaction_that_nobody_asked_to_end_is_told(eos):
 
 
 @pytest.mark.eos_clock("real")
-def test_a_poll_that_does_not_return_is_told_with_its_line(eos):
+def test_a_blocked_poll_is_reported_with_its_line(eos):
     """On a thread of its own nobody can interrupt it."""
     eos.waiter.patience = 0.3
     first, task = said(eos, stalling.Waiting)
@@ -73,7 +73,7 @@ def test_the_clock_is_blamed_only_for_a_source_without_records(eos):
         group.until(lambda: False, "a miracle")
 
 
-def test_whose_transaction_holds_readers_back_is_told(eos):
+def test_the_transaction_that_blocks_readers_is_shown(eos):
     """The id leads to its task."""
     producer = eos.backend.producer("somebody", transaction_timeout=600.0)
     producer.init_transactions(5.0)

@@ -49,7 +49,7 @@ def test_a_backend_that_lacks_transactions_is_refused_with_what_it_lacks(door, t
     assert "Traceback" not in ran.stderr
 
 
-def test_the_same_backend_runs_where_nobody_asked_for_transactions(door, tmp_path):
+def test_the_same_backend_runs_tests_without_transactions(door, tmp_path):
     """So it is the missing capability that is refused, not the stranger."""
     file = write(tmp_path, "plain", '"exactly.once.source.support" = "disabled"')
 

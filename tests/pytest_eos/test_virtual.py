@@ -349,7 +349,7 @@ def test_no_thread_and_no_socket_is_opened_or_left(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_what_a_test_leaves_running_is_ended_and_told(tmp_path):
+def test_a_leftover_of_a_test_is_stopped_and_reported(tmp_path):
     """A greenlet that nobody ends would keep everything it holds."""
     with (
         pytest.warns(pytest.PytestWarning, match="ended with the virtual clock: forgotten"),

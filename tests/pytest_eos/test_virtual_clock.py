@@ -42,7 +42,7 @@ def test_seconds_cost_nothing(clock):
     assert DAY <= clock.now() - now < DAY + 1
 
 
-def test_whoever_sleeps_less_wakes_first(clock):
+def test_the_shorter_sleep_ends_first(clock):
     """Timers fire in order, whatever the order in which they were set."""
     woken = []
 
@@ -69,7 +69,7 @@ def test_no_two_looks_at_the_clock_see_the_same_time(clock):
     assert clock.wall() > clock.now()
 
 
-def test_an_event_wakes_everybody_who_waits_and_stays_up(clock):
+def test_an_event_wakes_all_waiters_and_stays_set(clock):
     """Runtime.event."""
     event, heard = clock.event(), []
     spawned = [clock.spawn(f"w{n}", lambda n=n: heard.append((n, event.wait()))) for n in range(3)]
@@ -155,7 +155,7 @@ def test_the_same_seed_gives_the_same_order_and_another_one_another():
 
 
 @pytest.mark.parametrize("seed", [None, 0])
-def test_without_a_seed_everybody_goes_on_until_blocked(seed):
+def test_without_a_seed_each_task_runs_until_it_blocks(seed):
     """First come, first served."""
     assert racing(seed) == [(name, turn) for name in "abc" for turn in range(5)]
 
@@ -184,7 +184,7 @@ def test_a_deadlock_says_who_waits_for_what(clock):
     assert "bob: waits for a lock that ann holds" in text
 
 
-def test_a_test_that_waits_while_others_only_idle_is_told_so():
+def test_a_test_waiting_for_idle_tasks_is_failed():
     """An idle poll sets timers for ever: virtual time must not run away with it."""
 
     def poll(clock):
@@ -203,7 +203,7 @@ def test_a_test_that_waits_while_others_only_idle_is_told_so():
 
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("wait", ["sleep", "event", "queue"])
-def test_whoever_never_blocks_cannot_keep_others_from_their_turn(seed, wait):
+def test_a_task_that_never_blocks_cannot_starve_others(seed, wait):
     """Looks at the clock take time, so turns end and timers fire beside somebody who is always busy."""
     with VirtualRuntime(seed) as clock:
         stop, begun, queue = clock.event(), clock.event(), clock.queue()

@@ -79,7 +79,7 @@ def test_without_a_demand_the_same_tests_just_get_the_real_clock(pytester):
     result.assert_outcomes(passed=1)
 
 
-def test_whoever_is_in_another_process_is_refused_in_virtual_time(pytester):
+def test_other_processes_are_refused_in_virtual_time(pytester):
     """A worker process, or a Spark session that the test brought along, has another clock."""
     result = run(
         pytester,

@@ -63,7 +63,7 @@ def seen(log: Log, start: int, end: int) -> list[int | tuple[int, int]]:
     ],
     ids=["dense", "leading", "between", "within", "trailing", "empty"],
 )
-def test_every_offset_of_a_range_is_shown_or_told_as_a_gap(
+def test_every_offset_of_a_range_is_a_record_or_a_gap(
     batches: list[LogBatch], expected: list[int | tuple[int, int]]
 ) -> None:
     assert seen(Log(*batches), 0, 3) == expected

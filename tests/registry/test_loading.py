@@ -176,7 +176,7 @@ class NoClose:
     admin = "not a method"
 
 
-def test_a_class_that_breaks_its_protocol_is_told_what_is_missing() -> None:
+def test_a_class_that_breaks_its_protocol_is_refused_naming_the_gap() -> None:
     plugins = load_plugins([door("half", eosfw_backends=lambda: [NoClose])])
 
     reason = only_failure(plugins)[1]
@@ -194,7 +194,7 @@ class Untold(AdminFencer):
     def configure(self, config: Any) -> None: ...
 
 
-def test_a_part_that_does_not_define_its_properties_is_told_so() -> None:
+def test_a_part_without_property_definitions_is_refused() -> None:
     """It would never get any."""
     plugins = load_plugins([door("half", eosfw_fencers=lambda: [Untold])])
 
@@ -218,7 +218,7 @@ class NameOnly(SourceConnector):
         (NameOnly, "`config` is not a ConfigDef"),
     ],
 )
-def test_a_connector_that_is_none_is_told_why(offered: Any, reason: str) -> None:
+def test_a_class_that_is_no_connector_is_refused_with_a_reason(offered: Any, reason: str) -> None:
     plugins = load_plugins([door("odd", eosfw_connectors=lambda: [offered])])
 
     assert reason in only_failure(plugins)[1]
@@ -287,7 +287,7 @@ def test_a_missing_plugin_comes_with_the_line_that_installs_it() -> None:
 @pytest.mark.parametrize(
     "name", ["flink", "somewhere:Flink", "org.apache.kafka.connect.file.FileStreamSourceConnector"]
 )
-def test_nobody_is_sent_to_install_what_may_not_exist_or_be_ours(name: str) -> None:
+def test_no_install_command_names_a_foreign_distribution(name: str) -> None:
     with pytest.raises(PluginError, match="install the distribution that brings it; `eosfw plugins` lists") as told:
         load_plugins([]).connector(name)
     assert "pip" not in str(told.value)
@@ -313,7 +313,7 @@ def test_a_connector_that_cannot_be_made_names_its_distribution() -> None:
         load_plugins([door("mine", eosfw_connectors=lambda: [Rude])]).connector("rude")
 
 
-def test_the_frameworks_own_parts_enter_by_the_same_door() -> None:
+def test_built_in_parts_register_by_the_same_entry_points() -> None:
     rows = {(row.role, row.name, row.distribution) for row in load_plugins().all()}
 
     assert ("offset store", "kafka", "eosfw") in rows

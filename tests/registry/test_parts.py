@@ -74,7 +74,7 @@ def connector(**properties: str) -> Config:
     return SOURCE_CONNECTOR.parse({"name": "c", "connector.class": "file", **properties})
 
 
-def test_without_a_choice_everybody_has_what_kafka_connect_has():
+def test_the_defaults_are_those_of_kafka_connect():
     """OFF-01, FEN-06."""
     assert type(parts.offset_store(PLUGINS, chosen(OFFSET_STORE, worker(), connector()))) is KafkaOffsetStore
     assert PLUGINS.fencer("confluent", chosen(FENCER, worker(), connector()).name) is AdminFencer
@@ -125,7 +125,7 @@ def test_a_connectors_choice_overrides_the_worker_without_its_properties():
     ],
     ids=str,
 )
-def test_a_part_that_cannot_be_used_is_told_before_anything_starts(properties: dict[str, str], said: str):
+def test_an_unusable_part_is_reported_before_anything_starts(properties: dict[str, str], said: str):
     """One sentence each."""
     (problem,) = parts.worker_problems(PLUGINS, worker(**properties), "own")
 

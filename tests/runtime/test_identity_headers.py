@@ -73,7 +73,7 @@ def test_a_batch_keeps_its_own_headers_before_those_of_its_identity():
 
 
 @pytest.mark.parametrize("identity", ["none", "value", "field:n"])
-def test_whoever_names_another_identity_gets_no_headers(identity: str):
+def test_a_run_with_another_identity_gets_no_headers(identity: str):
     """Also `none`, said explicitly; then nobody asks for single offsets."""
     asked: list[bool] = []
     stage = run(
@@ -84,7 +84,7 @@ def test_whoever_names_another_identity_gets_no_headers(identity: str):
     assert [entry.headers for entry in entries(stage)] == [(), ()]
 
 
-def test_other_backends_carry_headers_for_whoever_asks():
+def test_other_backends_carry_headers_on_request():
     """At the speed of single records, since their batches carry none."""
     offered = batch(0, source_offsets=[{"o": 1}, {"o": 2}])
     silent = run(scripted(offered))

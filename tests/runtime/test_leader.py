@@ -219,7 +219,7 @@ class TellingRuntime(ThreadRuntime):
         return made
 
 
-def test_whoever_waits_for_a_round_gets_its_error():
+def test_a_caller_waiting_for_a_fencing_round_gets_its_error():
     """FEN-03: ...SynchronousFailure, ...DelayedCompletion."""
     runtime = TellingRuntime()
     rounds, started, go = ZombieFencing(runtime), threading.Event(), threading.Event()

@@ -183,7 +183,7 @@ def test_a_malformed_key_is_skipped(key, caplog):
     assert bool(caplog.records) is (key != b'["c"]')
 
 
-def test_offsets_of_other_connectors_are_none_of_ours(caplog):
+def test_offsets_of_other_connectors_are_ignored(caplog):
     """OFF-04: not even when they are damaged."""
     assert STORE.decode("c", [committed((b'["d",{"p":1}]', b"damaged"))]) == {}
     assert not caplog.records

@@ -130,7 +130,7 @@ def test_failed_polls_are_logged_less_and_less_often(caplog):
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("inf"), float("nan")])
-def test_a_wait_that_nobody_can_wait_fails_the_task(seconds):
+def test_an_impossible_wait_fails_the_task(seconds):
     """TXN-18: the author finds it at once."""
 
     def poll(task: Any) -> Any:

@@ -41,7 +41,7 @@ def test_steps_of_start_and_transaction_are_announced_in_order():
     assert {event.transactional_id for event in events} == {"g-c-0"}
 
 
-def test_polls_without_records_never_touch_the_producer_yet_are_told():
+def test_empty_polls_are_announced_but_never_touch_the_producer():
     """TXN-06: no transaction, but `commit` is called each time."""
     task = scripted(None, [], None)
     stage = run(task)

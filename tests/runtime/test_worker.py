@@ -36,7 +36,7 @@ def test_the_config_topic_is_read_committed_only_with_exactly_once_enabled(suppo
     assert seen == {isolation}
 
 
-def test_nobody_is_fenced_for_a_connector_that_does_not_exist():
+def test_no_id_is_fenced_for_a_missing_connector():
     """FEN-02: Connect's 404; the config topic is read to its end first."""
     with Stage() as stage, pytest.raises(FencingRefusedError, match="nobody"):
         stage.worker._leader.fence_zombies("nobody", 0)
@@ -173,7 +173,7 @@ def test_a_worker_whose_own_clients_cannot_be_made_does_not_start():
     assert stage.cluster.logs == {}
 
 
-def test_a_topic_whose_properties_nobody_may_see_is_used_with_a_warning(caplog):
+def test_a_topic_with_unreadable_properties_is_used_with_a_warning(caplog):
     """LOG-01: Kafka Connect goes on as well; reading and writing is what a principal needs."""
     cluster = FakeCluster()
     with Stage(cluster=cluster):

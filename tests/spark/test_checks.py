@@ -111,7 +111,7 @@ def fake_java(folder: Path, prints: str) -> None:
     command.chmod(0o755)
 
 
-def test_a_missing_java_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_java_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
@@ -122,7 +122,9 @@ def test_a_missing_java_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22"])
-def test_an_old_java_is_told_with_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+def test_an_old_java_is_reported_with_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
     fake_java(tmp_path, f'openjdk version "{version}" 2024-01-16')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
@@ -133,7 +135,7 @@ def test_an_old_java_is_told_with_its_version(tmp_path: Path, monkeypatch: pytes
     assert f"JAVA_HOME={tmp_path}" in said
 
 
-def test_a_java_home_without_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_home_without_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
     assert f"JAVA_HOME={tmp_path} holds no bin/java" in (java_problem() or "")

@@ -48,7 +48,7 @@ def test_a_machine_that_can_run_spark_is_fine(machine: Path) -> None:
         ("printf '\\377\\376'", "does not say its version"),
     ],
 )
-def test_a_java_of_no_use_is_told_with_its_remedy(machine: Path, text: str, told: str) -> None:
+def test_an_unusable_java_is_reported_with_its_remedy(machine: Path, text: str, told: str) -> None:
     program(machine / "bin" / "java", text)
 
     assert found()["Java"].health is Health.BROKEN
@@ -65,14 +65,14 @@ def test_a_java_that_hangs_is_not_waited_for(machine: Path, monkeypatch: pytest.
     assert "does not say its version" in found()["Java"].found
 
 
-def test_no_java_at_all_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_machine_without_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
 
     assert "there is no java on PATH" in found()["Java"].found
 
 
-def test_a_spark_home_without_spark_is_told(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spark_home_without_spark_is_reported(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", str(machine))
     assert (found()["SPARK_HOME"].health, found()["SPARK_HOME"].remedy) == (Health.BROKEN, "unset SPARK_HOME")
 
@@ -80,7 +80,7 @@ def test_a_spark_home_without_spark_is_told(machine: Path, monkeypatch: pytest.M
     assert found()["SPARK_HOME"].health is Health.FINE
 
 
-def test_workers_that_could_not_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_could_not_start_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "no-such-python")
     assert found()["Python workers"].remedy == f"export PYSPARK_PYTHON={sys.executable}"
 

@@ -49,7 +49,7 @@ def test_offsets_are_read_as_they_are_written() -> None:
     assert parse({**ENOUGH, "startingOffsets": offsets_json(offsets)}).starts == offsets
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_every_problem_is_reported_at_once() -> None:
     found = problems(includeHeaders="perhaps", minPartitions="0", kafka__isolation__level="dirty", nonsense="1")
 
     assert len(found) == 4

@@ -20,7 +20,7 @@ class Thing:
         self._then()
 
 
-def test_what_somebody_still_holds_is_closed_what_was_dropped_is_not_kept() -> None:
+def test_held_resources_are_closed_and_dropped_ones_not_kept() -> None:
     """Backend.close: what this backend still holds; a backend of many readers does not grow."""
     told: list[str] = []
     made = WeakCloseables(ThreadRuntime())

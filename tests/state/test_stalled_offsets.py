@@ -15,7 +15,7 @@ def at(offset: dict[str, int], partition: str = "a") -> SourcePosition:
     return {"p": partition}, offset
 
 
-def test_many_polls_that_end_at_one_offset_are_told_once() -> None:
+def test_many_polls_at_one_offset_are_reported_once() -> None:
     assert told([at({"next": 1}) for _ in range(3 * POLLS)]) == [POLLS]
 
 
@@ -30,11 +30,11 @@ def test_a_mapping_that_its_task_goes_on_with_counts_as_moving() -> None:
     assert not any(watch.is_stalled_after(moved()) for _ in range(2 * POLLS))
 
 
-def test_whoever_moves_in_time_starts_the_count_anew() -> None:
+def test_progress_in_time_restarts_the_count() -> None:
     assert told([*[at({"next": 1})] * (POLLS - 1), *[at({"next": 2})] * (POLLS - 1)]) == []
 
 
-def test_partitions_are_told_apart() -> None:
+def test_offsets_of_different_partitions_are_kept_apart() -> None:
     assert told([at({"next": 1}, "ab"[number % 2]) for number in range(2 * POLLS)]) == []
 
 

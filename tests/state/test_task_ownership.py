@@ -25,7 +25,7 @@ def test_an_equal_generation_that_is_assigned_owns(seen, mine, assigned, wanted)
     assert task_ownership(ConnectorEntry({}, seen), mine, assigned=assigned) is wanted
 
 
-def test_nobody_owns_a_task_of_a_deleted_connector():
+def test_tasks_of_a_deleted_connector_have_no_owner():
     """FEN-10, LOG-08: the generation outlives the connector; ownership does not."""
     assert task_ownership(ConnectorEntry(None, 0), 0, assigned=True) is TaskOwnership.SUPERSEDED
 

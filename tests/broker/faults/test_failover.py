@@ -113,7 +113,7 @@ def test_a_restart_while_an_expired_transaction_is_aborted_completes_the_abort(l
         late.commit_transaction(WAIT)
 
 
-def test_a_restart_forgets_nothing_that_duplicates_or_zombies_are_told_by(lab, cluster, faults):
+def test_a_restart_keeps_sequences_and_epochs_of_producers(lab, cluster, faults):
     """BRK-02, COR-14: what batches said is learnt from the batches again."""
     topic, zombie = lab.topic(PARTITIONS), lab.producer("mover")
     write(lab, zombie, topic, "commit")

@@ -56,7 +56,7 @@ def test_a_late_record_of_an_aborted_transaction_is_refused_and_blocks_nobody(la
     assert lab.values(topic) == [b"after"]
 
 
-def test_a_late_take_over_fences_whoever_came_before_it_and_no_more(lab, hasty, faults):
+def test_a_late_initialisation_fences_only_earlier_producers(lab, hasty, faults):
     """COR-03: an initialisation nobody waits for any more is still one; its loser starts again and wins."""
     topic = lab.topic()
     held = faults.add(Delay("InitProducerId", transactional_id="mover"))

@@ -54,7 +54,7 @@ def described(one):
     return one.raw.ask(DESCRIBE, 5, groups=[one.group], include_authorized_operations=False)["groups"][0]
 
 
-def test_a_new_generation_begins_when_everybody_has_joined(make):
+def test_a_new_generation_begins_when_all_members_joined(make):
     """GRP-02: the leader hears who is in, everybody gets what the leader gave them."""
     a, b = make(), make()
 
@@ -80,7 +80,7 @@ def test_the_protocol_most_members_like_best_is_chosen_among_those_all_speak(mak
     assert {answer["protocol_name"] for answer in answers} == {OTHER_PROTOCOL[0]}
 
 
-def test_who_does_not_join_again_in_time_is_no_member_any_more(make):
+def test_a_member_that_does_not_rejoin_in_time_is_removed(make):
     """GRP-02: the rebalance timeout is that of the members."""
     a, b = make(), make()
     a.get_id()
@@ -219,7 +219,7 @@ def test_the_assignment_waits_for_the_leader(make):
     assert follower.raw.receive()["assignment"] == b"yours"
 
 
-def test_who_waits_for_an_assignment_hears_of_the_next_rebalance(make):
+def test_a_member_waiting_for_its_assignment_learns_of_a_rebalance(make):
     a, b, c = make(), make(), make()
     leads = gathered(a, b)[0]["leader"] == a.member_id
     follower = b if leads else a

@@ -26,7 +26,7 @@ def mortal(consumer, cluster, filled) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.timeout(600)
-def test_who_goes_on_gets_what_the_dead_and_the_slow_had(consumer, filled, mortal):
+def test_partitions_of_dead_and_slow_members_are_reassigned(consumer, filled, mortal):
     """GRP-02: a session ends without a word, a poll comes too late; whoever was slow joins again."""
     steady = consumer(filled)
     until(lambda: steady.poll() or 0 < len(steady.partitions()) < 4)  # the other process is there
@@ -42,7 +42,7 @@ def test_who_goes_on_gets_what_the_dead_and_the_slow_had(consumer, filled, morta
     assert steady.partitions().isdisjoint(slow.partitions())
 
 
-def test_a_cooperative_group_moves_only_what_somebody_else_gets(consumer, filled):
+def test_a_cooperative_rebalance_moves_only_reassigned_partitions(consumer, filled):
     """KIP-429 over the classic protocol: who was there keeps reading what stays, and never gives that back."""
     cooperative = {"partition_assignment_strategy": "cooperative-sticky"}
     first = consumer(filled, **cooperative)

@@ -51,7 +51,7 @@ def test_each_group_is_added_once_to_each_transaction(embedded, asked, version, 
     backend.close()
 
 
-def test_a_transaction_without_records_or_offsets_is_not_told_to_anybody(embedded, asked):
+def test_an_empty_transaction_sends_no_request(embedded, asked):
     """PRD-05: committing it asks nothing."""
     backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, ThreadRuntime())
     producer = backend.producer("adds-none")

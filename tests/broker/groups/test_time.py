@@ -44,7 +44,7 @@ def test_a_member_that_is_not_heard_is_no_member_any_more(bench):
     assert bench.join(a)["members"] == [{"member_id": a.member_id, "group_instance_id": None, "metadata": b"a"}]
 
 
-def test_whoever_commits_is_heard(bench):
+def test_an_offset_commit_counts_as_a_heartbeat(bench):
     """GRP-02."""
     (a,) = stable(bench, Client("a"))
     bench.pass_time(SESSION_MS - 1)
@@ -64,7 +64,7 @@ def test_a_group_without_members_is_empty_and_keeps_its_offsets(bench):
     assert (bench.state(), bench.offset()) == ("Empty", 5)
 
 
-def test_a_member_id_that_nobody_joins_with_is_forgotten(bench):
+def test_an_unused_member_id_expires(bench):
     """KIP-394: it would hold up every rebalance."""
     (a,) = stable(bench, Client("a"))
     ghost = Client("ghost")
@@ -91,7 +91,7 @@ def _request(client):
     )
 
 
-def test_who_waits_for_the_others_need_not_be_heard(bench):
+def test_a_member_waiting_in_a_join_needs_no_heartbeat(bench):
     """GRP-02: its connection is busy with the request that waits."""
     a, b, c = stable(bench, Client("a"), Client("b"), Client("c"))
     bench.join(a)
@@ -106,7 +106,7 @@ def test_who_waits_for_the_others_need_not_be_heard(bench):
     assert bench.heartbeat(b) is Code.UNKNOWN_MEMBER_ID
 
 
-def test_who_joined_but_never_asks_for_its_work_is_let_go(bench):
+def test_a_member_that_never_syncs_is_removed(bench):
     """KIP-735: after the rebalance timeout, although it is heard."""
     a, b = Client("a"), Client("b")
     bench.join(a)

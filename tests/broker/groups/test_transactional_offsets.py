@@ -124,7 +124,7 @@ def plainly(member: Member, topic: str, offset: int) -> int:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_nobody_sees_offsets_before_their_transaction_is_committed(producer, group, topic, commit):
+def test_offsets_are_invisible_before_their_transaction_commits(producer, group, topic, commit):
     """GRP-01, GRP-03, COR-07: until then the offset of before, and with require_stable none."""
     p = producer()
     assert plainly(group, topic, 1) == Code.NONE
@@ -276,7 +276,7 @@ def test_a_fenced_producer_commits_no_offsets(producer, group, topic, version):
     assert zombie.add(group.group) is Code.PRODUCER_FENCED
 
 
-def test_a_stranger_commits_no_offsets(producer, group, topic):
+def test_an_unknown_member_commits_no_offsets(producer, group, topic):
     """GRP-01: the transactional id belongs to another producer id, or to nobody."""
     p = producer()
     p.producer_id += 1_000_000

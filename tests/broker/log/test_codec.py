@@ -241,7 +241,7 @@ class TestCompression:
         return unpack(codec, packed, limit=100_000)
 
 
-def test_fetched_batches_are_told_apart_and_a_cut_one_is_left_out():
+def test_fetched_batches_are_split_and_a_partial_one_is_dropped():
     one, two = plain(b"a"), plain(b"b", b"c")
 
     for cut in range(len(two)):

@@ -55,7 +55,7 @@ def test_a_batch_keeps_the_epoch_it_was_written_in():
         (2**31 - 1, UNDEFINED),
     ],
 )
-def test_the_end_of_an_epoch_is_told_by_kafkas_rules(wanted, told):
+def test_the_end_offset_of_an_epoch_follows_kafkas_rules(wanted, told):
     """KIP-101, LeaderEpochFileCache.endOffsetFor: before the first, between, the latest, behind it."""
     assert end_of(HISTORY, wanted, 31) == told
 
@@ -125,7 +125,7 @@ def test_a_replay_keeps_the_history():
     assert (led(log), list(log.epochs())) == before
 
 
-def test_times_and_ends_are_told_with_their_epoch():
+def test_listed_offsets_carry_their_leader_epoch():
     """KIP-320, ListOffsets from version 4 on: the end in the current epoch, everything else in that of its batch."""
     log = new_log()
     log.append(plain(b"a"), NOW)

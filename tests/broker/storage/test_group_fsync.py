@@ -128,7 +128,7 @@ def test_an_answer_waits_until_its_bytes_are_on_the_disk(served):
     assert served.after_fsync(answer) == {"offset": 0}
 
 
-def test_a_client_that_stops_waiting_for_a_slow_disk_blocks_nobody(served):
+def test_a_client_that_gives_up_on_a_slow_disk_blocks_no_other(served):
     """It waited for the disk under the broker's lock, which whoever was waiting already needed: both for ever."""
     served.disk.hold()
     answer = served.append(b"one")

@@ -192,7 +192,7 @@ def test_damaged_data_end_the_command_with_file_and_position(running, tmp_path):
     assert files(tmp_path) == before
 
 
-def test_a_torn_write_is_told_on_standard_error(running, tmp_path):
+def test_a_torn_write_is_reported_on_stderr(running, tmp_path):
     """How many bytes, of which file; then it serves."""
     broker = running()
     client = Clients(broker.servers)

@@ -105,7 +105,7 @@ def test_a_restore_fences_producers_with_epochs_newer_than_the_copy(machine, how
     assert machine.begin(heir) is Code.NONE
 
 
-def test_who_claims_to_go_on_where_he_was_is_fenced(machine):
+def test_reinitialising_with_an_old_epoch_is_fenced(machine):
     """KIP-360: InitProducerId with ids from before."""
     holder = machine.init()
     machine.save()
@@ -183,7 +183,7 @@ def test_a_consumer_of_lost_records_gets_the_end_of_its_epoch(machine, how):
     assert answer["topics"][0]["partitions"][0]["end_offset"] == 1
 
 
-def test_it_is_told_once_which_ids_were_fenced(machine, caplog):
+def test_fenced_ids_are_logged_once(machine, caplog):
     """A second start on the restored directory is an ordinary one."""
     machine.init("mover")
     machine.save()
@@ -212,7 +212,7 @@ def test_an_interrupted_start_leaves_remaining_fencing_to_the_next_one(tmp_path)
     machine.broker.close()
 
 
-def test_ordinary_restarts_fence_nobody(machine):
+def test_ordinary_restarts_fence_no_producer(machine):
     """A directory that stays where it is was not restored, whether its broker was stopped or killed."""
     holder = machine.init()
     for end in ("stop", "kill", "kill", "stop"):

@@ -62,7 +62,7 @@ def test_a_repetition_is_known_after_a_restart(tmp_path, clean):
     house.stop()
 
 
-def test_a_last_write_torn_at_any_byte_is_cut_off_and_told(tmp_path, caplog):
+def test_a_torn_last_write_is_truncated_and_reported(tmp_path, caplog):
     """What is whole stays; how many bytes went is said; a second start finds nothing more to do."""
     filled(tmp_path / "whole")
     begins = start_of_last_batch(tmp_path / "whole")
@@ -254,7 +254,7 @@ def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, said):
     assert files(tmp_path) == before
 
 
-def test_a_strange_file_is_left_alone_and_told(tmp_path, caplog):
+def test_an_unknown_file_is_left_alone_and_reported(tmp_path, caplog):
     """It may belong to an editor or an administrator, and the logs are readable without it."""
     before = filled(tmp_path)
     (strange := tmp_path / f"{TOPIC}-0" / ".00000000000000000000.log.swp").write_bytes(b"x")

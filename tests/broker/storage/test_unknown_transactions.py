@@ -35,7 +35,7 @@ def held_back(broker):
     return [where for where, log in broker.topics.logs().items() if log.last_stable_offset < log.high_watermark]
 
 
-def test_a_producer_that_nobody_knows_holds_no_reader_back(broker, caplog):
+def test_an_unknown_producer_blocks_no_reader(broker, caplog):
     """Aborted, and said."""
     write(broker, ONE, ProducerIdAndEpoch(77, 3))
     broker.restart()
@@ -90,7 +90,7 @@ def test_an_open_transaction_that_is_known_stays_open(broker):
     assert held_back(broker) == [ONE]
 
 
-def test_offsets_of_a_group_that_nobody_will_commit_wait_for_nothing(broker):
+def test_aborted_group_offsets_block_no_reader(broker):
     """GRP-01, GRP-03: else a stable look-up would be told to come again for ever."""
     offset = Committed(5, -1, "", 0)
     who, partition = ProducerIdAndEpoch(78, 0), TopicPartition(GROUP_LOG, broker.groups.partition_of("group"))

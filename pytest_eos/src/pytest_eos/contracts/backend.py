@@ -66,7 +66,7 @@ class BackendContract(
         assert [own for batch in batches for own in batch.headers or ()] == headers
 
     @pytest.mark.eos_needs("describe_transactions")
-    def test_whoever_holds_a_partition_back_is_named(self, lab: BackendHarness) -> None:
+    def test_the_transaction_that_blocks_a_partition_is_named(self, lab: BackendHarness) -> None:
         """KIP-664, declared as `describe_transactions`: so that an operator knows whom to fence."""
         topic = lab.topic()
         lab.write(topic, b"before")
@@ -76,7 +76,7 @@ class BackendContract(
 
         assert (found.transactional_id, found.first_offset) == (holder.transactional_id, 1)
 
-    def test_an_empty_answer_means_that_nobody_holds_a_partition(self, lab: BackendHarness) -> None:
+    def test_an_empty_answer_means_that_no_transaction_is_open(self, lab: BackendHarness) -> None:
         """Whoever cannot name holders, which is declared as `describe_transactions`, raises: silence would be a lie."""
         partitions = [TopicPartition(lab.topic(), 0)]
         if not lab.backend.capabilities.lacking("describe_transactions"):
@@ -234,7 +234,7 @@ class BackendContract(
         assert lab.admin.topic_config(name)["cleanup.policy"] == "compact"
         assert lab.ranges(name, UNCOMMITTED) == {TopicPartition(name, number): OffsetRange(0, 0) for number in range(3)}
 
-    def test_topics_that_exist_or_cannot_be_are_told_apart(self, lab: BackendHarness) -> None:
+    def test_existing_and_invalid_topics_raise_different_errors(self, lab: BackendHarness) -> None:
         """Admin: errors by what to do next."""
         topic = lab.topic()
 

@@ -114,7 +114,7 @@ class DeadlineContract:
             with pytest.raises(ClusterUnavailableError):
                 producer.init_transactions(BOUND / 4)
 
-    def test_closing_a_producer_frees_whoever_waits_inside(self, backend: Backend, runtime: Runtime) -> None:
+    def test_closing_a_producer_unblocks_waiting_calls(self, backend: Backend, runtime: Runtime) -> None:
         """Common rules: close may be called from any thread."""
         producer = backend.producer("id")
         ended: list[BaseException] = []

@@ -58,7 +58,7 @@ class FencerContract(BackendUnderTestFixtures):
 
         assert lab.values(topic) == [b"kept"]
 
-    def test_an_id_that_nobody_holds_is_fenced_all_the_same(self, lab: BackendHarness, fencer: Fencer) -> None:
+    def test_an_unused_id_can_be_fenced(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-01: the leader fences ids by count, whoever used them."""
         nobody = lab.name()
 

@@ -49,7 +49,7 @@ class IsolationReaderContract(BackendFixtures):
 
         assert _values(reader, topic) == [b"a", b"b", b"c"]
 
-    def test_aborted_records_are_shown_to_nobody_who_asks_for_committed_ones(
+    def test_aborted_records_are_hidden_from_readers_of_committed_ones(
         self, lab: BackendHarness, reader: IsolationReader, *, committed_only: bool
     ) -> None:
         """CON-02: dropped, wherever they lie."""

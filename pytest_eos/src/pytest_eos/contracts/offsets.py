@@ -50,7 +50,7 @@ class OffsetsContract(BackendUnderTestFixtures):
         assert lab.values(topic) == [], "an aborted record is visible: the abort committed"
 
     @needs_transactions
-    def test_source_offsets_of_a_zombie_are_visible_to_nobody(self, lab: BackendHarness) -> None:
+    def test_source_offsets_of_a_zombie_are_never_visible(self, lab: BackendHarness) -> None:
         """COR-03: they would take its successor's place back."""
         topic, offsets, own = lab.topic(), lab.offsets_topic(), lab.name()
         zombie = lab.producer(own)
@@ -94,7 +94,7 @@ class OffsetsContract(BackendUnderTestFixtures):
         )
 
     @needs_transactions
-    def test_offsets_of_a_group_that_a_zombie_sent_count_for_nobody(self, lab: BackendHarness) -> None:
+    def test_group_offsets_sent_by_a_zombie_are_discarded(self, lab: BackendHarness) -> None:
         """COR-03, KIP-447: nor those that it keeps until its commit."""
         one, group, own = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group()), lab.name()
         zombie = lab.producer(own)
