@@ -1,4 +1,4 @@
-"""Make an embedded broker misbehave at a chosen moment, for tests."""
+"""Faults that tests inject into an embedded broker."""
 
 from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.fault_injector import FaultInjector

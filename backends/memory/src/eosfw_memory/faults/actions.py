@@ -1,4 +1,4 @@
-"""Do to one request what its fault says."""
+"""What each kind of fault does to a request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Injector(Protocol):
 def apply_fault(
     fault: Fault, run: Serve, name: str, request: Any, injector: _Injector
 ) -> Answer | DelayedOperation | None:
-    """Serve a request under one fault; `run` serves it as it would be without."""
+    """Serve a request under one fault; `run` serves it without that fault."""
     return _ACTIONS[type(fault.rule)](fault, run, name, request, injector)
 
 
@@ -37,7 +37,7 @@ def _delay(fault: Fault, run: Serve, name: str, request: Any, injector: _Injecto
         fault.hold(late.arrive)
     else:
         injector.later(seconds, late.arrive)
-    # Who wants no answer goes on at once.
+    # A client that asked for no answer (acks=0) is not kept waiting for one.
     return None if getattr(request, "acks", None) == 0 else DelayedOperation(late.attempt, _FOREVER, (late,))
 
 
@@ -85,7 +85,7 @@ def _no_response(fault: Fault, why: str) -> DelayedOperation:
 
 
 class _DelayedRequest:
-    """A request on its way."""
+    """A request that reaches the broker later than it was sent."""
 
     def __init__(self, run: Serve, injector: _Injector) -> None:
         self._run = run
@@ -96,7 +96,7 @@ class _DelayedRequest:
         self._wakes: set[Callable[[], None]] = set()
 
     def arrive(self) -> None:
-        """Take effect."""
+        """Serve the request now, and give the answer to the client if it still waits."""
         self._injector.act(self._perform)
 
     def _perform(self) -> None:
@@ -115,7 +115,7 @@ class _DelayedRequest:
         self._injector.act(self._wake)
 
     def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001 - as DelayedOperation calls it
-        """The answer once it is there."""
+        """The answer, once the request has arrived and was served."""
         if self._lost is not None:
             raise self._lost
         if expired and not self._arrived:

@@ -1,4 +1,4 @@
-"""Answer any request with an error code, wherever its answer has room for one."""
+"""The answer to any request that is refused as a whole: its error code in every place that has one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ErrorResponse = Callable[[Any, Code], Answer]
 
 
 def error_response(name: str, request: Any, code: Code) -> Answer:
-    """The answer to a request that has no effect because of `code`, for each thing it asked for."""
+    """The answer to a request that had no effect, with `code` for each thing it asked for."""
     return _ERROR_RESPONSES.get(name, _flat)(request, code)
 
 
@@ -32,7 +32,7 @@ def _flat(request: Any, code: Code) -> Answer:  # noqa: ARG001
 
 
 def _each(topics: Iterable[Any], parts: str, answer: Callable[[Any], Answer], **names: str) -> list[Answer]:
-    """One answer for each partition of each topic; `names` says what request and answer call things."""
+    """One answer for each partition of each topic; `names` are the field names of topic and partitions."""
     label, inner = names.get("label", "name"), names.get("inner", "partitions")
     return [
         {
@@ -86,7 +86,7 @@ def _metadata(request: Any, code: Code) -> Answer:
 
 
 def _codes_of(parts: str, index: str) -> _ErrorResponse:
-    """A code for each partition, and nothing else."""
+    """A code for each partition, without other fields."""
 
     def answer(request: Any, code: Code) -> Answer:
         def one(part: Any) -> Answer:
@@ -192,7 +192,7 @@ def _log_dirs(request: Any, code: Code) -> Answer:  # noqa: ARG001
 
 
 def _results(parts: str, answered: str, *names: str, **rest: Any) -> _ErrorResponse:
-    """A code for each thing, with the fields that say which one it is."""
+    """A code for each thing, with the fields that identify it."""
 
     def answer(request: Any, code: Code) -> Answer:
         things = getattr(request, parts)
@@ -244,4 +244,4 @@ _ERROR_RESPONSES: Final[Mapping[str, _ErrorResponse]] = {
     "DescribeProducers": _describe_producers,
     "DescribeTransactions": _describe_transactions,
 }
-"""Those whose answer says more than one code; every other has it on top."""
+"""Requests whose answer has a code for each thing; every other answer has one code at its top."""

@@ -1,4 +1,4 @@
-"""One fault of a broker: what was asked for, whether it struck, whom."""
+"""One fault of a broker: its rule, and each time it fired."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ from eosfw_memory.faults.text import rule_text, status_text
 
 
 class Fault:
-    """One fault of a broker: what was asked for, whether it happened, to whom."""
+    """One fault of a broker: its rule, and each time it fired."""
 
     def __init__(self, rule: Rule, runtime: Runtime) -> None:
         self.rule = rule
         self.seen = 0
-        """How many requests, or points, of its kind came by."""
+        """How many requests or points have matched its rule."""
         self.firings: list[Firing] = []
         self.answers: list[Answer | DelayedOperation | None] = []
-        """What the broker answered to each copy of a repeated request."""
+        """The broker's answer to each copy of a repeated request."""
         self._triggered = runtime.event()
         self._held: list[Callable[[], None]] = []
         self._released = False
 
     @property
     def fired(self) -> bool:
-        """Whether it struck."""
+        """Whether it has happened at least once."""
         return bool(self.firings)
 
     def await_fired(self, timeout: float) -> Fault:
-        """Return once it struck; raise TimeoutError, saying what came by, if that takes more than `timeout` seconds."""
+        """Return once it has fired; raise TimeoutError, with its status, after `timeout` seconds."""
         if not self._triggered.wait(timeout):
             raise TimeoutError(f"{self} within {timeout} s")
         return self
 
     def release(self) -> None:
-        """Let delayed requests arrive now, on this thread; those that it meets later are not held up any more."""
+        """Deliver the requests it holds, on this thread, and hold no later ones."""
         self._released = True
-        self._let_go()
+        self._deliver_held()
 
     def hold(self, arrive: Callable[[], None]) -> None:
-        """Keep a delayed request until the release."""
+        """Hold a delayed request until the release."""
         self._held.append(arrive)
-        if self._released:  # since it struck, on another thread
-            self._let_go()
+        if self._released:  # by another thread, since this fault fired
+            self._deliver_held()
 
     def due(self, occurrence: Occurrence) -> bool:
-        """Count a scene of its kind; whether it is the turn of this one."""
+        """Count an occurrence that matches the rule; tell whether the fault happens at this one."""
         if self._released or not occurrence.matches(self.rule):
             return False
         self.seen += 1
         return self.rule.nth <= self.seen < self.rule.nth + self.rule.times
 
     def trigger(self, occurrence: Occurrence, now_ms: int) -> None:
-        """Take note that it happens now."""
+        """Record that it happens now."""
         self.firings.append(Firing(now_ms, occurrence))
         self._triggered.set()
 
-    def _let_go(self) -> None:
+    def _deliver_held(self) -> None:
         with suppress(IndexError):
             while True:
                 self._held.pop(0)()

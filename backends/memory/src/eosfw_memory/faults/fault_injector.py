@@ -1,4 +1,4 @@
-"""Keep the faults of one broker; count what comes by; let them strike."""
+"""Inject faults into one broker: find those that match a request or a point, and make them happen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ _STOP_SECONDS = 10.0
 
 
 class FaultInjector:
-    """The faults of one broker. Everything but `add`, `report` and `close` is called by the broker, under its lock."""
+    """The faults of one broker.
+
+    Tests call the first group of methods, from any thread. The broker calls the second through its seams, holding its
+    lock.
+    """
 
     def __init__(self, broker: Broker, runtime: Runtime) -> None:
         self._broker = broker
@@ -52,10 +56,10 @@ class FaultInjector:
     def __iter__(self) -> Iterator[Fault]:
         return iter(self._faults)
 
-    # --- for whoever asks for faults; any thread
+    # --- for tests, from any thread
 
     def add(self, what: Rule | str, **fields: object) -> Fault:
-        """Have something go wrong: a rule, or its name with its fields; ConfigError when there is no such thing."""
+        """Add a fault by its rule, or by the rule's name with its fields; raise ConfigError if there is none."""
         rule = parse_rule(what, fields)
         if isinstance(rule, Kill) and not self._may_kill:
             why = "this broker has no process of its own; use restart, or run `eosfw broker --faults FILE`"
@@ -67,13 +71,13 @@ class FaultInjector:
         return fault
 
     def load(self, path: Path) -> None:
-        """Add the faults of a file, for a broker with a process of its own; ConfigError names file and key."""
+        """Add the faults of a file, to a broker that has its own process; ConfigError names file and key."""
         self._may_kill, self._level = True, logging.WARNING
         for rule in read_rules(path):
             self.add(rule)
 
     def remove(self, fault: Fault) -> None:
-        """Let a fault strike no more; what it holds up goes on."""
+        """Remove a fault and deliver the requests that it holds."""
         with self._broker.lock:
             self._faults = tuple(one for one in self._faults if one is not fault)
             if not self._faults:
@@ -81,29 +85,29 @@ class FaultInjector:
         fault.release()
 
     def unfired(self) -> list[Fault]:
-        """Those that never struck: a test that asked for them shows nothing."""
+        """The faults that never happened: a test that asked for one shows nothing."""
         return [fault for fault in self._faults if not fault.fired]
 
     def report(self) -> list[str]:
-        """Of every fault, whether it struck: when, whom."""
+        """The status of each fault: when it fired, for which request."""
         return [str(fault) for fault in self._faults]
 
     def close(self) -> None:
-        """Wait for nothing any more: what is under way never arrives, what did not strike will not."""
+        """Discard delayed requests, and log the faults that never happened."""
         self._closed.set()
         for waiting in self._later:
             waiting.join(_STOP_SECONDS)
         for fault in self.unfired():
             _LOG.log(self._level, "%s", fault)
 
-    # --- for the broker
+    # --- for the broker, under its lock
 
     def _around(self, handler: Handler) -> Handler:
-        """A handler that serves the way the faults want it."""
+        """The same handler, with faults applied to its request."""
         return lambda _, request, context: self.serve(handler, request, context)
 
     def serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
-        """Serve a request the way the faults want it."""
+        """Serve a request under the faults that match it."""
         if self._broker.down:
             raise DisconnectClientError("the broker is down")
         name = api_name(handler.__module__)
@@ -114,7 +118,7 @@ class FaultInjector:
         return self.stoppable(run)
 
     def stoppable(self, run: Serve) -> Answer | DelayedOperation | None:
-        """Do something in whose midst the broker may stop."""
+        """Run work during which a fault may stop the broker; restart it then, and disconnect the client."""
         try:
             return run()
         except BrokerStoppedError as stopped:
@@ -130,7 +134,7 @@ class FaultInjector:
         group_id: str | None = None,
         producer_id: int | None = None,
     ) -> None:
-        """Be at a point: may raise StoppedError, or KafkaError for a write that is refused."""
+        """Make the faults of this point happen; raise BrokerStoppedError or KafkaError where one says so."""
         if producer_id is not None:
             known = self._broker.coordinator.transactions()
             transactional_id = next((one.transactional_id for one in known if one.producer_id == producer_id), None)
@@ -138,7 +142,7 @@ class FaultInjector:
             self._take_effect(fault.rule)
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Do something in a while, unless the broker is closed by then."""
+        """Run an action after some seconds, unless the broker is closed by then."""
 
         def wait() -> None:
             if not self._closed.wait(seconds):
@@ -148,11 +152,11 @@ class FaultInjector:
         self._later.append(self._runtime.spawn("eosfw-fault", wait))
 
     def act(self, run: Callable[[], None]) -> None:
-        """Do something at a moment of nobody's asking, as if it were a request."""
+        """Run something under the broker's lock that no request asks for at this moment."""
         self._broker.act(run)
 
     def settle(self) -> None:
-        """Let the markers be written now that would be written behind the answer."""
+        """Write the markers now that the broker would write after its answer."""
         self._broker.settle()
 
     # --- inside
@@ -167,16 +171,16 @@ class FaultInjector:
         outside, self._occurrence = self._occurrence, occurrence
         try:
             self.reach(points.before(occurrence.what))
-            self._run_out()
+            self._run_tasks_due_by_jump()
             answer = handler(self._broker, request, context)
             self.reach(points.after(occurrence.what))
-            self._run_out()
+            self._run_tasks_due_by_jump()
         finally:
             self._occurrence = outside
         return answer
 
-    def _run_out(self) -> None:
-        """Between two steps of the broker's work, never within one: see what ran out with a jump of the clock."""
+    def _run_tasks_due_by_jump(self) -> None:
+        """Run the tasks that became due with a jump of the clock; between two steps of work, never within one."""
         if self._jumped:
             self._jumped = False
             self._broker.run_due_tasks()

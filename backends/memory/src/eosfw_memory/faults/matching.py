@@ -1,4 +1,4 @@
-"""See who asks for what, so that a fault strikes only whom it is meant for."""
+"""Match rules with requests and points, by client, transactional id, group and topic."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TRANSACTION = 1
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One moment of the broker's work: what it is about, as far as a fault can tell."""
+    """A request, or a point that the broker reached, with the names that a rule can match."""
 
     what: str
-    """A request by its name, or a point."""
+    """The name of the request or of the point."""
     client_id: str | None = None
     transactional_ids: tuple[str, ...] = ()
     group_ids: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Occurrence:
 
     @classmethod
     def of(cls, name: str, request: Any, context: Context) -> Self:
-        """The scene of a request."""
+        """The occurrence of a request."""
         client_id = getattr(context, "client_id", None)
         return cls(
             name, client_id, tuple(_transactional_ids(request)), tuple(_groups(request)), tuple(_topics(request))
@@ -36,14 +36,14 @@ class Occurrence:
     def at(
         self, point: str, transactional_id: str | None = None, topic: str | None = None, group_id: str | None = None
     ) -> Occurrence:
-        """The scene at a point of the same request's work, with what is known better there."""
+        """A point reached while this request is served; names that are given replace those of the request."""
         ids = self.transactional_ids if transactional_id is None else (transactional_id,)
         topics = self.topics if topic is None else (topic,)
         groups = self.group_ids if group_id is None else (group_id,)
         return replace(self, what=point, transactional_ids=ids, topics=topics, group_ids=groups)
 
     def matches(self, rule: Rule) -> bool:
-        """Whether a rule is about a scene like this."""
+        """Whether a rule names nothing that differs here."""
         return (
             rule.client_id in (None, self.client_id)
             and (rule.transactional_id is None or rule.transactional_id in self.transactional_ids)
@@ -54,7 +54,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One time a fault struck."""
+    """One time that a fault happened."""
 
     at_ms: int
     """By the broker's clock."""

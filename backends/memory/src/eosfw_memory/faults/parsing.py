@@ -1,4 +1,4 @@
-"""Turn words into rules; say of a wrong one which was meant."""
+"""Make rules from their names and fields; suggest the nearest name for a wrong one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "down": (int, float),
     "silent": (bool,),
 }
-"""What is no text."""
+"""The types of fields whose values are not text."""
 _WORDS: Final[Mapping[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _LEAST: Final[Mapping[str, int]] = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0}
 
 
 def parse_rule(what: Rule | str, given: Mapping[str, object]) -> Rule:
-    """The rule that is meant; raise ConfigError with every problem."""
+    """The rule of this name with these fields; raise ConfigError with every problem."""
     if not isinstance(what, str):
         given = {field.name: getattr(what, field.name) for field in fields(what)} | dict(given)
         what = what.kind
@@ -49,11 +49,11 @@ def parse_rule(what: Rule | str, given: Mapping[str, object]) -> Rule:
 
 def _wrong(kind: type[Rule], name: str, value: Any) -> Iterable[str]:
     expected = _TYPES.get(name, (str,))
-    if type(value) not in expected:  # so that True is no number
+    if type(value) not in expected:  # a subclass will not do: True is an int
         yield f"{value!r} is not {_WORDS[expected[-1]]}"
     elif isinstance(value, float) and not isfinite(value):
         yield f"{value} is no number of seconds"
-    elif name in _LEAST and value < _LEAST[name] and kind is not Jump:  # a clock may go back
+    elif name in _LEAST and value < _LEAST[name] and kind is not Jump:  # which may set the clock back
         yield f"{value} is less than {_LEAST[name]}"
     elif kind is Refuse and name == "at":
         if value not in (known := points.refusable()):

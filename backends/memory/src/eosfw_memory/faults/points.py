@@ -1,4 +1,4 @@
-"""Name the points of the broker's work at which a fault can strike."""
+"""The names of the points of the broker's work at which a fault can happen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WRITES: Final = MappingProxyType(
         "forget-group": "the log of groups takes in that offsets, or a whole group, are gone",
     }
 )
-"""What the broker writes; each has a point before it and a point after it."""
+"""What the broker writes: each write has a point before it and a point after it."""
 
 OF_STATE: Final = MappingProxyType(
     {
@@ -49,12 +49,12 @@ def requests() -> dict[str, int]:
 
 
 def of_change(after: TransactionMetadata | None) -> str:
-    """What is written when the transaction log takes this in."""
+    """The write that appends this change to the transaction log."""
     return "forget" if after is None else OF_STATE[after.state]
 
 
 def of_group_record(key: bytes, value: bytes | None) -> str:
-    """What is written when the log of groups takes this in."""
+    """The write that appends this record to the log of groups."""
     if value is None:
         return "forget-group"
     return "group" if isinstance(read_key(key), GroupKey) else "offsets"

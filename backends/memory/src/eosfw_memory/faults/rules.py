@@ -1,4 +1,4 @@
-"""Say what shall go wrong, at which moment, to whom."""
+"""The kinds of faults: what happens, at which moment, to which clients."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import ClassVar, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """The nth time, counted from when the fault was added over what the other fields let through."""
+    """The nth occurrence that the other fields match, counted from when the fault was added."""
 
     _: KW_ONLY
     nth: int = 1
     times: int = 1
-    """How often from then on."""
+    """At how many occurrences in a row it happens."""
     client_id: str | None = None
     transactional_id: str | None = None
     group_id: str | None = None
@@ -127,4 +127,4 @@ Rule: TypeAlias = Delay | Drop | Lose | Repeat | Fail | Refuse | Restart | Kill 
 KINDS: dict[str, type[Rule]] = {
     rule.kind: rule for rule in (Delay, Drop, Lose, Repeat, Fail, Refuse, Restart, Kill, Jump)
 }
-"""Every rule by the word that names it in files and in tests."""
+"""Every kind of rule by the name that files and tests use."""

@@ -1,4 +1,4 @@
-"""Put a fault in words."""
+"""The text of a fault, in logs and failed tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHOM = ("client_id", "transactional_id", "group_id", "topic")
 
 
 def rule_text(rule: Rule) -> str:
-    """What was asked for: `lose EndTxn, 2nd, transactional_id=orders-0`."""
+    """What a rule asks for: `lose EndTxn, 2nd, transactional_id=orders-0`."""
     what: Any = getattr(rule, "request", None) or getattr(rule, "at", None)
     which = "every" if rule.nth == 1 and rule.times >= 2**31 - 1 else _ordinals(rule.nth, rule.times)
     whom = [f"{name}={value}" for name in _WHOM if (value := getattr(rule, name)) is not None]
@@ -23,7 +23,7 @@ def rule_text(rule: Rule) -> str:
 
 
 def status_text(rule: Rule, seen: int, firings: Sequence[Firing]) -> str:
-    """Whether it happened, when, to whom; if it did not, how near it came."""
+    """When a fault happened and to which requests; if it did not, how many occurrences matched."""
     if firings:
         return "; ".join(map(firing_text, firings))
     if seen:
@@ -32,7 +32,7 @@ def status_text(rule: Rule, seen: int, firings: Sequence[Firing]) -> str:
 
 
 def firing_text(firing: Firing) -> str:
-    """When it struck, whom."""
+    """When a fault happened, and to which request."""
     when = datetime.fromtimestamp(firing.at_ms / 1000, UTC)
     return f"fired at {when:%H:%M:%S}.{firing.at_ms % 1000:03} ({_occurrence_text(firing.occurrence)})"
 

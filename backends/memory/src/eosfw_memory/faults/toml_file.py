@@ -16,7 +16,7 @@ _TABLE = "fault"
 
 
 def read_rules(path: Path) -> list[Rule]:
-    """The rule of every `[[fault]]`, whose `kind` names it; ConfigError, with file and key, for all that is wrong."""
+    """The rule of each table `[[fault]]`; raise ConfigError, with file and key, for everything that is wrong."""
     rules, problems = [], []
     for number, table in enumerate(_tables(path), 1):
         fields = dict(table)
