@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError
@@ -14,6 +15,11 @@ from eosfw_memory.protocol.handlers import handler_of
 
 _SLICE = 0.25
 """Seconds one wait may take before it is looked whether the cluster is still there."""
+
+
+@cache
+def _context(api: Api) -> Context:
+    return Context(api.max_version, in_process=True)
 
 
 class DirectNetwork:
@@ -43,7 +49,7 @@ class DirectNetwork:
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         self._refuse_if_closed(api)
         broker = self._broker
-        handler, context = handler_of(api.key), Context(api.max_version, in_process=True)
+        handler, context = handler_of(api.key), _context(api)
         try:
             answer = broker.serve(handler, request, context)
             if isinstance(answer, DelayedOperation):
