@@ -1,4 +1,4 @@
-"""Poll, send, end transactions where the boundary says, until told to stop."""
+"""The loop of a task: poll, send, end transactions where the boundary says."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from eosfw.state.steps import TaskStep
 logger = logging.getLogger(__name__)
 
 IDLE_PAUSE = 0.1
-"""How long a task rests after a poll without records, or one that failed and does not say."""
+"""Seconds to pause after a poll that returned nothing, or that failed and names no pause itself."""
 LONGEST_PAUSE = 3600.0
-"""What a clock can wait at once; longer waits are made of these."""
+"""The longest single wait, since a clock cannot wait for ever; longer waits consist of several."""
 PROGRESS_INTERVAL = 0.2
-"""Seconds between two questions to a source how far it is."""
+"""Seconds between two calls of `SourceTask.progress`."""
 
 
 @dataclass(slots=True)
 class TaskContext:
-    """What a task learns from the framework."""
+    """The `SourceTaskContext` of a running task; Kafka Connect's `WorkerSourceTaskContext`."""
 
     task_id: ConnectorTaskId
     transaction: TransactionContext | None
@@ -49,15 +49,12 @@ class TaskContext:
         return None if found is None else found[1]
 
     def notice(self, kind: str, text: str, count: int = 1) -> None:
-        """Pass something on to the user."""
+        """Show a notice to the user."""
         self._notice(kind, text, count)
 
 
 class ExactlyOnceSourceTaskLoop:
-    """A started task's work on its thread.
-
-    The loop of Kafka Connect's `AbstractWorkerSourceTask`.
-    """
+    """The work of a started task on its thread; the loop of Kafka Connect's `AbstractWorkerSourceTask`."""
 
     def __init__(
         self,
@@ -81,7 +78,7 @@ class ExactlyOnceSourceTaskLoop:
         offsets: Mapping[str, tuple[SourcePartition, SourceOffset]],
         key_of: Callable[[SourcePartition], str],
     ) -> None:
-        """Hand the committed offsets to the connector's task."""
+        """Start the connector's task at its committed offsets."""
         requested = self._boundary if isinstance(self._boundary, RequestedBoundary) else None
         context = TaskContext(
             self._plan.id, requested, self._transaction.record_offsets, offsets, key_of, self._recorder.notice
@@ -89,7 +86,7 @@ class ExactlyOnceSourceTaskLoop:
         self._source.start(self._plan.config, context)
 
     def run(self, stop: Event) -> None:
-        """Work until asked to stop, then commit what was sent (TXN-11)."""
+        """Poll and send until the stop is requested, then commit what was sent (TXN-11)."""
         self._boundary.start(self._runtime.now())
         while not stop.is_set():
             try:
@@ -111,7 +108,7 @@ class ExactlyOnceSourceTaskLoop:
             self._ask_progress()
         with self._recorder.working():
             self._end(self._boundary.at_stop())
-            self._transaction.abort()  # what a connector left open would keep readers waiting until it times out
+            self._transaction.abort()  # an open transaction would hold back readers until it times out
 
     def _at_end(self) -> bool | None:
         at_end = self._source.at_end()
@@ -127,7 +124,7 @@ class ExactlyOnceSourceTaskLoop:
             self._recorder.progress = self._source.progress()
 
     def _rest(self, polled: Sequence[PollBatch], stop: Event) -> None:
-        """Pause after a poll without records, unless its source says by an empty batch that it got on."""
+        """Pause after a poll without records, unless an empty batch states that the source has moved on."""
         passed = [dict(offset) for batch in polled for _, offset in batch.positions if offset]
         if passed == self._passed:
             stop.wait(IDLE_PAUSE)
@@ -151,7 +148,7 @@ class ExactlyOnceSourceTaskLoop:
         return polled
 
     def _wait_to_poll_again(self, error: RetriableError, stop: Event) -> None:
-        """Tell of a poll that failed (TXN-18), then pause; a transaction that is due meanwhile ends."""
+        """Report a poll that failed (TXN-18), then pause; a transaction that is due meanwhile is ended."""
         now = self._runtime.now()
         failures = self._recorder.poll_failed(error)
         if self._log_backoff.due(now):

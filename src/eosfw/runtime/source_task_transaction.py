@@ -1,4 +1,4 @@
-"""Put polled records, the offsets behind them, into one transaction after another."""
+"""The transactions of a task: records, then the source offsets after them, then the commit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class _SentBatch:
-    """A batch whose task wants to hear where each record lies, once its transaction is committed."""
+    """A batch of a task with `commit_record`, with the place of each delivered record."""
 
     def __init__(self, batch: PollBatch) -> None:
         self._batch = batch
@@ -39,13 +39,13 @@ class _SentBatch:
         self._metadata = [None] * len(self._batch)
 
     def records(self) -> Iterator[tuple[SourceRecord, RecordMetadata | None]]:
-        """Each record with the place where it lies; without one if it was aborted."""
+        """Each record with its place; None for a record that was aborted."""
         return zip(self._batch.records(), self._metadata, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput:
-    """Where a task's records leave: the producer, how it ends what it sent, the topics it sends to."""
+    """What a task needs to write: the producer and its commit protocol, the topics, the offsets."""
 
     producer: TransactionalProducer
     commit_protocol: CommitProtocol
@@ -56,9 +56,9 @@ class TaskOutput:
 
 
 class SourceTaskTransaction:
-    """At most one open transaction of a task; used by the task's thread alone.
+    """The open transaction of a task, if there is one; used by the task's thread only.
 
-    What Kafka Connect's `ExactlyOnceWorkerSourceTask` adds to the loop of a task.
+    It does what Kafka Connect's `ExactlyOnceWorkerSourceTask` adds to the loop of a task.
     """
 
     def __init__(self, plan: TaskPlan, output: TaskOutput, recorder: TaskStatusRecorder, source: SourceTask) -> None:
@@ -68,10 +68,10 @@ class SourceTaskTransaction:
         self._number = 0
         self.open = False
         self.abandoned = False
-        """Set by another thread, which aborts: the task's own does no more with its producer."""
+        """Set by another thread that will abort: the task's own thread then leaves the producer alone."""
         self._identity = IdentityHeaders(plan.id.connector) if plan.identity_headers else None
         self.record_offsets = self._commit_record is not None or self._identity is not None
-        """Whether the offset behind each single record must be known."""
+        """Whether a batch must state the offset after each record."""
 
     @property
     def _current(self) -> int | None:
@@ -80,7 +80,7 @@ class SourceTaskTransaction:
     # --- sending
 
     def send(self, batches: Sequence[PollBatch]) -> None:
-        """Send batches in order, then note the offsets behind them (TXN-04); an empty one only moves the offset."""
+        """Send batches in order, then keep the offsets after them (TXN-04); an empty batch only moves the offset."""
         outputs = [(batch, self._with_identity(batch)) for batch in batches if len(batch)]
         if outputs:
             self._before_send([columns for _, columns in outputs])
@@ -101,7 +101,9 @@ class SourceTaskTransaction:
         self._recorder.open_records += count
 
     def _admit(self, topic: str) -> None:
-        if topic == self._plan.offsets_topic.name:  # the next start would wait for this very transaction (TXN-15)
+        if (
+            topic == self._plan.offsets_topic.name
+        ):  # at its next start the task would wait for its own transaction (TXN-15)
             raise TaskFailedError(
                 f"task {self._plan.id} returned a record for {topic!r}, its own offsets topic; send it elsewhere"
             )
@@ -115,7 +117,7 @@ class SourceTaskTransaction:
         self.open = True
 
     def _with_identity(self, batch: PollBatch) -> ProducerBatch:
-        """What goes to the topic: with the headers that identify each record, if the connector is to have them."""
+        """The columns to send, with the headers that identify each record if the connector is configured for them."""
         if batch.source_offsets is None:
             if self._commit_record is not None or (self._identity is not None and self._plan.identity_named):
                 raise TaskFailedError(offsets_lacking(self._plan.id))
@@ -135,7 +137,7 @@ class SourceTaskTransaction:
         self._sent.append(sent)
 
     def _retried(self, send: Callable[[], None]) -> None:
-        """Send again what may be sent again; the transaction stays open meanwhile (TXN-09)."""
+        """Repeat a send that raised RetriableError; the transaction stays open meanwhile (TXN-09)."""
         deadline = self._output.runtime.now() + self._plan.transaction_timeout
         while True:
             try:
@@ -148,10 +150,10 @@ class SourceTaskTransaction:
     # --- ending
 
     def commit(self) -> None:
-        """Commit what was sent with the offsets behind it, then call back; with nothing to commit, only call back."""
+        """Commit what was sent with the offsets after it, then call the task's callbacks, even if nothing was sent."""
         offsets = self._output.pending_offsets.items()
         if self.open or offsets:
-            # An offset that cannot be stated raises here: nothing of it is written, nothing becomes visible (TXN-05).
+            # An offset that cannot be encoded raises here, before anything is committed (TXN-05).
             self._finish(self._output.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, offsets))
         self._call_back()
 
@@ -173,7 +175,7 @@ class SourceTaskTransaction:
         recorder.step(TaskStep.COMMITTED, number, records=records)
 
     def abort(self) -> None:
-        """Take back what was sent since the last commit, as far as that is possible."""
+        """Discard what was sent since the last commit, as far as that is possible."""
         if not self.open or self.abandoned:
             return
         number = self._current
@@ -188,7 +190,7 @@ class SourceTaskTransaction:
         self._recorder.open_records = 0
 
     def abort_abandoned(self, timeout: float) -> None:
-        """Abort from another thread what was abandoned."""
+        """Abort the abandoned transaction; called by another thread."""
         if self.open and self._plan.exactly_once:
             self._output.producer.abort_transaction(timeout)
 
@@ -197,7 +199,7 @@ class SourceTaskTransaction:
             raise InterruptedRunError(f"task {self._plan.id} was ended from outside")
 
     def abort_then_pass(self) -> None:
-        """Discard what was sent, then commit the offsets behind it, so that it is not read again (BND-03)."""
+        """Discard what was sent, then commit the offsets after it, so that it is not read again (BND-03)."""
         if not self.open:
             logger.warning("task %s asked to abort, but no record was sent since the last commit", self._plan.id)
         self.abort()
@@ -214,5 +216,5 @@ class SourceTaskTransaction:
     def _logged(self, call: Callable[[], None]) -> None:
         try:
             call()
-        except Exception:  # the commit stands, whatever the connector thinks of it (TXN-05)
+        except Exception:  # the commit is done, whatever the connector raises (TXN-05)
             logger.exception("task %s: a callback behind a commit failed; the commit stands", self._plan.id)

@@ -1,4 +1,4 @@
-"""Exactly-once source connector for files, for eosfw: lines, CSV, JSON Lines."""
+"""An exactly-once source connector for files: lines, CSV, JSON Lines."""
 
 from eosfw_file.connector import FileSourceConnector
 from eosfw_file.task import FileSourceTask

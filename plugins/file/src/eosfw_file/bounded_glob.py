@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
 
 MAX_NAMES = 1_000_000
-"""Names that one pattern may have to look at."""
+"""The names that the expansion of one pattern may look at."""
 _KERNELS = ("/proc", "/sys")
 
 
 class TooManyNamesError(Exception):
-    """A pattern that goes over more names than `MAX_NAMES`."""
+    """A pattern needs to look at more names than `MAX_NAMES`."""
 
 
 def expand(pattern: str) -> Iterator[str]:
@@ -31,7 +31,7 @@ def expand(pattern: str) -> Iterator[str]:
 
 
 def is_kind(kind: Callable[[], bool]) -> bool:
-    """Whether an entry of a folder is of a kind; a link that leads to itself is of none."""
+    """The answer of `is_file` or `is_dir` of an entry; False for a link that leads to itself."""
     try:
         return kind()
     except OSError:
@@ -39,19 +39,19 @@ def is_kind(kind: Callable[[], bool]) -> bool:
 
 
 def kernel_devices() -> set[int]:
-    """The file systems whose files the kernel makes up as they are read."""
+    """The devices of /proc and /sys, whose files the kernel creates while they are read."""
     return {os.stat(path).st_dev for path in _KERNELS if os.path.ismount(path)}
 
 
 class _Expansion:
-    """One look at the file system."""
+    """One expansion, with the names that it may still look at."""
 
     def __init__(self) -> None:
         self._left = MAX_NAMES
         self._kernel = kernel_devices()
 
     def paths(self, folder: str, parts: Sequence[str]) -> Iterator[str]:
-        """Whatever below a folder matches all parts of a pattern."""
+        """The paths below a folder that match all parts of a pattern."""
         if not parts:
             yield folder
             return
@@ -68,7 +68,7 @@ class _Expansion:
             yield from self.paths(path, rest)
 
     def _tree(self, folder: str) -> Iterator[str]:
-        """A folder and all that lie below it: first those that need no link, then the others by the first link."""
+        """A folder and all folders below it: first those reached without a link, then the others, each once."""
         seen: set[tuple[int, int]] = set()
         own, linked = [folder], list[str]()
         while own or linked:
@@ -96,7 +96,7 @@ class _Expansion:
         try:
             with os.scandir(folder) as entries:
                 found = [entry for entry in entries if hidden or not entry.name.startswith(".")]
-        except OSError:  # no folder, or one that may not be read: nothing in it matches
+        except OSError:  # not a folder, or not readable: nothing in it matches
             return
         self._left -= len(found)
         if self._left < 0:

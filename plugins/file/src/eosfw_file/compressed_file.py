@@ -1,4 +1,4 @@
-"""Read what a compressed file holds as if it were plain, forwards."""
+"""Read a compressed file as if it were plain, from the front to the back."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from eosfw_file import file_signature
 from eosfw_file.source_file import HEAD_BYTES, REMEDY, Chunk, SourceFile
 
 _READ_BYTES: Final = 1 << 16
-"""Bytes of the file that are read at once."""
+"""Compressed bytes that are read at once."""
 _UNPACK_BYTES: Final = 1 << 10
-"""Bytes that are unpacked at once: the most that these can become is 32 MiB, whoever packed them."""
+"""Compressed bytes that are unpacked at once: they become 32 MiB at most, even in a hostile file."""
 _LOOK_BACK_BYTES: Final = 4
-"""How far behind the last position a reader may look back."""
+"""Bytes before the last position that a reader may read again."""
 
 
 class _Part(Protocol):
@@ -31,7 +31,7 @@ class _Part(Protocol):
 
 
 def open_source_file(path: str) -> SourceFile:
-    """A file as what it holds, which its first bytes tell; ConfigError if that needs a library that is missing."""
+    """Open a file as plain or compressed, by its first bytes; ConfigError if a library for that is missing."""
     found = SourceFile(path, packed=True)
     found.read(0, 0)
     kind = file_signature.compression(found.head)
@@ -39,7 +39,7 @@ def open_source_file(path: str) -> SourceFile:
 
 
 def missing_library(kind: str) -> str | None:
-    """What to install before files of this compression can be read."""
+    """What to install to read files of this compression; None if nothing is missing."""
     try:
         _decompressor(kind)
     except ImportError:
@@ -48,7 +48,7 @@ def missing_library(kind: str) -> str | None:
 
 
 class CompressedFile(SourceFile):
-    """Positions count bytes of what the file holds. Going on costs nothing; going back unpacks all that lies before."""
+    """Positions count unpacked bytes. Reading on costs nothing; going back unpacks the file from its start again."""
 
     sequential = True
 
@@ -69,18 +69,18 @@ class CompressedFile(SourceFile):
 
     @property
     def _end(self) -> int:
-        """The position behind what was unpacked."""
+        """The position after the unpacked bytes."""
         return self._from + len(self._data)
 
     def read(self, start: int, size: int) -> Chunk:
-        """Unpack up to `size` bytes from `start`; raise if the file vanished, shrank or is another one by now."""
+        """Unpack up to `size` bytes from `start`; raise if the file has vanished, shrunk or been replaced."""
         if start < self._from:
             self._restart()
         failed = self._failure
         at_end = self._unpack(start, start + size)
         if self._end < start:
             raise failed or self._failure or self._shrunk(self._end, start)
-        if failed:  # what lies before was handed out already
+        if failed:  # the bytes before the damage were returned by an earlier call
             raise failed
         at = start - self._from
         data = bytes(memoryview(self._data)[at : at + size])
@@ -89,8 +89,8 @@ class CompressedFile(SourceFile):
         return Chunk(start, data, at_end, whole=self._part is None)
 
     def line_number(self, position: int, known: tuple[int, int] = (0, 1)) -> int:
-        """Count on from a known (position, line) to the line that begins at a position."""
-        # By a reader of its own, which goes forwards too: findings come in order.
+        """The number of the line at a position, counted from a known (position, line)."""
+        # A reader of its own, which also only goes forwards: positions are asked for in ascending order.
         counter = self._counter = self._counter or CompressedFile(self.path, self._kind)
         at, line = known if known[0] <= position else (0, 1)
         while at < position and (data := counter.read(at, min(1 << 20, position - at)).data):
@@ -99,7 +99,7 @@ class CompressedFile(SourceFile):
         return line
 
     def _unpack(self, start: int, end: int) -> bool:
-        """Unpack until a byte behind `end` is known, keeping what may be asked for; tell whether the file ends."""
+        """Unpack until one byte after `end` is known, and drop the bytes before `start`; tell whether the file ends."""
         while self._end <= end and self._failure is None:
             packed = self._raw.read(self._packed, _READ_BYTES).data
             if not packed:
@@ -109,7 +109,7 @@ class CompressedFile(SourceFile):
                 self._drop(start - _LOOK_BACK_BYTES)
                 if self._end > end or self._failure:
                     break
-        else:  # what was asked for is known already: whether the file is still the same is not
+        else:  # the bytes are known already; check only that the file is still the same
             self._raw.read(self._packed, 0)
         self._inode = self._raw.inode
         return self._end <= end
@@ -127,7 +127,7 @@ class CompressedFile(SourceFile):
             self._failure = DamagedDataError(f"{said}; {REMEDY}")
 
     def _next_part(self, packed: bytes) -> bytes:
-        """Begin the next part if there is one, behind the zeros that tapes are padded with."""
+        """Begin the next part if there is one, after zero bytes, which pad files on tapes."""
         if self._part is None and (packed := packed.lstrip(b"\0")):
             self._part = _decompressor(self._kind)
         return packed

@@ -1,4 +1,4 @@
-"""Split files over tasks, each file to exactly one."""
+"""The file connector, which gives each file to exactly one task; Kafka's `FileStreamSourceConnector`."""
 
 from __future__ import annotations
 

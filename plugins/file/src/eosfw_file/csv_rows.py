@@ -1,4 +1,4 @@
-"""Take each row of a CSV file, quoted newlines included."""
+"""The CSV format: a record for each row, which may hold quoted newlines."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ MAX_VALUE_BYTES = 1 << 26
 
 
 class MalformedError(Exception):
-    """A row that cannot be taken; the text says why."""
+    """A row cannot be read; the text says why."""
 
 
 class IncompleteError(MalformedError):
-    """A quoted value goes on behind the text."""
+    """A quoted value does not end within the text."""
 
 
 class RowReader:
-    """Reads rows from a given line on, and tells how many lines each took."""
+    """Reads rows from a given line on, with the number of lines of each."""
 
     def __init__(self, pieces: Sequence[bytes], first: int, delimiter: str) -> None:
         csv.field_size_limit(max(csv.field_size_limit(), MAX_VALUE_BYTES))
@@ -33,7 +33,7 @@ class RowReader:
         self._reader = csv.reader(self._feed(pieces, first), delimiter=delimiter, strict=True)
 
     def row(self) -> tuple[list[str], int]:
-        """The next row and the lines it took."""
+        """The next row and its number of lines."""
         before = self._reader.line_num
         try:
             row = next(self._reader)
@@ -52,7 +52,7 @@ class RowReader:
 
 
 class Rows:
-    """The value is a JSON object of the row, or the row as it stands; blank lines are no records."""
+    """A record for each row: a JSON object of it, or its text unchanged; blank lines are not records."""
 
     def __init__(self, header: Sequence[str], delimiter: str, *, raw: bool) -> None:
         self._columns = len(header)
@@ -68,7 +68,7 @@ class Rows:
         return self._by_rows(pieces, ends, text, report_malformed)
 
     def _plain(self, lines: list[bytes], text: TextChunk) -> list[bytes] | None:
-        """Every line's value at once, where lines are rows that need neither unquoting nor complaint."""
+        """The values of all lines at once, if each line is one valid row without quotes; else None."""
         if not is_plain(lines, text.data):
             return None
         delimiter = self._delimiter.encode()

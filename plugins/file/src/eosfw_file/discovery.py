@@ -1,4 +1,4 @@
-"""Find the files that the property `file` means."""
+"""Find the files that the property `file` names."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PROPERTY = "file"
 
 @dataclass(frozen=True, slots=True)
 class FoundFiles:
-    """Absolute paths in a stable order, with everything that keeps them from being read."""
+    """Absolute paths in a stable order, and the problems that keep them from being read."""
 
     paths: Sequence[str]
     problems: Sequence[Problem]
 
 
 def find(file: str) -> FoundFiles:
-    """Look for every file that a path, a glob, a folder or a comma list of them names.
+    """Find every file that a path, a glob, a folder or a comma-separated list of them names.
 
     Paths become absolute against the working directory; symbolic links keep their own name, since it names the source
     partition. Folders give the visible regular files directly in them.
@@ -47,7 +47,7 @@ def find(file: str) -> FoundFiles:
 
 
 def _items(file: str) -> Sequence[str]:
-    if os.path.lexists(file):  # a name with a comma in it
+    if os.path.lexists(file):  # a single file whose name has a comma
         return [file]
     return [item.strip() for item in file.split(",") if item.strip()]
 

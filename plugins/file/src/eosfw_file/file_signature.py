@@ -1,4 +1,4 @@
-"""Tell by a file's first bytes what it holds."""
+"""Recognise compression and encoding by a file's first bytes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from typing import Final
 
 SIGNATURE_BYTES: Final = 64
-"""First bytes that tell; fewer may, too."""
+"""The first bytes that are enough to recognise any content."""
 COMPRESSIONS: Final = {
     "gzip": re.compile(rb"\x1f\x8b\x08"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
 }
-"""How compressed content that the connector reads begins."""
+"""The signatures of the compressions that the connector reads."""
 _UNSUPPORTED_COMPRESSIONS: Final = {
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
     "xz": re.compile(rb"\xfd7zXZ\x00"),
@@ -24,18 +24,18 @@ _UNSUPPORTED_COMPRESSIONS: Final = {
 }
 _UNSUPPORTED_ENCODINGS: Final = {
     "UTF-32": re.compile(rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff"),
-    # Without a mark: text of a Western language has every other byte zero.
+    # Without a byte order mark: in text of Western languages every other byte is zero.
     "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff|(?:[^\x00]\x00){4,}[^\x00]?\Z|(?:\x00[^\x00]){4,}\x00?\Z"),
 }
 
 
 def compression(head: bytes) -> str | None:
-    """Which compression that the connector reads a file begins with."""
+    """The compression of a file by its first bytes; None if it is none that the connector reads."""
     return next((name for name, signature in COMPRESSIONS.items() if signature.match(head)), None)
 
 
 def reason_unreadable(head: bytes) -> str | None:
-    """Why a file that begins so is neither text nor read otherwise, and the remedy."""
+    """Why a file with these first bytes cannot be read, and the remedy; None if it can."""
     head = head[:SIGNATURE_BYTES]
     for name, signature in _UNSUPPORTED_COMPRESSIONS.items():
         if signature.match(head):

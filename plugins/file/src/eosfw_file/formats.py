@@ -1,4 +1,4 @@
-"""Choose how a file is read."""
+"""Choose the format of a file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from eosfw.config import Config
 
 FormatOpener = Callable[[TextChunk], tuple[Format, int] | None]
-"""From the beginning of a file: its format and the position of its first record; None if that needs more text."""
+"""Takes the beginning of a file; returns its format and the position of its first record, or None for more text."""
 
 
 def format_opener(config: Config) -> FormatOpener:
-    """How files are opened with these properties."""
+    """The opener of files with these properties."""
     if config["format"] == "csv":
         return _csv(config["delimiter"], raw=config["value"] == "raw")
     always: Format = JsonLines() if config["format"] == "jsonl" else Lines()

@@ -18,14 +18,14 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The names of the columns, and the position of the first row."""
+    """The names of the columns, and the position after the header."""
 
     names: Sequence[str]
     end: int
 
 
 def read_header(text: TextChunk, delimiter: str) -> Header | None:
-    """Take the first row of a file for its header; None if it is not whole yet. MalformedError if it cannot be one."""
+    """The first row of a file; None if it is not complete yet, MalformedError if it cannot be a header."""
     pieces = pieces_of(text)
     ends = ends_of(pieces, text)
     if pieces:

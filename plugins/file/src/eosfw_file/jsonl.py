@@ -1,4 +1,4 @@
-"""Take each line that is JSON."""
+"""The JSON Lines format: a record for each line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-# Numbers stay text: they are only checked, and Python limits the digits of an int it reads.
+# Numbers are decoded as text: they are only checked, and Python limits the digits of an int.
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=str, parse_float=str)
 
 
 class JsonLines:
-    """The value is the line, checked to be one JSON value in UTF-8; blank lines are no records."""
+    """A record for each line, which must be one JSON value in UTF-8; blank lines are not records."""
 
     def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
         pieces = pieces_of(text)
@@ -33,7 +33,7 @@ class JsonLines:
 
 
 def _all_json(lines: Sequence[bytes]) -> bool:
-    """Check many lines in one go: True if each holds JSON from its first to its last character."""
+    """Whether each line is JSON from its first to its last character; blank lines and spaces around it give False."""
     scan = _DECODER.scan_once  # type: ignore[attr-defined]  # public, yet missing from typeshed
     try:
         decoded = b"\n".join(lines).decode().split("\n")

@@ -1,4 +1,4 @@
-"""Take each line as it is."""
+"""The format without structure: a record for each line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Lines:
-    r"""The value is the line without its \n or \r\n; any bytes will do."""
+    r"""A record for each line, without its \n or \r\n; a line may hold any bytes."""
 
     def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
         del report_malformed  # no line can be malformed

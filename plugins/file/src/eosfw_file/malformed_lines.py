@@ -1,4 +1,4 @@
-"""Answer to malformed lines as the user asked: fail the task, or count and skip."""
+"""Handle malformed lines as configured: fail the task, or count and skip them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from eosfw_file.source_file import SourceFile
 
 Notice = Callable[[str, str], None]
-"""Takes a kind and a text."""
+"""Takes the kind and the text of a notice."""
 
 REMEDY = "skip such lines with malformed = skip, or correct the file and give the connector another name"
 
 
 @dataclass(frozen=True, slots=True)
 class IncompleteRecord:
-    """Where a last record begins that is not whole, and why it is not."""
+    """The position of a last record that is incomplete, and why it is."""
 
     position: int
     what: str
 
 
 class MalformedLine(Exception):  # noqa: N818 - carries a finding from a format to its reader, never leaves the package
-    """Where a malformed line begins, and what is wrong with it."""
+    """The position of a malformed line, and what is wrong with it."""
 
     def __init__(self, position: int, what: str) -> None:
         super().__init__(what)
@@ -35,7 +35,7 @@ class MalformedLine(Exception):  # noqa: N818 - carries a finding from a format 
 
 
 class MalformedLines:
-    """Names the line of a finding. Lines read again are counted once."""
+    """Reports the malformed lines of one file by line number; a line that is read twice counts once."""
 
     def __init__(self, file: SourceFile, notice: Notice | None) -> None:
         self._file = file
@@ -57,11 +57,11 @@ class MalformedLines:
             self._notice("malformed line", f"{self._place(position)}: {what}; skipped")
 
     def failure(self, found: MalformedLine) -> DamagedDataError:
-        """What the task fails with."""
+        """The error that fails the task."""
         return DamagedDataError(f"{self._place(found.position)}: {found.what}; {REMEDY}")
 
     def waiting(self, waiting: IncompleteRecord) -> str:
-        """Name a last record that is not whole."""
+        """The text of a notice about an incomplete last record."""
         place = self._place(waiting.position)
         return f"{place}: {waiting.what}, so it waits (incomplete.last.line = wait)"
 

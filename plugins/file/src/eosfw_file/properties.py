@@ -1,4 +1,4 @@
-"""Define the properties of the file connector, under Kafka Connect's names where it has them."""
+"""The properties of the file connector; those that Kafka Connect has bear its names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Delimiter(Key):
 
 @dataclass(frozen=True, slots=True)
 class Paths(Key):
-    """A JSON list of absolute paths: what the connector writes for its tasks."""
+    """A JSON list of absolute paths, which the connector writes into its task configurations."""
 
     def parse(self, text: str) -> tuple[str, ...]:
         paths = json.loads(text)
@@ -68,5 +68,5 @@ TASK = ConfigDef(Paths("task.files", doc="the files of one task"), *_READING)
 
 
 def task_properties(config: Config, paths: Iterable[str]) -> Mapping[str, str]:
-    """The properties of a task that reads these files as the connector was told to."""
+    """The properties of a task that reads these files with the connector's settings."""
     return {"task.files": json.dumps(list(paths)), **{key.name: str(config[key.name]) for key in _READING}}

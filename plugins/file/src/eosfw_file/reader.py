@@ -1,4 +1,4 @@
-"""Hand out the records of one file, batch by batch."""
+"""Read the records of one file in batches."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 26
-"""A line of more bytes than this is no line: Kafka takes records of 1 MiB unless told otherwise."""
+"""A line of more bytes is refused: by default Kafka takes records of at most 1 MiB."""
 BATCH_BYTES = 1 << 23
-"""A batch of fewer records than asked for goes out when it holds this many bytes."""
+"""A batch of so many bytes is returned even if it has fewer records than asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRecords:
-    """Records, and the positions behind them."""
+    """Records with the position after each."""
 
     values: Sequence[bytes]
     ends: Sequence[int]
 
 
 class FileReader:
-    """Reads one file from a committed position on; what it has read ahead can be dropped at any time."""
+    """Reads one file from a committed position on; records that were read ahead can be dropped at any time."""
 
     def __init__(
         self, file: SourceFile, format_opener: FormatOpener, malformed: MalformedLines, *, emit_incomplete: bool
@@ -42,7 +42,7 @@ class FileReader:
         self.file = file
         self.malformed = malformed
         self.waiting: IncompleteRecord | None = None
-        """A last record that is not whole, if there is one."""
+        """The incomplete last record, if there is one."""
         self._format_opener = format_opener
         self._format: Format | None = None
         self._emit = emit_incomplete
@@ -56,7 +56,7 @@ class FileReader:
         self._position = self._next = self.file.resume(offset)
 
     def take(self, limit: int) -> FileRecords | None:
-        """Take the next records, or None if there are none now."""
+        """The next records; None if there are none at the moment."""
         while len(self._values) < limit and self._read_ahead() < BATCH_BYTES and self._read_more():
             pass
         if not self._values:
@@ -67,24 +67,24 @@ class FileReader:
         return taken
 
     def drop_read_ahead(self) -> None:
-        """Drop what was read ahead, to be read again, unless that means to read all that lies before again."""
+        """Drop the records that were read ahead, unless the file cannot go back cheaply; they are read again."""
         if self._values and not self.file.sequential:
             self._values, self._ends = (), ()
             self._next, self._ended = self._position, False
 
     def at_end(self) -> bool:
-        """Tell whether everything that the file holds now was taken."""
+        """Whether every record that the file holds now was taken."""
         return self._ended and not self._values and not self.file.has_grown()
 
     def progress(self) -> tuple[int, int] | None:
-        """How many bytes of the file were taken, of how many it has now; how much a compressed one holds is unknown."""
+        """The bytes that were taken and the bytes of the file; None for a compressed file, whose size is unknown."""
         return None if self.file.sequential else (self._position, max(self._position, self.file.size()))
 
     def _read_more(self) -> bool:
         try:
             return self._fill()
         except DamagedDataError:
-            if self._values:  # sound, and read before: out with it first; the next call fails
+            if self._values:  # return the valid records first; the next call fails
                 return False
             raise
 
@@ -92,7 +92,7 @@ class FileReader:
         return self._ends[-1] - self._position if self._ends else 0
 
     def _fill(self) -> bool:
-        """Read on; tell whether that gave records."""
+        """Read on; tell whether records were found."""
         size = CHUNK_BYTES
         while not self._ended or self.file.has_grown():
             reading = self._format or self._open()
@@ -123,7 +123,7 @@ class FileReader:
             size = self._larger_chunk(size)
 
     def _read(self, reading: Format, size: int) -> bool:
-        """Parse the next chunk into the records read ahead; tell whether it held any."""
+        """Parse the next chunk and keep its records; tell whether it held any."""
         self._skip_line_end()
         chunk = self.file.read(self._next, size)
         text = self._text(chunk, size)
@@ -139,30 +139,30 @@ class FileReader:
         return bool(parsed.values)
 
     def _require_complete_data(self, parsed: ParsedRecords) -> bool:
-        """Fail once nothing but the missing end of a finished file is left."""
+        """Fail if only the missing end of a truncated compressed file is left."""
         if not parsed.values:
             path, rest = self.file.path, "restore it, or let it be waited for (incomplete.last.line = wait)"
             raise DamagedDataError(f"{path} ends in the middle of its compressed data, at byte {parsed.next}; {rest}")
         return False
 
     def _parse_before(self, found: MalformedLine, reading: Format, text: TextChunk) -> ParsedRecords:
-        """Hand out what is sound before failing, so that it is committed and need not be read again."""
+        """The records before a malformed line: they are committed before the task fails, and not read again."""
         if found.position == text.start:
             raise self.malformed.failure(found) from None
         sound = text.data[: found.position - text.start]
         return reading.parse(TextChunk(text.start, sound, last=False), self.malformed.report_malformed)
 
     def _text(self, chunk: Chunk, size: int) -> TextChunk:
-        """The whole lines of a chunk, with the rest behind them if that is to be taken as a line."""
+        """The complete lines of a chunk, with the rest after them if that counts as a line."""
         if chunk.at_end and chunk.whole and self._emit:
             return TextChunk(chunk.start, chunk.data, last=True)
-        # A quote that is open where the file ends may be closed by what is written next: it waits like a missing
-        # newline, until there is more of it than a value can be.
+        # The next write may close a quote that is open at the end of the file: the reader waits for it as for a missing
+        # newline, until the value would be too large.
         whole = chunk.data[: chunk.data.rfind(NEWLINE) + 1]
         return TextChunk(chunk.start, whole, last=size >= MAX_LINE_BYTES)
 
     def _skip_line_end(self) -> None:
-        """Pass the end of a line that was taken without it (`incomplete.last.line = emit`) and completed since."""
+        """Skip the newline of a line that was emitted without one (`incomplete.last.line = emit`) and has it now."""
         if not self._emit or self._next == 0:
             return
         around = self.file.read(self._next - 1, 3).data
@@ -179,7 +179,7 @@ class FileReader:
 
 
 def _waiting(chunk: Chunk, parsed: ParsedRecords, lines_end: int) -> IncompleteRecord | None:
-    """What is left behind the last record where a file ends."""
+    """The incomplete record at the end of a file, if there is one."""
     if not chunk.whole:
         return IncompleteRecord(parsed.next, "the compressed data is not whole yet")
     if parsed.next >= chunk.start + len(chunk.data):

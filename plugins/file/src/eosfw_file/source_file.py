@@ -1,4 +1,4 @@
-"""Read one file again and again from a position, and notice when it is no longer the same file."""
+"""Read one file in chunks, and detect when it was truncated or replaced."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
     from eosfw.records import SourceOffset
 
 HEAD_BYTES = 1024
-# Opening a pipe that nobody writes to would wait for ever.
+# Without O_NONBLOCK the opening of a pipe without writer would wait for ever.
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 REMEDY = "restore the file as it was, or give the connector another name to read it from the beginning"
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Bytes of a file from `start` on; `at_end` when the file holds no more now."""
+    """Bytes of a file from `start` on; `at_end` if the file holds no more at the moment."""
 
     start: int
     data: bytes
     at_end: bool
     whole: bool = True
-    """Whether compressed data ends where it may end."""
+    """False if compressed data ends before its end mark."""
 
 
 def fingerprint(inode: int, head: bytes) -> str:
-    """Name a file by its inode and the first bytes it is known to have."""
+    """A text that identifies a file by its inode and its first bytes."""
     return hashlib.blake2b(head, digest_size=16, salt=inode.to_bytes(16, "little")).hexdigest()
 
 
 class SourceFile:
-    """One file of a task. It is opened anew for each chunk, so a task of many files holds none of them open.
+    """One file of a task. Each read opens it anew, so that a task of many files keeps none of them open.
 
-    The fingerprint behind position p covers the first min(p, 1 KiB) bytes: bytes behind a position never change when a
+    The fingerprint at position p covers the first min(p, 1 KiB) bytes: bytes behind a position never change when a
     file only grows, so a file keeps its fingerprints while it grows, and a replay finds the same ones.
     """
 
     sequential = False
-    """Whether going back is dear."""
+    """Whether going back reads the file from its start again."""
 
     def __init__(self, path: str, *, packed: bool = False) -> None:
         self.path = path
@@ -58,16 +58,16 @@ class SourceFile:
 
     @property
     def inode(self) -> int:
-        """The inode at the last look."""
+        """The inode at the last read."""
         return self._inode
 
     @property
     def head(self) -> bytes:
-        """The first bytes at the last look."""
+        """The first bytes at the last read."""
         return self._head
 
     def resume(self, offset: SourceOffset | None) -> int:
-        """Return the position to go on from; raise if the committed offset does not fit the file."""
+        """The position of a committed offset; raise if the offset does not belong to this file."""
         if offset is None:
             self.read(0, 0)
             return 0
@@ -78,7 +78,7 @@ class SourceFile:
             )
         self._head = b""
         self.read(position, 0)
-        # Kafka's own FileStreamSource writes no id: take over from it on trust.
+        # Kafka's FileStreamSource writes no id: its offsets are trusted.
         if identity is not None and identity != self.identity(position):
             raise DamagedDataError(
                 f"{self.path} is not the file that was read before: its inode or first bytes differ; {REMEDY}"
@@ -86,7 +86,7 @@ class SourceFile:
         return position
 
     def read(self, start: int, size: int) -> Chunk:
-        """Read up to `size` bytes from `start`; raise if the file vanished, shrank or is another one by now."""
+        """Read up to `size` bytes from `start`; raise if the file has vanished, shrunk or been replaced."""
         try:
             descriptor = os.open(self.path, _FLAGS)
         except FileNotFoundError:
@@ -99,7 +99,7 @@ class SourceFile:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise DamagedDataError(f"{self.path} is not a regular file (any more); {REMEDY}")
             data = os.pread(descriptor, size, start)
-            # Looked at after reading, so that nothing that happened before or during it goes unnoticed.
+            # Checked after the read, so that no change before or during the read goes unnoticed.
             found = os.fstat(descriptor)
             head = os.pread(descriptor, HEAD_BYTES, 0)
         except OSError as why:
@@ -116,39 +116,39 @@ class SourceFile:
         return Chunk(start, data, at_end)
 
     def identity(self, position: int) -> str:
-        """The fingerprint behind a position that was read."""
-        head = self._head[:position]  # behind the first 1 KiB the same object each time
+        """The fingerprint at a position that was read."""
+        head = self._head[:position]  # the same object for every position after the first 1 KiB
         if self._fingerprinted[:2] != (self._inode, head):
             self._fingerprinted = (self._inode, head, fingerprint(self._inode, head))
         return self._fingerprinted[2]
 
     def offset(self, position: int) -> SourceOffset:
-        """The source offset behind a position that was read."""
+        """The source offset of a position that was read."""
         return {"position": position, "id": self.identity(position)}
 
     def size(self) -> int:
-        """How many bytes the file has now; none if it disappeared, which the next read says."""
+        """The bytes of the file now; 0 if it has disappeared, which the next read reports."""
         try:
             return os.stat(self.path).st_size
         except OSError:
             return 0
 
     def offsets(self, positions: Sequence[int]) -> list[SourceOffset]:
-        """The source offsets behind ascending positions that were read."""
+        """The source offsets of ascending positions that were read."""
         if not positions or positions[0] < HEAD_BYTES:
             return [self.offset(position) for position in positions]
-        identity = self.identity(positions[-1])  # behind the head all have the same
+        identity = self.identity(positions[-1])  # the same for all positions after the head
         return [{"position": position, "id": identity} for position in positions]
 
     def has_grown(self) -> bool:
-        """Tell whether there is something behind the end that was seen last."""
+        """Whether the size of the file has changed since its end was read."""
         try:
             return os.stat(self.path).st_size != self._seen_end
         except OSError:
-            return True  # the next read says what happened
+            return True  # the next read reports the error
 
     def line_number(self, position: int, known: tuple[int, int] = (0, 1)) -> int:
-        """Count on from a known (position, line) to the line that begins at a position."""
+        """The number of the line at a position, counted from a known (position, line)."""
         at, line = known if known[0] <= position else (0, 1)
         with open(self.path, "rb") as file:
             file.seek(at)

@@ -1,4 +1,4 @@
-"""Read the files of one task in turn."""
+"""The task of the file connector; Kafka's `FileStreamSourceTask`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from eosfw.records import SourcePartition
 
 POLLS_PER_TURN = 256
-"""Polls that one file may fill before the next one gets its turn, so that no file starves the others."""
+"""Polls that one file may fill before the next file is read, so that every file moves on."""
 
 
 def source_partition(path: str) -> SourcePartition:
-    """How the offsets of a file are filed: by its absolute path, as Kafka's own file connector does."""
+    """The source partition of a file: its absolute path, as in Kafka's own file connector."""
     return {"filename": path}
 
 
 class FileSourceTask(SourceTask):
-    """Polls its files: one until it ends or its turn is over, then the next, round and round."""
+    """Polls its files in turn: each one until it ends or has filled its polls."""
 
     config: ClassVar[ConfigDef | None] = TASK
 

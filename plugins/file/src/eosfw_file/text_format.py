@@ -1,4 +1,4 @@
-"""Say what every format takes and gives: whole lines in, records with the positions behind them out."""
+"""What every format has in common: it takes whole lines and gives records with the position after each."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class TextChunk:
 
     @property
     def end(self) -> int:
-        """The position behind the text."""
+        """The position after the text."""
         return self.start + len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRecords:
-    """Records as columns: each value, and the position in the file behind it.
+    """Records as columns: the values, and the position in the file after each.
 
     Everything before `next` is done with; a record that begins there needs more text.
     """
@@ -40,24 +40,24 @@ class ParsedRecords:
 
 
 ReportMalformed = Callable[[int, str], None]
-"""Told at which position a malformed line begins, and what is wrong with it; raises, or counts it as skipped."""
+"""Takes the position of a malformed line and what is wrong with it; raises, or counts the line as skipped."""
 
 
 class Format(Protocol):
     """Turns lines into records."""
 
     def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
-        """Take every record of the text, in order."""
+        """The records of the text, in order."""
 
 
 def pieces_of(text: TextChunk) -> list[bytes]:
-    r"""Cut a text at its newlines, which go; a carriage return stays."""
+    r"""The lines of a text without their \n; a carriage return stays."""
     data = text.data
     return (data[:-1] if data.endswith(NEWLINE) else data).split(NEWLINE) if data else []
 
 
 def ends_of(pieces: Sequence[bytes], text: TextChunk) -> list[int]:
-    """The position behind each piece of a text, its newline included."""
+    """The position after each line of a text and its newline."""
     ends = [end + newlines for newlines, end in enumerate(accumulate(map(len, pieces)), start=text.start + 1)]
     if ends:
         ends[-1] = text.end  # the last newline may be missing
@@ -65,7 +65,7 @@ def ends_of(pieces: Sequence[bytes], text: TextChunk) -> list[int]:
 
 
 def without_returns(pieces: list[bytes], text: TextChunk) -> list[bytes]:
-    r"""Drop the carriage return of lines that end in \r\n."""
+    r"""The lines without the \r before their \n."""
     if b"\r" not in text.data:
         return pieces
     return [piece[:-1] if piece.endswith(b"\r") else piece for piece in pieces]
