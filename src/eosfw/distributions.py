@@ -8,6 +8,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eosfw.errors import with_class
+
 
 class DistributionInfo(NamedTuple):
     """Name and version of a distribution; `?` for what its metadata does not tell."""
@@ -45,7 +47,7 @@ def installed_entry_points(group: str) -> tuple[list[InstalledEntryPoint], list[
             offered = [one for one in distribution.entry_points if one.group == group]
             owner = DistributionInfo(name, _version(distribution)) if offered else None
         except Exception as error:  # noqa: BLE001 (whatever a file holds, the others count)
-            unreadable.append(UnreadableDistribution(name, f"its entry points cannot be read: {_error_text(error)}"))
+            unreadable.append(UnreadableDistribution(name, f"its entry points cannot be read: {with_class(error)}"))
             continue
         found += [InstalledEntryPoint(one.name, owner, one) for one in offered if owner is not None]
     return found, unreadable
@@ -108,7 +110,3 @@ def _version(distribution: metadata.Distribution) -> str:
         return distribution.version or "?"
     except Exception:  # noqa: BLE001 (3.11 raises what its parser happens to)
         return "?"
-
-
-def _error_text(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -71,17 +71,28 @@ class EosfwError(Exception):
     exit_code: ExitCode = ExitCode.VERDICT_FAILED
 
 
-def described(error: BaseException) -> str:
-    """An error in one sentence; an error that is no EosfwError is shown with its class and place."""
+def with_class(error: BaseException) -> str:
+    """The class and text of an error, in one line."""
     text = " ".join(str(error).split())
-    if isinstance(error, EosfwError) and text:
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def one_line(error: BaseException) -> str:
+    """The text of an error in one line; an error that is no EosfwError is shown with its class."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, EosfwError) and text else with_class(error)
+
+
+def described(error: BaseException) -> str:
+    """The text of an error; an error that is no EosfwError is shown with its class and place."""
+    if isinstance(error, EosfwError) and str(error).strip():
         return str(error)
     place, trace = "", error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         place = f" (in {code.co_name}, {code.co_filename}:{trace.tb_lineno})"
         trace = trace.tb_next
-    return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
+    return f"{with_class(error)}{place}"
 
 
 # --- what the caller must do ------------------------------------------------------------------------------------------

@@ -163,7 +163,14 @@ class EventAggregation:
     def _close(self, history: LaneHistory, end: float, outcome: Outcome) -> None:
         begun = history.opened
         if begun is not None:
-            done = Transaction(history.lane, begun.transaction, begun.at, end, history.records, outcome)
+            done = Transaction(
+                lane=history.lane,
+                number=begun.transaction,
+                begin=begun.at,
+                end=end,
+                records=history.records,
+                outcome=outcome,
+            )
             history.transactions.append(done)
         history.opened, history.records = None, 0
 

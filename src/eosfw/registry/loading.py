@@ -11,10 +11,10 @@ from eosfw import hookspecs
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.definition import nearest
 from eosfw.distributions import installed_entry_points
-from eosfw.errors import PluginError
+from eosfw.errors import PluginError, one_line
 from eosfw.registry.checks import ROLES, contract_problem
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
-from eosfw.registry.lookup import PluginFailure, Plugins, PluginSource, RegisteredPlugin, one_line
+from eosfw.registry.lookup import PluginFailure, Plugins, PluginSource, RegisteredPlugin
 
 GROUP = "eosfw"
 

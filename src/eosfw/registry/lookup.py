@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eosfw.config.definition import REQUIRED, Key, nearest
 from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, Configurable
 from eosfw.distributions import extras
-from eosfw.errors import EosfwError, PluginError
+from eosfw.errors import PluginError, one_line
 
 if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
@@ -207,11 +207,3 @@ def _remedy(name: str, known: Iterable[str]) -> str:
         return f"Try: pip install 'eosfw[{name}]'."
     # A distribution of a guessed name might be anything on the package index.
     return "Correct the name, or install the distribution that brings it; `eosfw plugins` lists what is there."
-
-
-def one_line(error: BaseException) -> str:
-    """An exception in one line: its text, with its class unless it was raised for people."""
-    text = " ".join(str(error).split())
-    if isinstance(error, EosfwError) and text:
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -81,7 +81,12 @@ class ExactlyOnceSourceTaskLoop:
         """Start the connector's task at its committed offsets."""
         requested = self._boundary if isinstance(self._boundary, RequestedBoundary) else None
         context = TaskContext(
-            self._plan.id, requested, self._transaction.record_offsets, offsets, key_of, self._recorder.notice
+            task_id=self._plan.id,
+            transaction=requested,
+            record_offsets=self._transaction.record_offsets,
+            _offsets=offsets,
+            _key_of=key_of,
+            _notice=self._recorder.notice,
         )
         self._source.start(self._plan.config, context)
 

@@ -80,7 +80,9 @@ class TaskPlanner:
         if odd := _first_odd(tasks):
             raise ConfigError(Problem(f"connector {name}", odd))
         task_configs = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
-        return ValidatedConnector(connector, config, full, tasks, task_configs)
+        return ValidatedConnector(
+            connector=connector, config=config, properties=full, tasks=tasks, task_configs=task_configs
+        )
 
     def assigned_tasks(self, assignment: Assignment) -> list[AssignedTask]:
         """The tasks of an assignment, with the ids under which they write."""

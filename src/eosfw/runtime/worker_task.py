@@ -138,12 +138,12 @@ class WorkerTask:
             else AtLeastOnceCommit(producer, plan.transaction_timeout)
         )
         output = TaskOutput(
-            producer,
-            commit_protocol,
-            RecordTopics(started.admin, *plan.record_topics),
-            plan.store,
-            PendingOffsets(plan.store.partition_key, started.offsets),
-            services.runtime,
+            producer=producer,
+            commit_protocol=commit_protocol,
+            topics=RecordTopics(started.admin, *plan.record_topics),
+            store=plan.store,
+            pending_offsets=PendingOffsets(plan.store.partition_key, started.offsets),
+            runtime=services.runtime,
         )
         return SourceTaskTransaction(plan, output, self._recorder, source)
 

@@ -118,7 +118,10 @@ class PollBoundary:
 
 
 class IntervalBoundary:
-    """A transaction for the records of `interval` seconds; it ends after a batch (BND-07)."""
+    """A transaction for the records of `interval` seconds; it ends after a batch (BND-07).
+
+    Without transactions it takes the place of Kafka Connect's `SourceTaskOffsetCommitter`.
+    """
 
     per_record = False
 

@@ -22,6 +22,7 @@ from eosfw.cli.doctor.environment import (
 from eosfw.cli.doctor.versions import applies, parse_requirement
 from eosfw.concurrency import ThreadRuntime
 from eosfw.distributions import extras, installed_entry_points, needed_python, requirements, version
+from eosfw.errors import with_class
 from eosfw.health import Finding, Health, HealthCheck
 from eosfw.hookspecs import COMMANDS_GROUP as COMMANDS
 from eosfw.registry import Plugins
@@ -65,7 +66,7 @@ def _ask(offered: type[Any], health: Callable[[], Any], timeout: float) -> list[
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit)
-        return [Finding(name, Health.BROKEN, f"it failed when asked how it is: {_said(error)}")]
+        return [Finding(name, Health.BROKEN, f"it failed when asked how it is: {with_class(error)}")]
     if wrong := [one for one in said if not isinstance(one, Finding)]:
         return [Finding(name, Health.BROKEN, f"it was asked how it is and gave no finding: {wrong[0]!r}")]
     return said
@@ -122,13 +123,8 @@ def command_failure(load: Callable[[], Any], timeout: float = LOAD_TIMEOUT) -> s
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 (a module may even call sys.exit when it is imported)
-        return _said(error)
+        return with_class(error)
     return None
-
-
-def _said(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 # --- the machine

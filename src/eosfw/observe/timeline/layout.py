@@ -208,14 +208,29 @@ def _row(history: LaneHistory, zombie: Zombie | None, scale: Scale, now: float, 
     failures = [(scale.x(mark.at), mark) for mark in history.marks if mark.step is TaskStep.FAILED]
     starts = [_span(begin, end, scale) for begin, end in history.starts]
     height = ZOMBIE_HEIGHT if zombie else ROW_HEIGHT
-    return Row(history.lane, y, height, starts, merge(_transactions(history, now), scale), zombie, failures)
+    return Row(
+        lane=history.lane,
+        y=y,
+        height=height,
+        starts=starts,
+        bars=merge(_transactions(history, now), scale),
+        zombie=zombie,
+        failures=failures,
+    )
 
 
 def _transactions(history: LaneHistory, now: float) -> Iterable[Transaction]:
     yield from history.transactions
     if history.opened is not None:
         begun = history.opened
-        yield Transaction(history.lane, begun.transaction, begun.at, now, history.records, Outcome.OPEN)
+        yield Transaction(
+            lane=history.lane,
+            number=begun.transaction,
+            begin=begun.at,
+            end=now,
+            records=history.records,
+            outcome=Outcome.OPEN,
+        )
 
 
 def merge(transactions: Iterable[Transaction], scale: Scale) -> list[Bar]:
@@ -248,7 +263,16 @@ def _by_outcome(done: Transaction) -> tuple[int, float]:
 
 def _bar(done: Transaction, outcome: Outcome, scale: Scale) -> Bar:
     x = scale.x(done.begin)
-    return Bar(x, scale.x(done.end) - x, outcome, 1, done.records, done.begin, done.end, done.number)
+    return Bar(
+        x=x,
+        width=scale.x(done.end) - x,
+        outcome=outcome,
+        count=1,
+        records=done.records,
+        begin=done.begin,
+        end=done.end,
+        number=done.number,
+    )
 
 
 def _join(left: Bar, right: Bar) -> Bar:
@@ -264,18 +288,24 @@ def _join(left: Bar, right: Bar) -> Bar:
 def _zombie(history: LaneHistory, fenced: StepEvent | None, freeze: Freeze | None, scale: Scale) -> Zombie | None:
     if fenced is None and freeze is None:
         return None
-    last = [done for done in history.transactions if done.outcome is Outcome.FENCED]
-    records = _held(history, freeze.since) if freeze is not None else last[-1].records if last else history.records
     if freeze is not None:
         until = freeze.until if freeze.until is not None else scale.start + scale.seconds
         span, step = _span(freeze.since, until, scale), freeze.event.step.value
+        records = _held(history, freeze.since)
     else:
         # Without a freeze: from the begin of the zombie's last transaction to its fencing error.
-        begun = last[-1].begin if last else history.last.at
+        last = next((done for done in reversed(history.transactions) if done.outcome is Outcome.FENCED), None)
+        begun = history.last.at if last is None else last.begin
         span, step = _span(begun, fenced.at if fenced else begun, scale), "its transaction"
-    if fenced is None:
-        return Zombie(span, step, records, None, None, "")
-    return Zombie(span, step, records, scale.x(fenced.at), fenced.at, str(fenced.detail.get("error", "")))
+        records = history.records if last is None else last.records
+    return Zombie(
+        frozen=span,
+        step=step,
+        records=records,
+        fenced_x=scale.x(fenced.at) if fenced else None,
+        fenced_at=fenced.at if fenced else None,
+        error=str(fenced.detail.get("error", "")) if fenced else "",
+    )
 
 
 def _held(history: LaneHistory, at: float) -> int:

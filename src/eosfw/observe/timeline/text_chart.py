@@ -29,8 +29,9 @@ class Alphabet:
     idle: str
 
 
-UNICODE: Final = Alphabet("╌", "█", "▚", "✗", "▁", "▒", "│", "┆", "·", " ")
-ASCII: Final = Alphabet("-", "#", "a", "X", "_", "~", "|", ":", ".", " ")
+# In the order of the fields.
+UNICODE: Final = Alphabet(*"╌█▚✗▁▒│┆· ")
+ASCII: Final = Alphabet(*"-#aX_~|:. ")
 
 
 def text_chart(aggregation: EventAggregation, freezes: Sequence[Freeze], columns: int, alphabet: Alphabet) -> str:
