@@ -1,10 +1,10 @@
-"""Every extension point, on one page.
+"""The extension points: pluggy hooks, and what needs no hook.
 
 A plugin is a module named by an entry point in group `eosfw`; it decorates functions of these names with `@hookimpl`.
-Each returns classes that name themselves (`name = "..."`); two classes of one role and name are refused by naming both
-distributions. The framework's own parts enter by the same door. Contracts: `eosfw.protocols`, `eosfw.connectors`.
-A plugin that says `eosfw_api = 1` is refused, by name, by a framework whose hooks have become others. What needs no
-hook, commands and what a class may do beside the contract of its role, stands at the end.
+Each returns classes that name themselves (`name = "..."`). Two classes of one role and name are refused, with the names
+of their distributions. The framework's own parts use the same hooks. Contracts: `eosfw.protocols`, `eosfw.connectors`.
+A plugin that says `eosfw_api = 1` is refused, by name, by a framework with another version of the hooks. Commands, and
+what a class may implement beside the contract of its role, need no hook: they are at the end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 PROJECT = "eosfw"
 API = 1
-"""Counts up when a hook, or what it must return, changes so that older plugins cannot work."""
+"""The version of the hooks; it is raised when a change keeps older plugins from working."""
 _hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
@@ -63,7 +63,7 @@ def eosfw_isolation_readers() -> Iterable[type[IsolationReader]]:  # type: ignor
     """Offer ways to read a topic at an isolation level; the property `isolation.reader` chooses one."""
 
 
-# --- what lies under them
+# --- clusters, connectors, steps
 
 
 @_hookspec
@@ -86,7 +86,7 @@ def eosfw_step_engines() -> Iterable[type[StepEngine]]:  # type: ignore[empty-bo
     """Offer engines that run steps over committed records."""
 
 
-# --- who watches
+# --- observers
 
 
 @_hookspec
@@ -94,17 +94,17 @@ def eosfw_observers() -> Iterable[type[Observer]]:  # type: ignore[empty-body]
     """Offer listeners to every step of the startup protocol and of transactions."""
 
 
-# --- what needs no hook
+# --- without a hook
 
 COMMANDS_GROUP = "eosfw.commands"
 """Entry points of this group become subcommands of `eosfw`: a function, or a `typer.Typer` with commands of its own."""
 
 
 class OptionalProtocol(NamedTuple):
-    """Something that classes may do beside the contract of their role; whoever asks looks with `isinstance`."""
+    """A protocol that classes may implement beside the contract of their role; callers check with `isinstance`."""
 
     protocol: str
-    """Its place, as module:Class."""
+    """As module:Class."""
     implemented_by: str
     called_by: str
 

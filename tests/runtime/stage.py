@@ -12,6 +12,7 @@ from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.runtime import Worker
 from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.worker_group import WorkerGroupMember
 from eosfw.state.steps import StepEvent, TaskStep
 
 from .counting import CountingConnector
@@ -59,6 +60,7 @@ class Stage:
         cluster: FakeCluster | None = None,
         on_step: Callable[[StepEvent], None] = lambda _: None,
         runtime: Runtime | None = None,
+        member: WorkerGroupMember | None = None,
         **worker: str,
     ) -> None:
         self.cluster = cluster or FakeCluster()
@@ -72,6 +74,7 @@ class Stage:
             StagePlugins(connector or CountingConnector()),  # type: ignore[arg-type]
             self._hear,
             runtime or ThreadRuntime(),
+            member=member,
         )
 
     def _hear(self, event: StepEvent) -> None:

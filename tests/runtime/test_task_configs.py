@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -160,6 +161,26 @@ def test_a_task_configuration_that_is_no_text_is_refused(share: object) -> None:
         stage.put()
 
     assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
+
+
+class EvenMember(SoleMember):
+    """A member of a group that shares tasks out: the odd ones run on another worker."""
+
+    def on_new_generation(self, assignment: Assignment) -> None:
+        super().on_new_generation(replace(assignment, tasks=[one for one in assignment.tasks if one % 2 == 0]))
+
+
+def test_another_member_runs_its_share_with_the_same_leader_and_tasks() -> None:
+    """All tasks count as zombies of the next generation, wherever they run."""
+    connector, cluster = SharesConnector(*"abcd"), FakeCluster()
+    with Stage(connector, cluster, member=EvenMember(ThreadRuntime())) as stage:
+        stage.put(tasks_max="4")
+        stage.until_drained()
+        stage.put(tasks_max="4")
+        stage.until_drained()
+
+    assert sorted(connector.started) == ["a", "a", "c", "c"]
+    assert cluster.calls.count("fence g-c-0 g-c-1 g-c-2 g-c-3") == 1
 
 
 def test_a_member_assigns_nothing_before_it_joined_and_after_it_left() -> None:

@@ -27,7 +27,7 @@ from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.task_executor import TaskExecutor
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner, log_warnings
-from eosfw.runtime.worker_group import Assignment
+from eosfw.runtime.worker_group import Assignment, WorkerGroupMember
 from eosfw.runtime.worker_services import WorkerServices
 
 
@@ -39,13 +39,20 @@ class Worker:
     """
 
     def __init__(
-        self, config: Config, backend: Backend, plugins: Plugins, announce: Announce, runtime: Runtime
+        self,
+        config: Config,
+        backend: Backend,
+        plugins: Plugins,
+        announce: Announce,
+        runtime: Runtime,
+        *,
+        member: WorkerGroupMember | None = None,
     ) -> None:
         self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._topic = self._config_topic()
         self._planner = TaskPlanner(config, plugins, ClusterFacts(backend.capabilities, backend.problems))
-        self._member = SoleMember(runtime)
+        self._member = member or SoleMember(runtime)
         leader_services = LeaderServices(
             group_id=config["group.id"],
             worker=self.name,
