@@ -14,14 +14,14 @@ from eosfw_memory.network.frames import FrameDecoder, FrameError
 MOST = 1000
 
 
-def feed(framer, data):
+def feed(decoder, data):
     """Let bytes arrive; give the frames that are whole then."""
     seen = []
     while data:
-        room = framer.room()
+        room = decoder.free_buffer()
         size = min(len(room), len(data))
         room[:size], data = data[:size], data[size:]
-        seen += map(bytes, framer.received(size))
+        seen += map(bytes, decoder.received(size))
     return seen
 
 
@@ -38,11 +38,11 @@ def test_frames_do_not_depend_on_where_the_network_cuts_them(frames, cuts, rest)
     """CMP-01: a client may send its requests in any pieces, the next one's beginning behind them."""
     sent = stream(frames) + rest
     bounds = [0, *sorted(min(cut, len(sent)) for cut in cuts), len(sent)]
-    framer, seen = FrameDecoder(MOST), []
+    decoder, seen = FrameDecoder(MOST), []
 
     for first, last in pairwise(bounds):
         if first < last:
-            seen += feed(framer, sent[first:last])
+            seen += feed(decoder, sent[first:last])
 
     assert seen == frames
 
@@ -52,11 +52,11 @@ def test_frames_do_not_depend_on_where_the_network_cuts_them(frames, cuts, rest)
 @pytest.mark.parametrize("before", [[], [b"one"]])
 def test_an_impossible_frame_length_is_refused_at_once(before, length, pieces):
     sent = stream(before) + struct.pack(">i", length) + b"x"
-    framer, size = FrameDecoder(MOST), -(-len(sent) // pieces)
+    decoder, size = FrameDecoder(MOST), -(-len(sent) // pieces)
 
     def feed_all() -> None:
         for at in range(0, len(sent), size):
-            feed(framer, sent[at : at + size])
+            feed(decoder, sent[at : at + size])
 
     with pytest.raises(FrameError):
         feed_all()
@@ -65,39 +65,39 @@ def test_an_impossible_frame_length_is_refused_at_once(before, length, pieces):
 @pytest.mark.parametrize("size", [1, 3, 4095, 4096, 70_000])
 def test_a_large_frame_is_the_same_however_it_is_split(size):
     frame = bytes(range(256)) * 1000
-    sent, framer = stream([frame, b"next"]), FrameDecoder(1 << 20)
+    sent, decoder = stream([frame, b"next"]), FrameDecoder(1 << 20)
     seen, came = [], 0
 
     for at in range(0, len(sent), size):
-        seen += feed(framer, sent[at : at + size])
+        seen += feed(decoder, sent[at : at + size])
         came += len(sent[at : at + size])
-        assert framer.held == came - sum(len(each) + 4 for each in seen)
+        assert decoder.buffered_bytes == came - sum(len(each) + 4 for each in seen)
 
     assert seen == [frame, b"next"]
 
 
 def test_room_grows_with_what_came_not_with_what_is_announced():
     """Four bytes that announce a hundred megabytes cost nothing."""
-    framer = FrameDecoder(1 << 30)
+    decoder = FrameDecoder(1 << 30)
 
-    feed(framer, struct.pack(">i", 100 << 20))
+    feed(decoder, struct.pack(">i", 100 << 20))
 
-    assert len(framer.room()) < 1 << 16
+    assert len(decoder.free_buffer()) < 1 << 16
 
 
 def test_room_for_a_giant_is_given_back_behind_it():
-    framer = FrameDecoder(1 << 30)
+    decoder = FrameDecoder(1 << 30)
 
-    feed(framer, stream([bytes(10 << 20)]))
+    feed(decoder, stream([bytes(10 << 20)]))
 
-    assert len(framer.room()) < 1 << 16
+    assert len(decoder.free_buffer()) < 1 << 16
 
 
 def test_room_for_what_a_producer_sends_is_used_again():
-    framer = FrameDecoder(1 << 30)
-    feed(framer, stream([bytes(1 << 20)]))
-    room = framer.room()
+    decoder = FrameDecoder(1 << 30)
+    feed(decoder, stream([bytes(1 << 20)]))
+    room = decoder.free_buffer()
 
-    feed(framer, stream([bytes(1 << 20)]))
+    feed(decoder, stream([bytes(1 << 20)]))
 
-    assert framer.room() is room
+    assert decoder.free_buffer() is room

@@ -149,11 +149,11 @@ class TestLongPoll:
 
 @pytest.mark.parametrize("length", [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\x0b"])
 def test_a_frame_outside_the_bounds_is_refused_by_its_length_alone(length):
-    framer = FrameDecoder(max_bytes=10)
-    framer.room()[: len(length)] = length
+    decoder = FrameDecoder(max_bytes=10)
+    decoder.free_buffer()[: len(length)] = length
 
     with pytest.raises(FrameError):
-        framer.received(len(length))
+        decoder.received(len(length))
 
 
 def test_the_transaction_log_rebuilds_the_coordinator_from_its_topic(broker, producer):

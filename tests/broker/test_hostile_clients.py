@@ -96,7 +96,7 @@ def held(cluster) -> int:
     """Bytes that the broker keeps for all of its clients."""
     total = 0
     for each in tuple(cluster._server._connections):
-        total += sum(map(len, tuple(each._frames))) + each._framer.held
+        total += sum(map(len, tuple(each._frames))) + each._decoder.buffered_bytes
         total += each._transport.get_write_buffer_size()
     return total
 

@@ -112,7 +112,7 @@ def test_what_is_no_request_of_kafkas_is_not_worth_a_warning(
 def test_a_hostile_client_neither_floods_the_log_nor_fills_memory(
     address: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unsupported_requests, "_MOST", 5)
+    monkeypatch.setattr(unsupported_requests, "_MAX_WARNINGS", 5)
     name = b"x\n" * 8000
 
     for number in range(9):

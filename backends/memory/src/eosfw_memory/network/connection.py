@@ -1,7 +1,7 @@
-"""Serve one client's connection.
+"""Serve one client's connection; Kafka's `Processor` for one channel.
 
-Requests of a connection are answered one after the other, in order, as a real broker does: while an answer is put off,
-the requests behind it wait. Whatever a client does wrong closes its own connection, nobody else's.
+Requests of a connection are answered one after the other, in order, as Kafka does: while an answer is delayed, the
+requests behind it wait. A client's mistake closes its own connection and no other.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from eosfw_memory.records.batch import Buffer
 _LOG = logging.getLogger(__name__)
 _MAX_WAITING = 64
 _MAX_WAITING_BYTES = 4 << 20
-"""Requests a client may send ahead, with their bytes, before the rest is left in the socket."""
+"""How many requests, of how many bytes, may wait here; beyond that the socket is not read."""
 
 
 class Connection(asyncio.BufferedProtocol):
     """The protocol of one accepted socket; every method runs on the event loop's thread."""
 
-    def __init__(self, broker: Broker, connections: set[Connection], unserved: UnsupportedRequests) -> None:
+    def __init__(self, broker: Broker, connections: set[Connection], unsupported: UnsupportedRequests) -> None:
         self._broker = broker
         self._connections = connections
-        self._unserved = unserved
-        self._framer = FrameDecoder(broker.settings.request_max_bytes)
+        self._unsupported = unsupported
+        self._decoder = FrameDecoder(broker.settings.request_max_bytes)
         self._frames: deque[Buffer] = deque()
         self._waiting_bytes = 0
         self._poll: LongPoll | None = None
@@ -42,13 +42,13 @@ class Connection(asyncio.BufferedProtocol):
         self._host = ""
         self._transport: asyncio.Transport
 
-    # --- what the event loop tells
+    # --- callbacks of the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        # asyncio does so only for sockets made with an explicit protocol number; without, answers wait 40 ms.
+        # asyncio does this only for sockets made with an explicit protocol number. Without it answers wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        peer = transport.get_extra_info("peername")  # None for somebody who is gone already
+        peer = transport.get_extra_info("peername")  # None if the client is gone already
         self._host = f"/{peer[0]}" if peer else ""
         self._connections.add(self)
         self._loop = asyncio.get_running_loop()
@@ -67,12 +67,12 @@ class Connection(asyncio.BufferedProtocol):
             self._poll = None
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self._framer.room()
+        return self._decoder.free_buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
         self._active_at = self._loop.time()
         try:
-            frames = self._framer.received(nbytes)
+            frames = self._decoder.received(nbytes)
         except FrameError as wrong:
             self.refuse(wrong)
             return
@@ -80,7 +80,7 @@ class Connection(asyncio.BufferedProtocol):
             if self._free and not self._frames:
                 self._process(frame)
             else:
-                self._frames.append(bytes(frame))  # what comes next takes its place
+                self._frames.append(bytes(frame))  # a copy: the next bytes overwrite the decoder's buffer
                 self._waiting_bytes += len(frame)
         if self._frames:
             self._pace()
@@ -93,7 +93,7 @@ class Connection(asyncio.BufferedProtocol):
         self._advance()
 
     def close_if_idle(self, since: float) -> None:
-        """Close if nothing came or went since that moment of the event loop's clock, unless an answer is due."""
+        """Close if no byte came or went since that time of the event loop's clock, unless an answer is delayed."""
         if self._poll is None and self._active_at < since:
             self.refuse(TimeoutError("nothing came or went for connections.max.idle.ms"))
 
@@ -101,11 +101,11 @@ class Connection(asyncio.BufferedProtocol):
         """Drop the connection at once."""
         self._transport.abort()
 
-    # --- one request after the other
+    # --- requests in their order
 
     @property
     def _free(self) -> bool:
-        """Whether nothing has to happen before the next request."""
+        """Whether the next request may be processed: none is delayed, and the client takes its answers."""
         return self._poll is None and self._writable and not self._transport.is_closing()
 
     def _advance(self) -> None:
@@ -116,7 +116,7 @@ class Connection(asyncio.BufferedProtocol):
         self._pace()
 
     def _pace(self) -> None:
-        """Read no more from a client that is far ahead; go on when it is not."""
+        """Stop reading while too many requests wait; start again when they are fewer."""
         if len(self._frames) > _MAX_WAITING or self._waiting_bytes > _MAX_WAITING_BYTES:
             self._transport.pause_reading()
             self._reading = False
@@ -131,7 +131,7 @@ class Connection(asyncio.BufferedProtocol):
             answer = self._broker.serve(request.codec.handler, request.body, context)
         except (RequestError, DisconnectClientError) as wrong:
             self.refuse(wrong)
-        except Exception:  # noqa: BLE001 a mistake of ours ends one connection, not the broker
+        except Exception:  # noqa: BLE001 - a mistake in a handler ends one connection, not the broker
             _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
             self._transport.abort()
         else:
@@ -152,9 +152,9 @@ class Connection(asyncio.BufferedProtocol):
         self._advance()
 
     def refuse(self, wrong: Exception) -> None:
-        """Close the connection, for this reason."""
+        """Close the connection and log why."""
         if isinstance(wrong, UnsupportedRequestError):
-            self._unserved.tell(wrong, self._peer())
+            self._unsupported.warn(wrong, self._peer())
         _LOG.info("connection of %s closed: %s", self._peer(), wrong)
         self._frames.clear()
         self._transport.abort()
@@ -178,7 +178,7 @@ class LongPoll:
         self._done = False
         self._timer = self._loop.call_later(max(operation.timeout_ms, 0) / 1000, self._expire)
         broker.await_answer(operation, self._wake)
-        # A caller inside the process may have changed something between the first attempt and now.
+        # A caller in this process may have changed something between the first attempt and the subscription.
         self._wake()
 
     def cancel(self) -> None:

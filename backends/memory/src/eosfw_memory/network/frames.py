@@ -1,4 +1,4 @@
-"""Cut a stream of bytes into the frames of Kafka's protocol."""
+"""Cut a stream of bytes into the frames of Kafka's protocol: four bytes of length, then so many bytes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from eosfw_memory.records.batch import Buffer
 
 _LENGTH = struct.Struct(">i")
 LENGTH_BYTES: Final = _LENGTH.size
-_FIRST_ROOM: Final = 1 << 14
-_LEAST_ROOM: Final = 1 << 12
-"""Less is not worth a system call."""
-_KEPT_ROOM: Final = 1 << 21
-"""Enough for a producer's largest request; whatever a larger one took is given back behind it."""
-_WORTH_A_VIEW: Final = 1 << 12
-"""A copy of fewer bytes costs as much as a view of them."""
+_INITIAL_BYTES: Final = 1 << 14
+_LEAST_FREE_BYTES: Final = 1 << 12
+"""Reading fewer bytes is not worth a system call."""
+_KEPT_BYTES: Final = 1 << 21
+"""Enough for a producer's largest request (`max.request.size`); a buffer that grew beyond is replaced when empty."""
+_VIEW_BYTES: Final = 1 << 12
+"""Frames of fewer bytes are copied, which costs as little as a view of them."""
 
 
 class FrameError(Exception):
@@ -23,61 +23,61 @@ class FrameError(Exception):
 
 
 class FrameDecoder:
-    """Collects bytes of one connection, in memory that is used again and again: fresh memory costs more than anything
-    else that is done with a frame.
+    """Collects the bytes of one connection in a buffer, which the event loop fills, and gives whole frames.
 
-    Nothing is set aside for a frame before its bytes are here: room is doubled when it is taken up, whatever a length
-    announces.
+    The buffer is used again: fresh memory for each frame makes transactions of 10,000 records a tenth slower. It is
+    doubled when it is full, never made as large as a frame's length declares: no memory is reserved for bytes that have
+    not come.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._set_up(_FIRST_ROOM)
+        self._allocate(_INITIAL_BYTES)
         self._begin = self._end = 0
-        """Of the bytes that were not given in a frame yet."""
+        """Where the bytes lie that were not returned in a frame yet."""
 
     @property
-    def held(self) -> int:
-        """Bytes of a frame that is not whole."""
+    def buffered_bytes(self) -> int:
+        """How many bytes wait for the rest of their frame."""
         return self._end - self._begin
 
-    def room(self) -> memoryview:
-        """Where the next bytes belong. What was given before is void once they are there."""
+    def free_buffer(self) -> memoryview:
+        """Where to write the next bytes. They overwrite frames that were returned before."""
         if self._begin == self._end:
             self._begin = self._end = 0
-            if self._size > _KEPT_ROOM:
-                self._set_up(_FIRST_ROOM)
+            if self._size > _KEPT_BYTES:
+                self._allocate(_INITIAL_BYTES)
             return self._writable
-        if self._size - self._end < _LEAST_ROOM:
-            self._make_room()
+        if self._size - self._end < _LEAST_FREE_BYTES:
+            self._free_space()
         return self._writable[self._end :]
 
     def received(self, size: int) -> list[Buffer]:
-        """Take note of so many bytes in that room; give the frames that are complete now, without their lengths."""
+        """Return the frames that are complete, without their lengths, after so many bytes were written there."""
         frames: list[Buffer] = []
-        begin, end, there = self._begin, self._end + size, self._readable
+        begin, end, data = self._begin, self._end + size, self._readable
         while end - begin >= LENGTH_BYTES:
-            length: int = _LENGTH.unpack_from(there, begin)[0]
+            length: int = _LENGTH.unpack_from(data, begin)[0]
             if not 0 < length <= self._max_bytes:
                 raise FrameError(f"a frame of {length} bytes; allowed are 1 to {self._max_bytes}")
-            behind = begin + LENGTH_BYTES + length
-            if behind > end:
+            frame_end = begin + LENGTH_BYTES + length
+            if frame_end > end:
                 break
-            frame = there[begin + LENGTH_BYTES : behind]
-            frames.append(frame if length >= _WORTH_A_VIEW else frame.tobytes())
-            begin = behind
+            frame = data[begin + LENGTH_BYTES : frame_end]
+            frames.append(frame if length >= _VIEW_BYTES else frame.tobytes())
+            begin = frame_end
         self._begin, self._end = begin, end
         return frames
 
-    def _make_room(self) -> None:
-        """Move what is there to the front; of larger memory, if it takes up more than half."""
-        there = self._readable[self._begin : self._end]
-        if 2 * len(there) > self._size:
-            self._set_up(2 * self._size)
-        self._begin, self._end = 0, len(there)
-        self._writable[: self._end] = there
+    def _free_space(self) -> None:
+        """Move the bytes to the front of the buffer, or of one twice as large if they take up more than half."""
+        waiting = self._readable[self._begin : self._end]
+        if 2 * len(waiting) > self._size:
+            self._allocate(2 * self._size)
+        self._begin, self._end = 0, len(waiting)
+        self._writable[: self._end] = waiting
 
-    def _set_up(self, size: int) -> None:
+    def _allocate(self, size: int) -> None:
         self._size = size
         self._writable = memoryview(bytearray(size))
         self._readable = self._writable.toreadonly()

@@ -1,7 +1,7 @@
-"""Accept connections on a socket, in a thread of its own.
+"""Serve clients on a socket with an event loop in a thread of its own; Kafka's `SocketServer`.
 
-The thread's event loop runs the handlers of every wire client; the broker's lock is there for callers from inside the
-process. The loop also has the broker do regularly what it does by itself.
+The loop runs the handlers of all clients that come over the network, and the broker's background tasks. Clients in the
+same process call the broker from their own threads, which its lock permits.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from eosfw_memory.protocol.unsupported_requests import UnsupportedRequests
 
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS = 10.0
-_LOOKS = 4
-"""How often idle connections are looked for in the time they may be idle."""
+_IDLE_CHECKS = 4
+"""How often idle connections are searched within the time that they may be idle."""
 
 
 class SocketServer:
@@ -29,7 +29,7 @@ class SocketServer:
         self._broker = broker
         self._listening = listening
         self._connections: set[Connection] = set()
-        self._unserved = UnsupportedRequests()
+        self._unsupported = UnsupportedRequests()
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         broker.on_restart(self._drop)
@@ -66,14 +66,14 @@ class SocketServer:
         await self._stop.wait()
         for task in regular:
             task.cancel()
-        await acceptor.close()  # those it accepted just now are known here, too
+        await acceptor.close()  # behind this, `_connections` has every connection that was accepted
         await asyncio.gather(*regular, return_exceptions=True)
         self._abort_all()
-        # One more turn, so that aborted transports close their sockets.
+        # Aborted transports close their sockets in the next iteration of the loop.
         await asyncio.sleep(0)
 
     def _connect(self) -> Connection:
-        return Connection(self._broker, self._connections, self._unserved)
+        return Connection(self._broker, self._connections, self._unsupported)
 
     async def _sweep_regularly(self) -> None:
         while True:
@@ -83,6 +83,6 @@ class SocketServer:
     async def _close_idle_regularly(self) -> None:
         longest = self._broker.settings.max_idle_ms / 1000
         while True:
-            await asyncio.sleep(longest / _LOOKS)
+            await asyncio.sleep(longest / _IDLE_CHECKS)
             for connection in tuple(self._connections):
                 connection.close_if_idle(self._loop.time() - longest)

@@ -1,4 +1,4 @@
-"""Tell, once each, which requests of Kafka's protocol clients asked for in vain."""
+"""Warn of requests that the broker does not serve, once for each client and version."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from eosfw_memory.protocol.codec import UnsupportedRequestError
 from eosfw_memory.protocol.routes import ROUTES, api_name
 
 _LOG = logging.getLogger(__name__)
-_MOST: Final = 64
-"""Warnings of one broker, and what it remembers of them: a hostile client can do no more than that."""
-_SHOWN: Final = 100
+_MAX_WARNINGS: Final = 64
+"""Of one broker: a hostile client can fill neither the log nor the memory."""
+_MAX_NAME: Final = 100
+"""Characters of a client's name that are shown."""
 _CLIENT = struct.Struct(">8xh")
-"""The length of a client's name, behind what every version of a request begins with."""
+"""The length of the client's name, behind the eight bytes with which every request begins."""
 
 
 class UnsupportedRequests:
-    """What one broker was asked for in vain, so that nobody has to guess why a client gives up.
+    """The unsupported requests of one broker's clients: a user must not have to guess why a client gives up.
 
-    Bytes that are no request of Kafka's, such as those of a port scanner, are not worth a warning.
+    Bytes that are no request of Kafka's, such as those of a port scanner, cause no warning.
     """
 
     def __init__(self) -> None:
-        self._told: set[tuple[int, int, str]] = set()
+        self._warned: set[tuple[int, int, str]] = set()
 
-    def tell(self, wrong: UnsupportedRequestError, peer: object) -> None:
-        """Warn of a request, or of a version of one, unless this client was told of before."""
+    def warn(self, wrong: UnsupportedRequestError, peer: object) -> None:
+        """Warn of a request or of its version, unless there was a warning of it for this client."""
         name, client = _name(wrong.key), _client(wrong.start)
         if name is None or client is None or wrong.version < 0:
             return
         asked = (wrong.key, wrong.version, client)
-        if asked in self._told or len(self._told) >= _MOST:
+        if asked in self._warned or len(self._warned) >= _MAX_WARNINGS:
             return
-        self._told.add(asked)
+        self._warned.add(asked)
         _LOG.warning(
             "client %r at %s asked for version %d of %s, which the embedded broker does not serve%s: its connection is "
             "closed; docs/reference/omissions.md says what is left out",
             *(client, peer, wrong.version, name, _instead(wrong.key)),
         )
-        if len(self._told) == _MOST:
-            _LOG.warning("%d such requests were told; of further ones the log at level INFO tells", _MOST)
+        if len(self._warned) == _MAX_WARNINGS:
+            _LOG.warning("%d such requests were told; of further ones the log at level INFO tells", _MAX_WARNINGS)
 
 
 def _name(key: int) -> str | None:
@@ -52,13 +53,13 @@ def _name(key: int) -> str | None:
 
 
 def _client(start: bytes) -> str | None:
-    """The client's name as far as it is shown, None for what is no name."""
+    """The beginning of the client's name; None if the bytes hold none."""
     if len(start) < _CLIENT.size:
         return None
     (length,) = _CLIENT.unpack_from(start)
-    said = start[_CLIENT.size : _CLIENT.size + max(length, 0)]
+    name = start[_CLIENT.size : _CLIENT.size + max(length, 0)]
     try:
-        return said.decode()[:_SHOWN] if len(said) == max(length, 0) else None
+        return name.decode()[:_MAX_NAME] if len(name) == max(length, 0) else None
     except UnicodeDecodeError:
         return None
 
