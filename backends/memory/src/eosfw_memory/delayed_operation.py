@@ -1,4 +1,4 @@
-"""Put an answer off until what it waits for has happened."""
+"""Delay an answer until what it waits for has happened; Kafka's `DelayedOperation`."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, TypeAlias
 
 Answer: TypeAlias = Mapping[str, object]
-"""A response as a tree of mappings by Kafka's field names; what a version of the protocol lacks is left out there."""
+"""A response as nested mappings by Kafka's field names, with the fields of all versions of the protocol."""
 
 
 class DisconnectClientError(Exception):
-    """There will be no answer: the connection is closed. Handlers, attempts of deferred answers raise it."""
+    """Raised by a handler, or by an attempt of a delayed operation, to close the connection without an answer."""
 
 
 class Wakeable(Protocol):
-    """Something whose changes can be waited for."""
+    """Something whose changes complete delayed operations."""
 
     def subscribe(self, wake: Callable[[], None]) -> None:
-        """Call `wake` at each change, on the thread that made it, under the broker's lock; it must only hand over."""
+        """Call `wake` at each change, on the thread that made it, under the broker's lock, so it must not block."""
 
     def unsubscribe(self, wake: Callable[[], None]) -> None:
-        """Call it no more."""
+        """Stop calling `wake`."""
 
 
 class DelayedOperation:
-    """An answer to come (a long poll): whoever carries it tries again after each wake, and once more at the timeout.
+    """An answer that is not complete yet, for instance to a fetch that waits for records.
 
-    `attempt(expired)` runs under the broker's lock like any handler; None means "not yet", never when expired.
+    Its owner calls `attempt(expired=False)` after each wake and `attempt(expired=True)` at the timeout, under the
+    broker's lock. An attempt returns the answer, or None if it is not complete; one that is expired never returns None.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class DelayedOperation:
         self._wake: Callable[[], None] | None = None
 
     def then(self, change: Callable[[Answer], Answer]) -> DelayedOperation:
-        """The same answer to come, changed on its way out."""
+        """An operation with the same condition, whose answer is changed by a function."""
 
         def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
             answer = self.attempt(expired)
@@ -47,13 +48,13 @@ class DelayedOperation:
         return DelayedOperation(attempt, self.timeout_ms, self._sources)
 
     def subscribe(self, wake: Callable[[], None]) -> None:
-        """Have `wake` called at each change of what is waited for."""
+        """Have `wake` called at each change of the sources."""
         self._wake = wake
         for source in self._sources:
             source.subscribe(wake)
 
     def cancel(self) -> None:
-        """Stop waiting, whether or not an answer was given."""
+        """Unsubscribe; needed after an answer, too."""
         if self._wake is not None:
             for source in self._sources:
                 source.unsubscribe(self._wake)

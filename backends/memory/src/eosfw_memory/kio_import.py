@@ -1,7 +1,7 @@
 """Import kio without Hypothesis.
 
-kio's types offer themselves to Hypothesis wherever it is installed, which is where people test. Nobody here asks for
-that, it costs a second, and Hypothesis leaves a folder behind where it is imported.
+kio registers its types with Hypothesis where that is installed, that is, where people test. This broker does not use
+it, the import takes a second, and Hypothesis leaves a folder behind in the working directory.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import importlib
 import sys
 
-_OFFERED_TO = "hypothesis.strategies"
+_HYPOTHESIS = "hypothesis.strategies"
 
 
-def _import_offering_types() -> None:
-    if _OFFERED_TO in sys.modules:
-        return  # somebody else has paid
-    # What `None` stands for in `sys.modules` cannot be imported: kio takes that for "not installed".
-    sys.modules[_OFFERED_TO] = None  # type: ignore[assignment]
+def _import_without_hypothesis() -> None:
+    if _HYPOTHESIS in sys.modules:
+        return  # it is imported already: nothing is left to save
+    # A module whose entry in `sys.modules` is None cannot be imported; kio takes that for "not installed".
+    sys.modules[_HYPOTHESIS] = None  # type: ignore[assignment]
     try:
         importlib.import_module("kio.static.primitive")
     finally:
-        del sys.modules[_OFFERED_TO]
+        del sys.modules[_HYPOTHESIS]
 
 
-_import_offering_types()
+_import_without_hypothesis()

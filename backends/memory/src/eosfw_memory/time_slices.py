@@ -1,4 +1,4 @@
-"""Do a long request in slices, so that other clients are served between them."""
+"""Process a long request in slices, so that other clients are served between them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import TypeAlias
 from eosfw_memory.delayed_operation import Answer, DelayedOperation
 
 Slices: TypeAlias = Generator[None, None, Answer]
-"""Does one slice up to each of its yields; returns the answer."""
+"""Does one slice of the work up to each `yield`; returns the answer."""
 _NEVER_MS = 24 * 3_600_000
 
 
 def in_slices(work: Slices) -> Answer | DelayedOperation:
-    """The answer, if one slice gives it; otherwise a deferred one, of which each attempt does one more slice."""
+    """The answer if the first slice gives it, else a delayed operation whose every attempt does another slice."""
     answer = _next_answer(work)
     if answer is not None:
         return answer
-    turns = _Turns()
+    next_slice = _NextSlice()
 
     def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
         answer = _next_answer(work)
         while answer is None and expired:
             answer = _next_answer(work)
         if answer is None:
-            turns.wake()
+            next_slice.wake()
         return answer
 
-    return DelayedOperation(attempt, _NEVER_MS, [turns])
+    return DelayedOperation(attempt, _NEVER_MS, [next_slice])
 
 
-class _Turns:
-    """Wakes whoever carries the answer after each slice: whatever else waits by then comes first."""
+class _NextSlice:
+    """Wakes the owner of the operation after each slice; requests that arrived meanwhile come first."""
 
     def __init__(self) -> None:
         self._wake: Callable[[], None] | None = None

@@ -1,4 +1,4 @@
-"""Read requests from frames, write answers as frames."""
+"""Read requests from frames, write answers as frames; Kafka's `RequestContext`."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")
 _CORRELATION_BYTES = 4
 UNSUPPORTED_VERSION = 35
-_SHOWN_BYTES = 1 << 15
-"""No name of a client is longer."""
+_START_BYTES = 1 << 15
+"""Enough for the header of a request with the longest name of a client."""
 
 
 class RequestError(Exception):
-    """A frame is not a request this broker can read; real brokers close the connection too."""
+    """A frame is no request that this broker can read; as in Kafka the connection is closed."""
 
 
 class UnsupportedRequestError(RequestError):
-    """A request, or a version of one, that is left out here."""
+    """A request, or a version of one, that this broker does not serve."""
 
     def __init__(self, key: int, version: int, frame: Buffer, what: str) -> None:
         super().__init__(what)
         self.key = key
         self.version = version
-        self.start = bytes(frame[:_SHOWN_BYTES])
-        """As much of it as may be needed to tell who asked."""
+        self.start = bytes(frame[:_START_BYTES])
+        """The beginning of the frame, where the name of the client stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +56,20 @@ class Codec:
     flexible_answer: bool
 
     def body(self, frame: Buffer, at: int) -> Any:
-        """What a frame asks whose header ends there; raises RequestError."""
-        # Bytes behind the end are let pass, as Kafka does: librdkafka leaves three behind a request for all topics.
+        """The body of a frame whose header ends at a position; raises RequestError."""
+        # Bytes behind the body are ignored, as in Kafka: librdkafka leaves three behind a request for all topics.
         try:
             check_body(frame, at, self.schema)
             return self.read_body(frame, at)[0]
-        except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
+        except Exception as wrong:  # kio raises many kinds of errors for bytes that are no message
             raise self._unreadable(wrong) from wrong
 
     def header(self, frame: Buffer) -> tuple[str, int]:
-        """The client's name, with where the header ends; raises RequestError."""
+        """The client's name, and the position where the header ends; raises RequestError."""
         try:
             check_header(frame, self.schema)
             header, at = self.read_header(frame, 0)
-        except Exception as wrong:  # as above
+        except Exception as wrong:
             raise self._unreadable(wrong) from wrong
         return getattr(header, "client_id", None) or "", at
 
@@ -77,7 +77,7 @@ class Codec:
         return RequestError(f"request {self.key} version {self.version} cannot be read: {wrong}")
 
     def encode(self, correlation_id: int, answer: Answer) -> Sequence[Buffer]:
-        """The whole frame of an answer, in pieces."""
+        """The frame of an answer, in pieces."""
         pieces: list[Buffer] = [b"", b"\0" if self.flexible_answer else b""]
         self.write_body(answer, pieces)
         pieces[0] = _PREFIX.pack(sum(map(len, pieces)) + _CORRELATION_BYTES, correlation_id)
@@ -85,7 +85,7 @@ class Codec:
 
 
 class DecodedRequest(NamedTuple):
-    """A request that was read."""
+    """A request as its handler gets it, with the means to answer it."""
 
     codec: Codec
     correlation_id: int
@@ -125,7 +125,7 @@ def decode(frame: Buffer) -> DecodedRequest:
 
 
 def _of_unknown_version(frame: Buffer) -> DecodedRequest:
-    """A client that asks for versions in a newer way is told in the oldest (KIP-511); no other request is guessed."""
+    """An ApiVersions request of a newer version is answered in version 0 (KIP-511); others are not guessed."""
     key, version, correlation_id = _START.unpack_from(frame)
     if key != API_VERSIONS:
         raise UnsupportedRequestError(key, version, frame, f"version {version} of request {key} is not served")

@@ -1,12 +1,12 @@
-"""Tell a client that it was fenced in words its version knows."""
+"""The error code for a fenced producer, by the version of the request."""
 
 from __future__ import annotations
 
 from eosfw_memory.codes import Code
 
 
-def fenced_error_code(version: int, first_that_knows: int, code: Code) -> Code:
-    """Older clients know no ProducerFenced, and handle InvalidProducerEpoch the same way."""
-    if code is Code.PRODUCER_FENCED and version < first_that_knows:
+def fenced_error_code(version: int, fenced_version: int, code: Code) -> Code:
+    """InvalidProducerEpoch in place of ProducerFenced for versions before `fenced_version`, which do not know it."""
+    if code is Code.PRODUCER_FENCED and version < fenced_version:
         return Code.INVALID_PRODUCER_EPOCH
     return code

@@ -1,4 +1,4 @@
-"""Sort the partitions of requests that commit offsets."""
+"""Separate the offsets that a request can commit from those that are refused."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from eosfw_memory.delayed_operation import Answer
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitPartitions:
-    """The offsets that can be committed, with what is wrong with the others."""
+    """The offsets that can be committed, and the error codes of the others."""
 
     valid: dict[TopicPartition, Committed]
     errors: dict[TopicPartition, Code]
 
     @property
     def any_exists(self) -> bool:
-        """Whether there is a partition for which offsets might be committed."""
+        """Whether at least one partition of the request exists."""
         return bool(self.valid) or any(code is not Code.UNKNOWN_TOPIC_OR_PARTITION for code in self.errors.values())
 
 
 def validate_partitions(broker: Broker, topics: Iterable[Any], expires_ms: int = NO_EXPIRY) -> OffsetCommitPartitions:
-    """Look at every partition of a request."""
+    """Check every partition of a request."""
     found, now_ms = OffsetCommitPartitions({}, {}), broker.now_ms()
     for topic in topics:
         for each in topic.partitions:
@@ -44,7 +44,7 @@ def validate_partitions(broker: Broker, topics: Iterable[Any], expires_ms: int =
 
 
 def offset_commit_answer(topics: Iterable[Any], validate_partitions: OffsetCommitPartitions, code: Code) -> Answer:
-    """The answer for each partition: what is wrong with it, else what became of all."""
+    """The answer for each partition: its own error code, or else the code of the whole commit."""
     return {
         "topics": [
             {

@@ -1,4 +1,4 @@
-"""Change the properties of topics, for the requests that do so."""
+"""Change the properties of topics for AlterConfigs and IncrementalAlterConfigs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BROKER: Final = 4
 LOGGER: Final = 8
 
 Change: TypeAlias = Callable[[Mapping[str, str], Any], dict[str, str]]
-"""Makes a topic's properties of those it has and those a request names; raises KafkaError."""
+"""Computes a topic's new properties from its properties and those of a request; raises KafkaError."""
 
 
 def alter_topic_configs(broker: Broker, request: Any, change: Change) -> Answer:
-    """Answer for each resource, which stands for itself."""
+    """Change each resource by itself; a refusal of one does not affect the others."""
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
     return {"responses": [_resource(broker, each, times, change, request.validate_only) for each in request.resources]}
 

@@ -13,7 +13,7 @@ from eosfw_memory.records.batch import BatchHeader
 _ABORTABLE_VERSION = 11
 """From this version of Produce on a client understands TransactionAbortable."""
 _ABORTABLE_OFFSETS_VERSION, _ADDING_OFFSETS_VERSION = 4, 5
-"""The same of TxnOffsetCommit; then from which one on it adds its partition to the transaction by itself."""
+"""Of TxnOffsetCommit: the first version that understands TransactionAbortable, the first that adds its partition."""
 
 
 def verify_write(
