@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 
-from .groups.raw import Raw
+from .groups.group_requests import Raw
 from .topics import create
 
 WAIT = 20.0

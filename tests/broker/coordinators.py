@@ -40,7 +40,7 @@ class ListLog:
         return [metadata.state.label for _, metadata in self.replay()]
 
 
-class Desk:
+class CoordinatorHarness:
     """A coordinator with its log, the markers it wrote, a clock."""
 
     def __init__(self, log: ListLog | None = None, *, next_producer_id: int = 1000, version: int = 1) -> None:

@@ -16,7 +16,7 @@ from eosfw_memory.codes import Code
 from eosfw_memory.records.markers import marker
 from eosfw_memory.records.transaction_result import TransactionResult
 
-from .crafting import GZIP, LZ4, NOW, PACKERS, SNAPPY, ZSTD, batch, idempotent, one, patched, record, xerial
+from .raw_batches import GZIP, LZ4, NOW, PACKERS, SNAPPY, ZSTD, batch, idempotent, one, patched, record, xerial
 
 HOUR = 3_600_000
 FAR = 5 * HOUR

@@ -30,22 +30,22 @@ from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
-from .coordinators import FLIGHTS_0, Desk
+from .coordinators import FLIGHTS_0, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 T0 = TopicPartition("t", 0)
 BOTH = pytest.mark.parametrize("version", [1, 2])
 
 
-def at_the_last_epoch(version: int) -> tuple[Desk, ProducerIdAndEpoch]:
-    desk = Desk(version=version)
+def at_the_last_epoch(version: int) -> tuple[CoordinatorHarness, ProducerIdAndEpoch]:
+    desk = CoordinatorHarness(version=version)
     desk.log.append("t", TransactionMetadata("t", 500, LAST_CLIENT_EPOCH, 60_000), 0)
     desk.coordinator.load()
     return desk, ProducerIdAndEpoch(500, LAST_CLIENT_EPOCH)
 
 
 def end(
-    desk: Desk, producer: ProducerIdAndEpoch, outcome: TransactionResult, version: int
+    desk: CoordinatorHarness, producer: ProducerIdAndEpoch, outcome: TransactionResult, version: int
 ) -> ProducerIdAndEpoch | Code:
     return desk.end(producer, outcome) if version == 1 else desk.end_with_epoch_bump(producer, outcome)
 
@@ -69,7 +69,7 @@ def written(broker: Broker, producer: ProducerIdAndEpoch, sequence: int = 0) -> 
 
 @BOTH
 def test_kafka_9600_an_epoch_above_the_coordinators_ends_nothing(version):
-    desk = Desk(version=version)
+    desk = CoordinatorHarness(version=version)
     producer = desk.init()
     desk.add(producer)
 
@@ -81,7 +81,7 @@ def test_kafka_9600_an_epoch_above_the_coordinators_ends_nothing(version):
 @BOTH
 def test_kafka_9666_retries_of_failing_appends_use_up_no_epochs(version):
     """COR-05, COR-15: epochs used up by failures would leave none to end the transaction with."""
-    desk = Desk(version=version)
+    desk = CoordinatorHarness(version=version)
     producer = desk.init(timeout_ms=1000)
     desk.add(producer)
     desk.now_ms += 1001
@@ -99,7 +99,7 @@ def test_kafka_9666_retries_of_failing_appends_use_up_no_epochs(version):
 @BOTH
 def test_kafka_9777_complete_is_logged_once_whatever_asks_for_it(version):
     """COR-08, KAFKA-10080: a second Complete could be logged after the next transaction began."""
-    desk = Desk(version=version)
+    desk = CoordinatorHarness(version=version)
     producer = desk.init()
     desk.add(producer)
     end(desk, producer, COMMIT, version)
@@ -133,7 +133,7 @@ def test_kafka_13099_any_number_of_ids_expires_at_once():
 @BOTH
 def test_kafka_13412_an_initialisation_that_timed_out_may_be_asked_for_again(version):
     """COR-05: naming the epoch it has, a client does not fence itself."""
-    desk = Desk(version=version)
+    desk = CoordinatorHarness(version=version)
     first = desk.init()
     second = desk.init(expected=first)
 
@@ -176,7 +176,7 @@ def test_kafka_14884_nothing_comes_between_verification_and_append(broker):
 
 def test_kafka_16352_many_ids_whose_producer_ids_run_out_together_all_complete():
     """COR-04, COR-11: what waits for markers goes by transactional id, never by producer id."""
-    desk = Desk(version=2)
+    desk = CoordinatorHarness(version=2)
     for number in range(5):
         name = f"t{number}"
         desk.log.append(name, TransactionMetadata(name, 500 + number, LAST_CLIENT_EPOCH, 60_000), 0)
@@ -194,7 +194,7 @@ def test_kafka_16352_many_ids_whose_producer_ids_run_out_together_all_complete()
 @pytest.mark.parametrize("before", [None, COMMIT, ABORT])
 def test_kafka_18464_aborting_before_anything_was_written_does_not_fence_oneself(before):
     """COR-08: the client goes on with what it is given."""
-    desk = Desk(version=2)
+    desk = CoordinatorHarness(version=2)
     producer = desk.init()
     if before is not None:
         desk.add(producer)
@@ -240,7 +240,7 @@ def test_kafka_20357_a_repeated_end_is_known_again_after_a_failover():
     after = desk.end_with_epoch_bump(last)
     desk.finish()
 
-    heir = Desk(desk.log, version=2)
+    heir = CoordinatorHarness(desk.log, version=2)
     heir.coordinator.load()
 
     assert heir.end_with_epoch_bump(last) == after
@@ -280,7 +280,7 @@ def test_kafka_21181_a_coordinator_that_starts_anew_answers_from_its_log_alone(b
 @BOTH
 def test_librdkafka_4849_an_end_before_any_partition_is_answered_like_kafka(version):
     """COR-08: version 1 cannot know the transaction; version 2 aborts what may be on its way."""
-    desk = Desk(version=version)
+    desk = CoordinatorHarness(version=version)
     producer = desk.init()
 
     if version == 1:

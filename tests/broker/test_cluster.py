@@ -20,7 +20,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.hooks import eosfw_clusters
 
-from .groups.raw import Raw
+from .groups.group_requests import Raw
 
 WAIT = 30.0
 API_VERSIONS = 18

@@ -11,14 +11,14 @@ from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.records.transaction_result import TransactionResult
 
-from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk
+from .coordinators import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 
 
 @pytest.fixture
 def desk():
-    return Desk()
+    return CoordinatorHarness()
 
 
 class TestAddPartitions:
@@ -88,7 +88,7 @@ class TestEndTransaction:
     )
     def test_the_answer_hangs_on_the_state_and_the_wish(self, state, outcome, answer):
         """COR-08."""
-        desk = Desk()
+        desk = CoordinatorHarness()
         wanted = next(each for each in TransactionState if each.label == state)
         desk.log.append("t", TransactionMetadata("t", 500, 0, 60_000, wanted, started_ms=1), 0)
         desk.coordinator.load()
@@ -143,7 +143,7 @@ class TestVerification:
         assert verified(desk, producer, FLIGHTS_0) is Code.CONCURRENT_TRANSACTIONS
 
 
-def verified(desk: Desk, producer: ProducerIdAndEpoch, where: TopicPartition) -> Code:
+def verified(desk: CoordinatorHarness, producer: ProducerIdAndEpoch, where: TopicPartition) -> Code:
     return desk.coordinator.verify("t", producer, [where])[where]
 
 
@@ -154,7 +154,7 @@ class TestReplay:
         desk.add(producer, FLIGHTS_0, FLIGHTS_1)
         desk.end(producer)
 
-        heir = Desk(desk.log)
+        heir = CoordinatorHarness(desk.log)
         heir.coordinator.load()
         heir.finish()
 
@@ -166,7 +166,7 @@ class TestReplay:
         producer = desk.init()
         desk.add(producer)
 
-        heir = Desk(desk.log)
+        heir = CoordinatorHarness(desk.log)
         heir.coordinator.load()
 
         assert heir.end(producer, ABORT) is Code.NONE

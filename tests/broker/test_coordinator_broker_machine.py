@@ -13,15 +13,15 @@ from hypothesis.stateful import (
 )
 from tests.effort import EFFORTS, run_machine
 
-from conformance import looks
+from conformance import broker_state
 from conformance.calls import commit_plain
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.codes import Code
 from eosfw_memory.records.transaction_result import TransactionResult
 
-from .deeds import Model, Writer
-from .grounds import Direct, Killed, Socket
+from .broker_access import Direct, Killed, Socket
+from .transaction_model import Model, Writer
 
 TOPIC, NAME, GROUP, WRITERS = "t", "x", "g", 3
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(2)]
@@ -67,7 +67,7 @@ class BrokerMachine(RuleBasedStateMachine):
     def init(self, number, named):
         """COR-03, COR-05: whoever else held the id is overtaken; who names the epoch before is told the same again."""
         expected = self.writers[number].producer if named else ProducerIdAndEpoch(-1, -1)
-        known = looks.transaction(self.ask, NAME)
+        known = broker_state.transaction(self.ask, NAME)
         told = self.ask.init(NAME, expected, timeout=TIMEOUT)
         if told.code is Code.NONE:
             assert known.state != "Ongoing", "an open transaction was taken over as if there were none"
@@ -90,7 +90,7 @@ class BrokerMachine(RuleBasedStateMachine):
         if self.version == 1 and not self._added(writer, partition):
             return
         due, place = self.due.get((writer.producer, partition), 0), (writer.producer.producer_id, partition)
-        holds = looks.transaction(self.ask, NAME).producer == writer.producer
+        holds = broker_state.transaction(self.ask, NAME).producer == writer.producer
         sequence = max(0, due + gap)
         self.values += 1
         value = b"%d" % self.values
@@ -133,7 +133,7 @@ class BrokerMachine(RuleBasedStateMachine):
     def commit_offset(self, number, partition, offset, then):
         """GRP-01: with the transaction or not at all; never over what was committed outside of it since."""
         writer = self.writers[number]
-        holds = looks.transaction(self.ask, NAME).producer == writer.producer
+        holds = broker_state.transaction(self.ask, NAME).producer == writer.producer
         if self.version == 1 and self.ask.add_offsets(NAME, writer.producer, GROUP).code is not Code.NONE:
             assert not holds
             return
@@ -167,7 +167,7 @@ class BrokerMachine(RuleBasedStateMachine):
     def end(self, number, outcome, lost):
         """COR-08, COR-09: a commit is answered well only if the transaction, or the one before, is committed."""
         writer, commit = self.writers[number], outcome is TransactionResult.COMMIT
-        known = looks.transaction(self.ask, NAME)
+        known = broker_state.transaction(self.ask, NAME)
         ongoing, holds = known.state == "Ongoing", known.producer == writer.producer
         told = self.ask.end(NAME, writer.producer, 4 if self.version == 1 else 5, commit=commit)
         self.ask.settled(NAME)
@@ -190,10 +190,10 @@ class BrokerMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1, 30, 61]))
     def time_goes_by(self, seconds):
         """COR-15: what is open beyond its timeout is aborted."""
-        before = looks.transaction(self.ask, NAME)
+        before = broker_state.transaction(self.ask, NAME)
         self.ground.pass_time(seconds)
         self.ask.settled(NAME)
-        after = looks.transaction(self.ask, NAME)
+        after = broker_state.transaction(self.ask, NAME)
         if before.state == "Ongoing" and after.state != "Ongoing":
             assert after.producer.epoch > before.producer.epoch, "whoever held the id could write on"
             self.model.end(TransactionResult.ABORT)
@@ -211,7 +211,7 @@ class BrokerMachine(RuleBasedStateMachine):
     def committed_readers_see_exactly_the_committed(self):
         """CON-01, BRK-06."""
         for number, where in enumerate(PARTITIONS):
-            _, stable, high = looks.ends(self.ask, where)
+            _, stable, high = broker_state.ends(self.ask, where)
             undecided = self.model.first_undecided(number)
             assert stable == (high if undecided is None else undecided)
             assert self._read(number, IsolationLevel.READ_COMMITTED) == self.model.committed(number, stable)
@@ -225,7 +225,7 @@ class BrokerMachine(RuleBasedStateMachine):
     @invariant()
     def the_last_stable_offset_never_goes_back(self):
         """BRK-06."""
-        now = [looks.end(self.ask, where, IsolationLevel.READ_COMMITTED) for where in PARTITIONS]
+        now = [broker_state.end(self.ask, where, IsolationLevel.READ_COMMITTED) for where in PARTITIONS]
         assert all(after >= before for before, after in zip(self.stable, now, strict=True))
         self.stable = now
 
@@ -234,8 +234,8 @@ class BrokerMachine(RuleBasedStateMachine):
         """GRP-01, GRP-03."""
         for number, where in enumerate(PARTITIONS):
             expected = self.model.group_offset(number)
-            assert looks.group_offset(self.ask, GROUP, where, stable=False) == expected
-            told = looks.group_offset(self.ask, GROUP, where, stable=True)
+            assert broker_state.group_offset(self.ask, GROUP, where, stable=False) == expected
+            told = broker_state.group_offset(self.ask, GROUP, where, stable=True)
             assert told == (Code.UNSTABLE_OFFSET_COMMIT if self.model.pending(number) else expected)
 
     @invariant()
@@ -260,17 +260,21 @@ class BrokerMachine(RuleBasedStateMachine):
             )
             for where in PARTITIONS
         ]
-        return looks.transaction(self.ask, NAME), writers, [looks.ends(self.ask, where) for where in PARTITIONS]
+        return (
+            broker_state.transaction(self.ask, NAME),
+            writers,
+            [broker_state.ends(self.ask, where) for where in PARTITIONS],
+        )
 
     def _added(self, writer, partition):
-        holds = looks.transaction(self.ask, NAME).producer == writer.producer
+        holds = broker_state.transaction(self.ask, NAME).producer == writer.producer
         code = self.ask.add(NAME, writer.producer, PARTITIONS[partition]).code
         assert (code is Code.NONE) == holds
         assert code is not Code.NONE or not writer.overtaken, "one that was fenced has added a partition"
         return code is Code.NONE
 
     def _read(self, partition, level):
-        return looks.records(self.ask, PARTITIONS[partition], level)
+        return broker_state.records(self.ask, PARTITIONS[partition], level)
 
 
 EXAMPLES = {Direct: (12, 30), Socket: (2, 25), Killed: (1, 12)}

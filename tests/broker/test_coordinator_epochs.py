@@ -10,7 +10,7 @@ from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, LA
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.records.transaction_result import TransactionResult
 
-from .coordinators import FLIGHTS_0, Desk
+from .coordinators import FLIGHTS_0, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 FENCED, STATE = Code.PRODUCER_FENCED, Code.INVALID_TXN_STATE
@@ -18,13 +18,13 @@ FENCED, STATE = Code.PRODUCER_FENCED, Code.INVALID_TXN_STATE
 
 @pytest.fixture
 def desk():
-    return Desk(version=2)
+    return CoordinatorHarness(version=2)
 
 
-def at(state: str, epoch: int = 5) -> Desk:
+def at(state: str, epoch: int = 5) -> CoordinatorHarness:
     """A coordinator whose id `t` holds producer 500."""
     wanted = next(each for each in TransactionState if each.label == state)
-    desk = Desk(version=2)
+    desk = CoordinatorHarness(version=2)
     desk.log.append("t", TransactionMetadata("t", 500, epoch, 60_000, wanted, started_ms=1), 0)
     desk.coordinator.load()
     return desk
@@ -87,7 +87,7 @@ def test_a_repeated_end_gets_the_same_answer_after_a_restart(desk):
     assert desk.end_with_epoch_bump(first) is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 
-    heir = Desk(desk.log, version=2)
+    heir = CoordinatorHarness(desk.log, version=2)
     heir.coordinator.load()
 
     assert desk.end_with_epoch_bump(first) == heir.end_with_epoch_bump(first) == second
@@ -119,7 +119,7 @@ def test_a_new_producer_id_survives_a_coordinator_that_dies_before_the_markers()
     desk.add(last)
     promised = desk.end_with_epoch_bump(last)
 
-    heir = Desk(desk.log, version=2, next_producer_id=2000)
+    heir = CoordinatorHarness(desk.log, version=2, next_producer_id=2000)
     heir.coordinator.load()
     heir.finish()
 

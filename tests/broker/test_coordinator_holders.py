@@ -10,19 +10,19 @@ from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, Tr
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.records.transaction_result import TransactionResult
 
-from .coordinators import FLIGHTS_0, Desk
+from .coordinators import FLIGHTS_0, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 
 
 @pytest.fixture
 def desk():
-    return Desk()
+    return CoordinatorHarness()
 
 
-def at_epoch(epoch: int) -> Desk:
+def at_epoch(epoch: int) -> CoordinatorHarness:
     """A coordinator whose id `t` holds producer 500 at an epoch, at rest."""
-    desk = Desk()
+    desk = CoordinatorHarness()
     desk.log.append("t", TransactionMetadata("t", 500, epoch, 60_000), 0)
     desk.coordinator.load()
     return desk

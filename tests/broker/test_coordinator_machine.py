@@ -13,7 +13,7 @@ from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, NO
 from eosfw_memory.coordinators.transaction_state import PREDECESSORS, TRIGGERS, TransactionState
 from eosfw_memory.records.transaction_result import TransactionResult
 
-from .coordinators import Desk
+from .coordinators import CoordinatorHarness
 
 NAMES = st.sampled_from(["a", "b"])
 PARTITIONS = st.builds(TopicPartition, st.sampled_from(["x", "y"]), st.integers(0, 1))
@@ -26,7 +26,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.desk = Desk(version=self.version)
+        self.desk = CoordinatorHarness(version=self.version)
         self.desk.log.append("a", TransactionMetadata("a", 500, LAST_CLIENT_EPOCH - 3, 1000), 0)
         self.desk.coordinator.load()
         self.given: set[tuple[str, ProducerIdAndEpoch]] = set()
@@ -98,7 +98,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self):
-        heir = Desk(self.desk.log, next_producer_id=10_000 * (self.loads + 1), version=self.version)
+        heir = CoordinatorHarness(self.desk.log, next_producer_id=10_000 * (self.loads + 1), version=self.version)
         heir.now_ms = self.desk.now_ms
         heir.coordinator.load()
         self.loads += 1
@@ -111,7 +111,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
     @invariant()
     def replay_gives_the_live_state(self):
         """COR-14: but for the epoch before, which Kafka keeps in memory only."""
-        heir = Desk(self.desk.log)
+        heir = CoordinatorHarness(self.desk.log)
         heir.coordinator.load()
         live = [known._replace(last_epoch=NO_EPOCH) for known in self.desk.coordinator.transactions()]
 

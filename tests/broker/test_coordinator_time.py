@@ -9,14 +9,14 @@ from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.records.transaction_result import TransactionResult
 
-from .coordinators import FLIGHTS_0, Desk
+from .coordinators import FLIGHTS_0, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 
 
 @pytest.fixture
 def desk():
-    return Desk()
+    return CoordinatorHarness()
 
 
 class TestTimeout:
@@ -122,7 +122,7 @@ class TestExpiry:
         desk.now_ms += self.WEEK_MS
         desk.coordinator.expire(desk.now_ms)
 
-        heir = Desk(desk.log)
+        heir = CoordinatorHarness(desk.log)
         heir.coordinator.load()
 
         assert heir.coordinator.transactions() == []

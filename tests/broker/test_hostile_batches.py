@@ -25,7 +25,7 @@ from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.records.compression import MAX_UNPACKED, unpack
 from eosfw_memory.settings import Endpoint, Settings
 
-from .crafting import LZ4, PACKERS, batch, patched, record
+from .raw_batches import LZ4, PACKERS, batch, patched, record
 
 T = "t"
 

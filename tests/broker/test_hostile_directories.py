@@ -17,14 +17,14 @@ from eosfw_memory.storage.segment_index import KIND, encode_index
 from eosfw_memory.storage.topic_list import TOPICS
 
 from .log.log_harness import Writer
-from .storage.kit import SMALL, TOPIC, House, data_file, files
+from .storage.data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files
 
 CRC_AT, COVERED_FROM = 17, 21
 
 
 def killed(root: Path) -> None:
     """A directory that a broker left with one aborted transaction in it."""
-    house = House(root)
+    house = DataDirectoryHarness(root)
     writer = Writer(house.log, 1)
     writer.send(b"v")
     writer.abort()
@@ -44,14 +44,14 @@ def test_a_marker_that_cannot_be_read_is_named_though_its_checksum_fits(tmp_path
     path.write_bytes(data[:begins] + marker)
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match=f"damaged at byte {begins} .offset 1.: a control batch cannot be read"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert files(tmp_path) == before
 
 
 @pytest.mark.parametrize("ends", [[1 << 40], [-1], [0]], ids=["beyond the file", "before it", "nothing"])
 def test_an_index_with_wrong_sizes_causes_no_wrong_read_or_allocation(tmp_path, ends):
     """The read is refused before anything is set aside."""
-    house = House(tmp_path, **SMALL)
+    house = DataDirectoryHarness(tmp_path, **SMALL)
     writer = Writer(house.log, 1)
     for number in range(7):
         writer.send(b"%d" % number)
@@ -65,7 +65,7 @@ def test_an_index_with_wrong_sizes_causes_no_wrong_read_or_allocation(tmp_path, 
     assert bytes(body) == before != changed
     path.write_bytes(encode_framed(encode_checksummed(KIND, fingerprint, changed)))
 
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
 
     with pytest.raises(CorruptMessageError, match="is damaged"):
         list(house.log.batches())
@@ -88,14 +88,14 @@ def test_an_index_with_wrong_sizes_causes_no_wrong_read_or_allocation(tmp_path, 
 )
 def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
     """File and remedy, nothing changed, nothing made outside."""
-    House(tmp_path, **SMALL).stop()
+    DataDirectoryHarness(tmp_path, **SMALL).stop()
     path = tmp_path / TOPICS
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match=r"topics\.json: cannot be read .*: restore the file from a copy"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert files(tmp_path) == before
 
 

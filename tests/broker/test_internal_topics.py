@@ -9,7 +9,7 @@ from eosfw_memory.client.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code
 
-from .groups.raw import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
+from .groups.group_requests import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
 from .groups.test_transactional_offsets import Producer
 
 METADATA, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS, DESCRIBE_TRANSACTIONS = 3, 19, 21, 20, 65

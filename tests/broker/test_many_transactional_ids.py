@@ -25,9 +25,9 @@ from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 
-from .coordinators import FLIGHTS_0, FLIGHTS_1, Desk
+from .coordinators import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
 from .log.log_harness import COMMITTED, NOW, Consumer
-from .storage.kit import NODE
+from .storage.data_directory_harness import NODE
 from .storage.test_failing_disk import FailingSystem
 
 TIMEOUT_MS = 60_000
@@ -187,7 +187,7 @@ def test_a_broker_stopped_while_aborting_expired_transactions_resumes(point):
 
 def test_expired_transactions_stay_open_only_if_logging_them_failed():
     """COR-15: the next sweep tries them again, without another epoch."""
-    desk = Desk()
+    desk = CoordinatorHarness()
     holders = {name: desk.init(name) for name in ("a", "b", "c")}
     for name, holder in holders.items():
         desk.add(holder, FLIGHTS_0, name=name)
@@ -203,7 +203,7 @@ def test_expired_transactions_stay_open_only_if_logging_them_failed():
 
 def test_a_completion_waiting_for_its_partition_delays_no_other():
     """COR-11: nor one whose Complete cannot be logged."""
-    desk = Desk()
+    desk = CoordinatorHarness()
     for name, where in (("a", FLIGHTS_0), ("b", FLIGHTS_1), ("c", FLIGHTS_0)):
         holder = desk.init(name)
         desk.add(holder, where, name=name)

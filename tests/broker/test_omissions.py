@@ -9,7 +9,7 @@ from kio.index import load_request_schema
 
 from eosfw_memory.protocol.routes import ROUTES
 
-from .groups.raw import Raw
+from .groups.group_requests import Raw
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "omissions.md"
 API_VERSIONS = 18

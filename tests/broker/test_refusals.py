@@ -12,7 +12,7 @@ from confluent_kafka.admin import NewTopic
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
 
-from .groups.raw import WAIT, Raw
+from .groups.group_requests import WAIT, Raw
 from .topics import create
 
 TOPIC = "refusals"

@@ -14,8 +14,8 @@ from eosfw_memory.client.apis import Fields, milliseconds
 from eosfw_memory.codes import Code
 from eosfw_memory.records.codec import encode_batch
 
-from .crafting import NOW, batch, idempotent, one, patched, record
-from .groups.raw import Raw
+from .groups.group_requests import Raw
+from .raw_batches import NOW, batch, idempotent, one, patched, record
 
 OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 REFUSED_ID = Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED

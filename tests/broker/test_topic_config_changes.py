@@ -14,7 +14,7 @@ from eosfw_memory.codes import Code
 from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.records.codec import encode_batch
 
-from .groups.raw import WAIT, Raw
+from .groups.group_requests import WAIT, Raw
 from .topics import wait_until_led
 
 PRODUCE, CREATE_TOPICS, DESCRIBE, ALTER, GROW, ALTER_SOME = 0, 19, 32, 33, 37, 44

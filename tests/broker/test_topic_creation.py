@@ -22,7 +22,7 @@ from eosfw_memory.storage.topic_storage import InMemoryTopicStorage
 from eosfw_memory.topic_creation import MAX_PARTITIONS_PER_REQUEST
 from eosfw_memory.topics import Topics
 
-from .groups.raw import Raw
+from .groups.group_requests import Raw
 
 METADATA, CREATE_TOPICS = 3, 19
 

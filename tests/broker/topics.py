@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
 
-from .groups.raw import WAIT, Raw
+from .groups.group_requests import WAIT, Raw
 
 NOT_YET = (Code.NOT_LEADER_OR_FOLLOWER, Code.UNKNOWN_TOPIC_OR_PARTITION)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
 
-from . import looks
+from . import broker_state
 from .calls import NOBODY, Told, commit_plain, delete_before
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _commit_plain(walk: Walk, client: Client) -> Took:
 
 def _offset(*, stable: bool) -> Action:
     def fetch(walk: Walk, client: Client) -> Took:
-        found = [looks.group_offset(walk.caller, walk.group, where, stable=stable) for where in walk.partitions]
+        found = [broker_state.group_offset(walk.caller, walk.group, where, stable=stable) for where in walk.partitions]
         return ", ".join(each.name if isinstance(each, Code) else str(each) for each in found), ""
 
     return fetch
@@ -129,7 +129,7 @@ def _offset(*, stable: bool) -> Action:
 
 
 def _describe(walk: Walk, client: Client) -> Took:
-    found = looks.transaction(walk.caller, client.name)
+    found = broker_state.transaction(walk.caller, client.name)
     partitions = " ".join(map(walk.place, found.partitions))
     words = (found.code._name_, found.state, walk.who(found.producer), found.timeout_ms, found.started, partitions)
     return " ".join(map(str, words)), ""
@@ -139,7 +139,7 @@ def _list(walk: Walk, client: Client) -> Took:
     states = walk.random.sample(_STATES, walk.random.randrange(3))
     producer_ids = [client.producer.producer_id] if walk.random.random() < 0.3 else []
     older_ms = walk.random.choice([-1, -1, _OLD_MS, _OLDEST_MS])
-    found = looks.listed(walk.caller, states, producer_ids, older_ms=older_ms).get(client.name)
+    found = broker_state.listed(walk.caller, states, producer_ids, older_ms=older_ms).get(client.name)
     said = f"{found[0]} {walk.id(found[1])}" if found else "not listed"
     return said, f"{'/'.join(states)} {'of its id' if producer_ids else ''} older than {older_ms}"
 
@@ -156,12 +156,12 @@ def _writers(walk: Walk, client: Client) -> Took:
 
 
 def _ends(walk: Walk, client: Client) -> Took:
-    return ", ".join(str(looks.ends(walk.caller, where)) for where in walk.partitions), ""
+    return ", ".join(str(broker_state.ends(walk.caller, where)) for where in walk.partitions), ""
 
 
 def _delete(walk: Walk, client: Client) -> Took:
     where = walk.where()
-    start, _, high = looks.ends(walk.caller, where)
+    start, _, high = broker_state.ends(walk.caller, where)
     before = walk.random.choice([-1, max(0, start - 1), high + 1, *[walk.random.randint(start, high)] * 4])
     return delete_before(walk.caller, where, before), f"{where.partition} before {before}"
 

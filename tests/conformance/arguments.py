@@ -11,7 +11,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
 
-from . import looks
+from . import broker_state
 from .calls import NOBODY, Caller, Told, delete_before, offsets_of
 
 _MISSING = "no-such-topic"
@@ -147,7 +147,7 @@ def _with_much_metadata(caller: Caller, scene: Scene) -> Told:
 
 def _listed(*states: str, pattern: str | None = None, version: int = 1) -> Question:
     def ask(caller: Caller, scene: Scene) -> str:
-        found = looks.listed(
+        found = broker_state.listed(
             caller, states, [scene.producer.producer_id], pattern=pattern and _of(scene, pattern), version=version
         )
         own = found.pop(scene.name, None)
@@ -225,8 +225,8 @@ QUESTIONS: Mapping[str, Question] = {
     "WriteTxnMarkers, one does not exist": _marks,
     "WriteTxnMarkers of nobody": _mark(_here, NOBODY),
     "WriteTxnMarkers without an epoch": _mark(_here, ProducerIdAndEpoch(7, -1)),
-    "DescribeTransactions of the empty id": lambda caller, _: looks.described(caller, "", {}),
-    "DescribeTransactions of an unknown id": lambda caller, _: looks.described(caller, "nobody-knows", {}),
+    "DescribeTransactions of the empty id": lambda caller, _: broker_state.described(caller, "", {}),
+    "DescribeTransactions of an unknown id": lambda caller, _: broker_state.described(caller, "nobody-knows", {}),
     "ListTransactions of an unknown state": _listed("NoSuchState"),
     "ListTransactions of a known and an unknown state": _listed("Empty", "NoSuchState"),
     "ListTransactions of a state it is not in": _listed("Ongoing"),

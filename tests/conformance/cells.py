@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
 
-from . import looks
+from . import broker_state
 from .calls import NOBODY, Caller, Told
 from .states import DRIVERS, LAST, OF_THE_BROKER, STRANGER, WRITTEN, Place
 
@@ -70,14 +70,14 @@ def _mark(coordinator_epoch: int, *, commit: bool = False) -> Request:
 
 
 def _describe(caller: Caller, place: Place, who: ProducerIdAndEpoch) -> Told:
-    return looks.described(caller, place.name, {place.touched: "here", place.other: "there"})
+    return broker_state.described(caller, place.name, {place.touched: "here", place.other: "there"})
 
 
 def _list(version: int, *, own_id: bool = False, own_state: bool = False, older_ms: int = -1) -> Request:
     def ask(caller: Caller, place: Place, who: ProducerIdAndEpoch) -> Told:
         states = [caller.describe(place.name)[0] or "Empty"] if own_state else []
         ids = [who.producer_id] if own_id else []
-        found = looks.listed(caller, states, ids, older_ms=older_ms, version=version).get(place.name)
+        found = broker_state.listed(caller, states, ids, older_ms=older_ms, version=version).get(place.name)
         return Told(Code.NONE, shown="not listed" if found is None else f"listed {found[0]}")
 
     return ask

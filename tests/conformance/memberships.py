@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from broker.groups.raw import Member as Client
+from broker.groups.group_requests import Member as Client
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
 
-from . import looks
+from . import broker_state
 from .calls import NO_MEMBER, Caller, Member, Told, commit_plain
 
 _INSTANCE, _OTHERS = "the-instance", "another-instance"
@@ -118,8 +118,8 @@ def _in_transaction(version: int) -> Callable[[Caller, Group, Member], Told]:
         producer = caller.init(name).producer
         assert version >= 5 or caller.add_offsets(name, producer, group.name).code is Code.NONE
         told = caller.commit_offsets(name, producer, group.name, group.where, version, offset=_NOW, member=who)
-        pending = looks.group_offset(caller, group.name, group.where, stable=True)
-        if looks.transaction(caller, name).state == "Ongoing":
+        pending = broker_state.group_offset(caller, group.name, group.where, stable=True)
+        if broker_state.transaction(caller, name).state == "Ongoing":
             assert caller.end(name, producer, 4).code is Code.NONE
             caller.settled(name)
         return replace(told, shown=f"stable {pending.name if isinstance(pending, Code) else pending}")
@@ -145,7 +145,7 @@ def answers(caller: Caller) -> Iterator[tuple[str, str]]:
                 group = Group(caller.servers, f"g-{uuid.uuid4().hex}", TopicPartition(topic, 0))
                 drive(caller, group)
                 told = ask(caller, group, whom(group.about))
-                after = looks.group_offset(caller, group.name, group.where, stable=False)
+                after = broker_state.group_offset(caller, group.name, group.where, stable=False)
                 yield f"{state} | {request} | {relation}", f"{told.code.name} {told.shown}; group {after}"
                 for client in group.clients:
                     client.raw.close()

@@ -12,11 +12,11 @@ from eosfw.concurrency import ThreadRuntime
 from real_kafka import KAFKA_VERSION, RealKafka
 
 from . import arguments, memberships
-from .asking import answers, nested
 from .calls import Caller
+from .cell_answers import answers, nested
 from .cells import Cell, cells
 from .golden import store, store_others
-from .lengthy import ByWaiting
+from .slow_states import ByWaiting
 
 NEWEST = 2
 TABLES = {"arguments": arguments.answers, "memberships": memberships.answers}

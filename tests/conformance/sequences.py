@@ -11,7 +11,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.codes import Code
 
-from . import looks
+from . import broker_state
 from .actions import SHORT, choose
 from .calls import NOBODY, Caller, Told
 
@@ -65,11 +65,17 @@ class Walk:
         """Every record with its place, by isolation level, and the group's offsets, after the last end."""
         self._end_everything()
         read = {
-            level.name: [(where.partition, looks.records(self.caller, where, level)) for where in self.partitions]
+            level.name: [
+                (where.partition, broker_state.records(self.caller, where, level)) for where in self.partitions
+            ]
             for level in IsolationLevel
         }
-        offsets = [looks.group_offset(self.caller, self.group, where, stable=True) for where in self.partitions]
-        return {**read, "offsets": offsets, "ends": [looks.ends(self.caller, where) for where in self.partitions]}
+        offsets = [broker_state.group_offset(self.caller, self.group, where, stable=True) for where in self.partitions]
+        return {
+            **read,
+            "offsets": offsets,
+            "ends": [broker_state.ends(self.caller, where) for where in self.partitions],
+        }
 
     # --- for actions
 
@@ -107,7 +113,7 @@ class Walk:
 
     def _settled(self, name: str) -> tuple[str, ProducerIdAndEpoch]:
         """Once no marker is under way, nor a transaction open that would time out at a moment of its own."""
-        hasty = looks.transaction(self.caller, name).timeout_ms <= SHORT * 1000
+        hasty = broker_state.transaction(self.caller, name).timeout_ms <= SHORT * 1000
         return self.caller.settled(name, unless=("Prepare", "Ongoing") if hasty else "Prepare")
 
     def _said(self, told: Told | str) -> str:

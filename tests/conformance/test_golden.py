@@ -8,12 +8,12 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from real_kafka import KAFKA_VERSION, SETTINGS
 
-from .asking import answers, nested
 from .calls import Caller
+from .cell_answers import answers, nested
 from .cells import Cell, cells
 from .golden import load, load_others
-from .lengthy import ByHand, ByWaiting
 from .record import TABLES
+from .slow_states import ByHand, ByWaiting
 from .states import LAST
 
 EXCEPTIONS: dict[str, str] = {}

@@ -8,8 +8,8 @@ import random
 import pytest
 
 from .calls import Caller
-from .comparing import parted
 from .sequences import Walk
+from .walk_comparison import parted
 
 STEPS = 60
 SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 40))]
@@ -34,7 +34,7 @@ def test_both_say_the_same_and_show_the_same_records(callers, seed):
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", range(20))
 def test_walks_of_fresh_seeds_end_the_same(callers, number):
-    """PRD, COR, BRK, GRP: another seed in every run; a failure names it, and `conformance.comparing` walks it again."""
+    """PRD, COR, BRK, GRP: another seed in every run; a failure names it for `conformance.walk_comparison`."""
     seed = random.SystemRandom().randrange(1 << 32)
 
     assert parted(callers, seed, STEPS) is None, f"walk {number}: --first {seed} --walks 1"

@@ -6,8 +6,8 @@ A file of its own, so that these pages run beside the others where tests run sid
 from __future__ import annotations
 
 import pytest
+from tests.docs.page_runner import Reader
 from tests.docs.pages import LONG, fences, marked
-from tests.docs.running import Reader
 
 
 @pytest.mark.timeout(600)

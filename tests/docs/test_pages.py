@@ -6,8 +6,8 @@ import re
 
 import pytest
 from tests.docs.commands_run_elsewhere import COMMANDS_RUN_ELSEWHERE
+from tests.docs.page_runner import NobodyRunsItError, Reader
 from tests.docs.pages import LONG, PAGES, ROOT, WITH_BLOCKS, fences, marked
-from tests.docs.running import NobodyRunsItError, Reader
 from tests.docs.terminal import Terminal, agrees, typed
 
 LANGUAGES = {"python", "toml", "ini", "console"}

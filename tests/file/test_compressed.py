@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from eosfw.errors import DamagedDataError
 from eosfw_file import FileSourceConnector, compressed_file
 
-from .driving import read, start
+from .task_harness import read, start
 
 ROWS = [b"row %06d of many, told apart by its number alone" % number for number in range(60_000)]
 PLAIN = b"\n".join(ROWS) + b"\n"

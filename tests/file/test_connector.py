@@ -12,7 +12,7 @@ from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport
 from eosfw.errors import ConfigError
 from eosfw_file import FileSourceConnector
 
-from .driving import start, task_properties
+from .task_harness import start, task_properties
 
 
 @pytest.fixture

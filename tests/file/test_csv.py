@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
 
-from .driving import read, start
+from .task_harness import read, start
 
 
 def write(tmp_path, content: bytes):

@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.errors import DamagedDataError
 
-from .driving import read, start
+from .task_harness import read, start
 
 
 def test_a_line_of_json_is_kept_as_it_is(tmp_path):

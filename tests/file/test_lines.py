@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .driving import read, start
+from .task_harness import read, start
 
 
 @pytest.mark.parametrize(

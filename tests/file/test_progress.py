@@ -6,7 +6,7 @@ import gzip
 
 from eosfw.connectors import SourceProgress
 
-from .driving import start
+from .task_harness import start
 
 
 def test_progress_is_what_was_polled_of_what_the_files_hold(tmp_path):

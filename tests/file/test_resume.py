@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eosfw_file import reader
 
-from .driving import start
+from .task_harness import start
 
 PIECES = st.sampled_from(
     [b"\n", b"\r\n", b"a,b", b",", b'"', b'"x\ny"', b"1", b"\xff", "ü".encode(), b"\\", b"", b"0" * 40]

@@ -8,7 +8,7 @@ import pytest
 
 from eosfw.errors import DamagedDataError
 
-from .driving import read, start
+from .task_harness import read, start
 
 REMEDY = "restore the file as it was, or give the connector another name"
 

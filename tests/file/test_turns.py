@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eosfw_file import task as task_module
 
-from .driving import start
+from .task_harness import start
 
 
 def write(folder, **sizes: int):

@@ -11,7 +11,7 @@ from eosfw.errors import DamagedDataError
 from eosfw_file import FileSourceConnector, bounded_glob
 from eosfw_file.discovery import find
 
-from .driving import start, task_properties
+from .task_harness import start, task_properties
 
 
 def names(folder, pattern) -> list[str]:

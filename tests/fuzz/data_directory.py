@@ -14,7 +14,7 @@ from uuid import UUID
 
 from crc32c import crc32c
 from tests.broker.log.log_harness import Writer
-from tests.broker.storage.kit import NODE, SMALL, TOPIC, House, told
+from tests.broker.storage.data_directory_harness import NODE, SMALL, TOPIC, DataDirectoryHarness, told
 
 from eosfw_memory.log_errors import LogError
 from eosfw_memory.storage.checksummed_file import encode_framed
@@ -34,20 +34,20 @@ Directory = dict[str, bytes]
 @cache
 def stopped() -> Directory:
     """A directory whose broker stopped cleanly: segments, indexes, snapshots, everything beside them."""
-    return _made(House.stop)
+    return _made(DataDirectoryHarness.stop)
 
 
 @cache
 def killed() -> Directory:
     """The same after a kill: the last segment has nothing beside it."""
-    return _made(House.crash)
+    return _made(DataDirectoryHarness.crash)
 
 
-def _made(end: Callable[[House], None]) -> Directory:
+def _made(end: Callable[[DataDirectoryHarness], None]) -> Directory:
     with TemporaryDirectory() as folder:
         root = Path(folder)
         _with_a_topic(root)
-        house = House(root)
+        house = DataDirectoryHarness(root)
         first, second = Writer(house.log, 1), Writer(house.log, 2)
         for number in range(6):
             first.send(b"a%d" % number)
@@ -110,7 +110,7 @@ def _silence() -> Iterator[None]:
 
 def _found(root: Path) -> object:
     """What a start finds; whatever a reader is refused is part of it."""
-    house = House(root)
+    house = DataDirectoryHarness(root)
     try:
         return told(house.log)
     except LogError as why:

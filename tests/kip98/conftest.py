@@ -9,8 +9,8 @@ import pytest
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.protocols import Backend, Fencer
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import BackendHarness
-from kip98.ways import PARAMS, Way
+from kip98.clients import PARAMS, ClientOnCluster
+from pytest_eos.contracts.backend_harness import BackendHarness
 from pytest_eos.installed_plugins import installed_plugins
 
 
@@ -21,7 +21,7 @@ def runtime() -> Runtime:
 
 
 @pytest.fixture(scope="session", params=PARAMS)
-def way(request: pytest.FixtureRequest) -> Way:
+def way(request: pytest.FixtureRequest) -> ClientOnCluster:
     """Each way in turn."""
     return request.param  # type: ignore[no-any-return]
 
@@ -43,7 +43,7 @@ def module_cluster() -> Iterator[EmbeddedCluster]:
 
 
 @pytest.fixture
-def backend(way: Way, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
+def backend(way: ClientOnCluster, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
     """A client of the cluster at the end of the way."""
     return way.connect(request.getfixturevalue(way.cluster), runtime)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kip98.lab import UNCOMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
 
 
 def test_what_is_committed_stays_visible_while_the_next_transaction_is_open(lab: BackendHarness) -> None:

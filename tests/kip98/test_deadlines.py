@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.errors import ClusterUnavailableError, FatalError, IndefiniteOutcomeError
 from eosfw.protocols import Backend
-from kip98.ways import BACKENDS
+from kip98.clients import BACKENDS
 from pytest_eos.contracts import DeadlineContract
 from pytest_eos.installed_plugins import installed_plugins
 

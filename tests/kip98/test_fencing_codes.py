@@ -14,8 +14,8 @@ from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
-from kip98.lab import WAIT, BackendHarness
-from kip98.ways import EMBEDDED, Way
+from kip98.clients import EMBEDDED, ClientOnCluster
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
 
 ANSWERS: Final = 2
 EVERY: Final = 1_000_000
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.parametrize("way", EMBEDDED, indirect=True)
 
 
 @pytest.fixture
-def backend(way: Way, module_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: ClientOnCluster, module_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client of that broker."""
     return way.connect(module_cluster.bootstrap_servers, runtime)
 
@@ -64,7 +64,7 @@ def test_what_passes_by_itself_is_tried_again_until_it_has_passed(
 
 @pytest.mark.parametrize("code", LASTING)
 def test_what_does_not_pass_fails_its_id_alone_and_at_once(
-    lab: BackendHarness, module_cluster: EmbeddedCluster, way: Way, code: str
+    lab: BackendHarness, module_cluster: EmbeddedCluster, way: ClientOnCluster, code: str
 ) -> None:
     """ADM-02: with the error that says so, and the id's name."""
     lasts = (way.backend, code) not in TRIED_AGAIN

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 
 import pytest
 
-from broker.groups.raw import Member, members
+from broker.groups.group_requests import Member, members
 from eosfw.errors import AbortableError, FatalError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
-from kip98.lab import WAIT, BackendHarness, record
-from kip98.ways import Way
+from kip98.clients import ClientOnCluster
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 Making = Callable[..., Member]
 
 
 @pytest.fixture
-def making(way: Way, request: pytest.FixtureRequest) -> Iterator[Making]:
+def making(way: ClientOnCluster, request: pytest.FixtureRequest) -> Iterator[Making]:
     """Make members of a group of the cluster, request by request."""
     with members(request.getfixturevalue(way.cluster)) as make:
         yield make

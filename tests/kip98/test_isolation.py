@@ -7,7 +7,7 @@ import pytest
 from eosfw.errors import UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
-from kip98.lab import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 
 
 def test_read_committed_filters_aborted_records_between_committed_ones(lab: BackendHarness) -> None:

@@ -17,10 +17,10 @@ from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay, Lose
-from kip98.counting import Counter, Names
-from kip98.doomed import TIMEOUT
-from kip98.lab import UNCOMMITTED, WAIT, BackendHarness
-from kip98.ways import EMBEDDED, Way
+from kip98.clients import EMBEDDED, ClientOnCluster
+from kip98.counter import Counter, Names
+from kip98.remote_producer import TIMEOUT
+from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness
 
 LAST: Final = 4
 PARTITIONS: Final = 2
@@ -38,7 +38,7 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture(scope="module", params=[each for each in EMBEDDED if "memory" not in str(each.id)])
-def way(request: pytest.FixtureRequest) -> Way:
+def way(request: pytest.FixtureRequest) -> ClientOnCluster:
     """Each client whose library is not ours."""
     return request.param  # type: ignore[no-any-return]
 
@@ -53,19 +53,19 @@ def own_cluster(runtime: Runtime) -> Iterator[EmbeddedCluster]:
 
 
 @pytest.fixture
-def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: ClientOnCluster, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client of the broker whose clients die."""
     return way.connect(own_cluster.bootstrap_servers, runtime)
 
 
 @pytest.fixture
-def start(way: Way, own_cluster: EmbeddedCluster) -> Iterator[Start]:
+def start(way: ClientOnCluster, own_cluster: EmbeddedCluster) -> Iterator[Start]:
     """Start a process that counts, or one that opens a transaction."""
     running: list[subprocess.Popen[str]] = []
 
     def started(names: Names, until: int | None = None) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "kip98.doomed"],
+            [sys.executable, "-m", "kip98.remote_producer"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

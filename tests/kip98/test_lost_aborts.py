@@ -12,8 +12,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
-from kip98.lab import WAIT, BackendHarness, record
-from kip98.ways import EMBEDDED, Way
+from kip98.clients import EMBEDDED, ClientOnCluster
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 BOUND: Final = 3.0
 """How long a call waits for an answer that never comes."""
@@ -24,13 +24,15 @@ REQUESTS: Final = ("AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffse
 
 
 @pytest.fixture(scope="module", params=EMBEDDED)
-def way(request: pytest.FixtureRequest) -> Way:
+def way(request: pytest.FixtureRequest) -> ClientOnCluster:
     """Each client in turn, on a broker that loses answers when asked to."""
     return request.param  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
+def backend(
+    way: ClientOnCluster, own_cluster: EmbeddedCluster, runtime: Runtime, request: pytest.FixtureRequest
+) -> Backend:
     """A client that does not wait for an answer much longer than its caller."""
     lost = getattr(request.node, "callspec", None)
     asked = "" if lost is None else lost.params.get("request_", "")

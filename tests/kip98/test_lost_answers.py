@@ -12,9 +12,9 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
-from kip98.counting import Counter, Names
-from kip98.lab import WAIT, BackendHarness
-from kip98.ways import EMBEDDED, Way
+from kip98.clients import EMBEDDED, ClientOnCluster
+from kip98.counter import Counter, Names
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
 from pytest_eos.contracts.transactions import CALLS
 
 BOUND: Final = 3.0
@@ -35,13 +35,15 @@ EVERY: Final = 1_000_000
 
 
 @pytest.fixture(scope="module", params=EMBEDDED)
-def way(request: pytest.FixtureRequest) -> Way:
+def way(request: pytest.FixtureRequest) -> ClientOnCluster:
     """Each client in turn, on a broker that loses answers when asked to."""
     return request.param  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
+def backend(
+    way: ClientOnCluster, own_cluster: EmbeddedCluster, runtime: Runtime, request: pytest.FixtureRequest
+) -> Backend:
     """A client that does not wait for an answer much longer than its caller."""
     lost = getattr(request.node, "callspec", None)
     asked = "" if lost is None else lost.params.get("request_", "")

@@ -23,8 +23,8 @@ from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProduce
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Drop, Fail
-from kip98.lab import COMMITTED, WAIT, BackendHarness
-from kip98.ways import EMBEDDED, Way
+from kip98.clients import EMBEDDED, ClientOnCluster
+from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness
 
 BOUND, ROOM, SLACK, HOUR = 1.0, 3.0, 20.0, 3600.0
 ProducerCall = Callable[[TransactionalProducer, float], None]
@@ -45,13 +45,13 @@ ASKING = [param for param in WIRED if not param.id.startswith("confluent")]
 
 
 @pytest.fixture(scope="module", params=EMBEDDED)
-def way(request: pytest.FixtureRequest) -> Way:
+def way(request: pytest.FixtureRequest) -> ClientOnCluster:
     """Each client in turn."""
     return request.param  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def backend(way: Way, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
+def backend(way: ClientOnCluster, own_cluster: EmbeddedCluster, runtime: Runtime) -> Backend:
     """A client of the cluster that will be lost; who delivers while it sends does not wait longer than who flushes."""
     return way.hasty(BOUND).connect(own_cluster.bootstrap_servers, runtime)
 

@@ -10,8 +10,8 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import InvalidPidMappingError
 from eosfw.protocols import TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import WAIT, BackendHarness, record
-from kip98.ways import WAYS, Way
+from kip98.clients import WAYS, ClientOnCluster
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 JUST_OVER_A_WEEK = 7 * 86_400 + 3_600.0
 """In seconds: Kafka's `transactional.id.expiration.ms`, with the time until somebody looks."""
@@ -27,7 +27,7 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way.cluster == "embedded"], ids=str)
 def test_a_producer_whose_id_expired_fails_and_a_new_one_begins(
-    way: Way, cluster: EmbeddedCluster, runtime: Runtime
+    way: ClientOnCluster, cluster: EmbeddedCluster, runtime: Runtime
 ) -> None:
     """PRD-09, COR-17: fatal, since taking the id up again would let an expired zombie write (KAFKA-18019)."""
     lab = BackendHarness(way.connect(cluster.bootstrap_servers, runtime), runtime)

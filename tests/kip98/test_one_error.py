@@ -23,8 +23,8 @@ from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
-from kip98.lab import WAIT, BackendHarness, record
-from kip98.ways import EMBEDDED, Way
+from kip98.clients import EMBEDDED, ClientOnCluster
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.transactions import CALLS
 
 REQUESTS: Final[Mapping[str, ErrorTable]] = {
@@ -92,7 +92,9 @@ pytestmark = pytest.mark.parametrize("way", EMBEDDED, indirect=True)
 
 
 @pytest.fixture
-def backend(way: Way, module_cluster: EmbeddedCluster, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
+def backend(
+    way: ClientOnCluster, module_cluster: EmbeddedCluster, runtime: Runtime, request: pytest.FixtureRequest
+) -> Backend:
     """A client of that broker."""
     return way.sending(request.node.callspec.params["request_"]).connect(module_cluster.bootstrap_servers, runtime)
 
@@ -139,7 +141,7 @@ class Story:
 
 @pytest.mark.parametrize(("request_", "code"), CASES)
 def test_each_error_code_maps_to_one_error_across_calls(
-    lab: BackendHarness, module_cluster: EmbeddedCluster, way: Way, request_: str, code: str
+    lab: BackendHarness, module_cluster: EmbeddedCluster, way: ClientOnCluster, request_: str, code: str
 ) -> None:
     """PRD-02, PRD-04, PRD-08: abort and go on, or close and go on with another; of the refused nothing is seen."""
     story, here = Story(lab), (way.backend, request_, code)

@@ -7,7 +7,7 @@ import pytest
 from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError
 from eosfw.protocols import Backend
-from kip98.ways import BACKENDS
+from kip98.clients import BACKENDS
 from pytest_eos.installed_plugins import installed_plugins
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:1"}

@@ -10,8 +10,8 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError, ProducerFencedError
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from kip98.lab import WAIT
-from kip98.ways import BACKENDS
+from kip98.clients import BACKENDS
+from pytest_eos.contracts.backend_harness import WAIT
 from pytest_eos.installed_plugins import installed_plugins
 
 

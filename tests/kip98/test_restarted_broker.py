@@ -14,8 +14,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import COMMITTED, WAIT, BackendHarness
-from kip98.ways import PARAMS, Way
+from kip98.clients import PARAMS, ClientOnCluster
+from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness
 from real_kafka import RealKafka, RealKafkaUnavailableError
 
 
@@ -61,7 +61,7 @@ class Embedded:
 
 
 @pytest.fixture(scope="module", params=reached())
-def way(request: pytest.FixtureRequest) -> Way:
+def way(request: pytest.FixtureRequest) -> ClientOnCluster:
     """Each client in turn, over a socket."""
     return request.param  # type: ignore[no-any-return]
 
@@ -77,7 +77,7 @@ def started() -> Iterator[dict[str, Broker]]:
 
 @pytest.fixture
 def broker(
-    way: Way,
+    way: ClientOnCluster,
     started: dict[str, Broker],
     tmp_path_factory: pytest.TempPathFactory,
     unavailable: Callable[[str, str], NoReturn],
@@ -94,7 +94,7 @@ def broker(
 
 
 @pytest.fixture
-def backend(way: Way, broker: Broker, runtime: Runtime) -> Backend:
+def backend(way: ClientOnCluster, broker: Broker, runtime: Runtime) -> Backend:
     """A client that meets the broker before its restart."""
     return way.connect(broker.bootstrap_servers, runtime)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kip98.lab import WAIT, BackendHarness, record
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.transactions import SOON
 
 

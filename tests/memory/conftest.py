@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
-from kip98.lab import BackendHarness
+from pytest_eos.contracts.backend_harness import BackendHarness
 
 
 @dataclass(frozen=True, slots=True)

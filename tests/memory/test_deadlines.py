@@ -14,7 +14,7 @@ from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.lab import UNCOMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness
 from pytest_eos.contracts.deadlines import BOUND, CALLS, SLACK
 
 RUNTIME = ThreadRuntime()

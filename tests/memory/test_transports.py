@@ -14,7 +14,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
-from kip98.lab import COMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()
 

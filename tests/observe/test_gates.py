@@ -11,7 +11,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Announcer, Gates, History
 from eosfw.state.steps import StepEvent, TaskStep
 
-from .stories import event
+from .event_histories import event
 
 RUNTIME = ThreadRuntime()
 

@@ -11,7 +11,7 @@ from eosfw.errors import DamagedDataError
 from eosfw.observe import History, Lane, Outcome
 from eosfw.state.steps import StepEvent, TaskStep
 
-from .stories import CONNECTOR, event, new_generation, startup, transaction
+from .event_histories import CONNECTOR, event, new_generation, startup, transaction
 
 
 class StoppedClock(ThreadRuntime):

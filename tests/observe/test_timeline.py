@@ -13,7 +13,7 @@ from eosfw.observe.timeline import svg, text
 from eosfw.observe.timeline.layout import Picture, Scale, duration_label, layout, ticks
 from eosfw.state.steps import TaskStep
 
-from .stories import event, new_generation, startup, transaction
+from .event_histories import event, new_generation, startup, transaction
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -15,7 +15,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.config_writer import ConfigWriter
 
-from .fake import FakeBackend, FakeCluster, FakeProducer, FakeReader
+from .fake_cluster import FakeBackend, FakeCluster, FakeProducer, FakeReader
 
 CONNECTOR = (b"connector-c", b'{"properties":{"name":"c"}}')
 COMMIT = [CONNECTOR, (b"task-c-0", b'{"properties":{}}'), (b"commit-c", b'{"tasks":1}')]

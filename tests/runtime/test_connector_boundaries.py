@@ -6,7 +6,7 @@ from typing import Any
 
 from eosfw.records import SourceBatch, SourceRecord
 
-from .script import OFFSETS, batch, failure, record, run, scripted
+from .scripted_task import OFFSETS, batch, failure, record, run, scripted
 
 
 def test_a_connector_ends_transactions_where_it_says():

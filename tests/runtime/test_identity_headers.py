@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from eosfw.errors import TaskFailedError
 from eosfw.identity import HEADER_NAMES, IdentityHeaders, effective_identity_kind, identity_headers
 
-from .fake import CAPABILITIES, Entry, FakeCluster
-from .script import OFFSETS, batch, failure, record, run, scripted
-from .stage import Stage
+from .fake_cluster import CAPABILITIES, Entry, FakeCluster
+from .scripted_task import OFFSETS, batch, failure, record, run, scripted
+from .worker_harness import WorkerHarness
 
 OFFSET = "eosfw.source.offset"
 
@@ -23,11 +23,11 @@ def carrying() -> FakeCluster:
     return FakeCluster(capabilities=replace(CAPABILITIES, batch_headers=True))
 
 
-def entries(stage: Stage) -> list[Entry]:
+def entries(stage: WorkerHarness) -> list[Entry]:
     return [entry for place, log in stage.cluster.logs.items() if place.topic == "t" for entry in log]
 
 
-def offsets(stage: Stage) -> list[bytes | None]:
+def offsets(stage: WorkerHarness) -> list[bytes | None]:
     return [dict(entry.headers).get(OFFSET) for entry in entries(stage)]
 
 

@@ -10,8 +10,8 @@ import pytest
 from eosfw.records import SourceBatch
 from eosfw.state.steps import StepEvent, TaskStep
 
-from .script import OFFSETS, batch, scripted
-from .stage import PATIENCE, Stage, connector_of
+from .scripted_task import OFFSETS, batch, scripted
+from .worker_harness import PATIENCE, WorkerHarness, connector_of
 
 IDLE = 0.3
 
@@ -40,7 +40,7 @@ def test_a_task_is_not_drained_while_what_it_polled_is_under_way(step, answer):
     held = Held(step)
     task = scripted(None, batch(0), batch(2), at_end=lambda _: answer)
 
-    with Stage(connector_of(task), on_step=held) as stage:
+    with WorkerHarness(connector_of(task), on_step=held) as stage:
         stage.put("c")
         assert held.there.wait(PATIENCE)
         during = stage.worker.drained(0.0)
@@ -56,7 +56,7 @@ def test_a_commit_between_polls_without_records_keeps_a_task_from_being_drained(
     held = Held(TaskStep.COMMIT)
     task = scripted(batch(0), at_end=lambda _: True)
 
-    with Stage(connector_of(task), on_step=held) as stage:
+    with WorkerHarness(connector_of(task), on_step=held) as stage:
         stage.put("c", transaction_boundary="interval", transaction_boundary_interval_ms="1")
         assert held.there.wait(PATIENCE)
         during = stage.worker.drained(0.0)
@@ -78,7 +78,7 @@ def test_a_source_of_endless_empty_batches_is_drained(moving):
     def poll(self: Any) -> SourceBatch:
         return empty(next(polls) if moving else 5)
 
-    with Stage(connector_of(scripted(poll=poll, at_end=unsure))) as stage:
+    with WorkerHarness(connector_of(scripted(poll=poll, at_end=unsure))) as stage:
         stage.put("c")
         stage.until(lambda: stage.worker.drained(IDLE), "a drained run")
 
@@ -91,7 +91,7 @@ def test_a_source_with_an_empty_batch_is_asked_for_its_end(answer, drained):
     """An empty batch is a poll without records."""
     task = scripted(poll=lambda _: empty(5), at_end=lambda _: answer)
 
-    with Stage(connector_of(task)) as stage:
+    with WorkerHarness(connector_of(task)) as stage:
         stage.put("c")
         stage.until(lambda: stage.worker.status().tasks[0].at_end is answer, "its answer")
         if drained:

@@ -15,11 +15,11 @@ from eosfw.runtime.status import TaskState
 from eosfw.runtime.zombie_fencing import FencingRefusedError, ZombieFencing
 from eosfw.state.steps import TaskStep
 
-from .fake import Entry, FakeAdmin, FakeCluster
-from .stage import Stage
+from .fake_cluster import Entry, FakeAdmin, FakeCluster
+from .worker_harness import WorkerHarness
 
 
-def log_of(stage: Stage) -> list[tuple[str, object]]:
+def log_of(stage: WorkerHarness) -> list[tuple[str, object]]:
     entries = stage.cluster.logs[TopicPartition("g-configs", 0)]
     shown = [entry for entry in entries if entry.txn is None or not (entry.txn.open or entry.txn.aborted)]
     return [(entry.key.decode(), None if entry.value is None else json.loads(entry.value)) for entry in shown]
@@ -27,7 +27,7 @@ def log_of(stage: Stage) -> list[tuple[str, object]]:
 
 def test_a_connector_is_written_as_connect_writes_it():
     """LOG-02, LOG-03: properties, tasks closed by their commit, at last the count of what may be zombies."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.put("c", streams="2", until="1", tasks_max="2")
         stage.until_drained()
 
@@ -42,7 +42,7 @@ def test_a_connector_is_written_as_connect_writes_it():
 
 def test_each_write_of_the_leader_is_a_transaction_of_its_own():
     """LDR-02: all tasks of a connector and their commit record are one write."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.put("c", streams="2", until="1", tasks_max="2")
         stage.until_drained()
 
@@ -54,7 +54,7 @@ def test_each_write_of_the_leader_is_a_transaction_of_its_own():
 
 def test_tasks_of_one_connector_share_a_fencing_round():
     """FEN-03: one physical fencing, one count record, whoever asks."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.put("c", streams="4", until="5", tasks_max="4")
         stage.until_drained()
         stage.put("c", streams="4", until="9", tasks_max="4")
@@ -77,7 +77,7 @@ def test_no_count_is_written_when_the_generation_moves_during_the_fencing():
                 cluster.append("g-configs", 0, Entry(key.encode(), json.dumps(value).encode(), (), None))
 
     cluster = FakeCluster()
-    with Stage(cluster=cluster) as stage:
+    with WorkerHarness(cluster=cluster) as stage:
         stage.put("c", streams="2", until="5", tasks_max="2")
         stage.until_drained()
         cluster.before = move
@@ -91,7 +91,7 @@ def test_no_count_is_written_when_the_generation_moves_during_the_fencing():
 
 def test_a_failed_fencing_fails_all_tasks_of_the_generation():
     """FEN-08: testTasksFailOnInabilityToFence; nobody starts, nothing is retried."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.put("c", streams="2", until="5", tasks_max="2")
         stage.until_drained()
         stage.cluster.fail["fence g-c-0 g-c-1"] = [PermissionError("not allowed")] * 2
@@ -107,7 +107,7 @@ def test_a_task_whose_count_record_is_missing_does_not_start():
     """FEN-09 step 2, FEN-11: it fails with an explanation, it never runs."""
     from eosfw.state.fencing_plan import FencingPlan
 
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.worker._leader._plan = lambda *_: FencingPlan.NOTHING
         stage.put("c", until="3")
         (task,) = stage.until_ended()
@@ -121,20 +121,20 @@ def test_a_config_topic_of_many_partitions_is_refused():
     """LOG-01: its order is what workers agree on."""
     cluster = FakeCluster({TopicPartition("g-configs", number): [] for number in range(2)})
     with pytest.raises(ConfigError, match="has 2 partitions"):
-        Stage(cluster=cluster).worker.start()
+        WorkerHarness(cluster=cluster).worker.start()
 
 
 def test_internal_topics_are_created_once():
     """LOG-01: 25 partitions for offsets, unless told otherwise."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         assert FakeAdmin(stage.cluster).partitions() == {"g-configs": 1, "g-offsets": 25}
-    with Stage(cluster=stage.cluster):
+    with WorkerHarness(cluster=stage.cluster):
         pass
 
 
 def test_writing_without_the_claim_is_an_error_of_the_caller():
     """LDR-03: testWritePrivileges."""
-    stage = Stage()
+    stage = WorkerHarness()
     FakeAdmin(stage.cluster).create_topics([])
     with pytest.raises(IllegalStateError, match="claim leadership"):
         stage.put("c")
@@ -142,7 +142,7 @@ def test_writing_without_the_claim_is_an_error_of_the_caller():
 
 def test_a_write_that_fails_costs_the_privilege_which_is_claimed_again():
     """LDR-03, LDR-04: the producer is discarded; the same records are sent under a new claim."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.cluster.fence("connect-cluster-g")
         stage.put("c", until="3")
         stage.until_drained()
@@ -158,7 +158,7 @@ def test_a_leader_that_is_fenced_again_and_again_gives_up(monkeypatch):
         if call == "begin" and transactional_id == "connect-cluster-g":
             stage.cluster.fence(transactional_id)
 
-    stage = Stage()
+    stage = WorkerHarness()
     monkeypatch.setattr("eosfw.runtime.leader.CLAIM_PAUSES", (0.01,))
     with stage:
         stage.cluster.before = steal
@@ -170,10 +170,10 @@ def test_a_leader_that_is_fenced_again_and_again_gives_up(monkeypatch):
 
 def test_a_leader_that_was_replaced_says_by_whom():
     """The newer run's name stands in the commit record."""
-    with Stage() as older:
+    with WorkerHarness() as older:
         older.put("c", until="3")
         older.until_drained()
-        with Stage(cluster=older.cluster) as newer:
+        with WorkerHarness(cluster=older.cluster) as newer:
             newer.put("c", until="5")
             newer.until_drained()
             with pytest.raises(SupersededError, match=newer.worker.name):
@@ -183,7 +183,7 @@ def test_a_leader_that_was_replaced_says_by_whom():
 
 def test_a_configuration_that_is_wrong_changes_nothing():
     """Bad input: all problems at once, before anything is written."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         with pytest.raises(ConfigError) as caught:
             stage.put("c", tasks_max="many", transaction_boundary="sometimes")
         assert len(caught.value.problems) >= 2
@@ -192,7 +192,7 @@ def test_a_configuration_that_is_wrong_changes_nothing():
 
 def test_a_connector_without_tasks_is_drained():
     """FEN-13."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         assert stage.put("c", streams="0") == 0
         assert stage.worker.drained(0.0)
         assert dict(log_of(stage))["commit-c"] == {"tasks": 0}

@@ -9,14 +9,14 @@ import pytest
 from eosfw.ids import TopicPartition
 from eosfw.runtime.status import TaskState
 
-from .fake import FakeCluster, Made
-from .stage import Stage
+from .fake_cluster import FakeCluster, Made
+from .worker_harness import WorkerHarness
 
 LEADER = "connect-cluster-g"
 COMMITTED, UNCOMMITTED = "reader at read_committed", "reader at read_uncommitted"
 
 
-def clients(stage: Stage, kind: str) -> list[Made]:
+def clients(stage: WorkerHarness, kind: str) -> list[Made]:
     return [made for made in stage.cluster.made if made.kind == kind]
 
 
@@ -25,7 +25,7 @@ def clients(stage: Stage, kind: str) -> list[Made]:
 )
 def test_the_leader_writes_in_transactions_from_preparing_on(support, leader, task):
     """CFG-01, LDR-01: so that a group can be enabled worker by worker; its tasks only where it is enabled."""
-    with Stage(exactly_once_source_support=support) as stage:
+    with WorkerHarness(exactly_once_source_support=support) as stage:
         stage.put("c", streams="1", until="3")
         stage.until_drained()
 
@@ -43,7 +43,7 @@ def test_connector_overrides_win_over_worker_properties_in_its_clients():
         "consumer_override_check_crcs": "true",
         "admin_override_retries": "2",
     }
-    with Stage(**worker, consumer_max_poll_records="7") as stage:
+    with WorkerHarness(**worker, consumer_max_poll_records="7") as stage:
         before = len(stage.cluster.made)
         stage.put("c", streams="1", until="3", **own)
         stage.until_drained()
@@ -59,7 +59,7 @@ def test_connector_overrides_win_over_worker_properties_in_its_clients():
 
 def test_the_config_topic_is_read_with_the_consumer_properties_of_the_worker():
     """CFG-08: nothing of a connector's reaches it."""
-    with Stage(consumer_fetch_min_bytes="3") as stage:
+    with WorkerHarness(consumer_fetch_min_bytes="3") as stage:
         stage.put("c", streams="1", until="3", consumer_override_fetch_min_bytes="4")
         stage.until_drained()
 
@@ -69,7 +69,7 @@ def test_the_config_topic_is_read_with_the_consumer_properties_of_the_worker():
 
 def test_what_replaces_a_users_property_is_logged_once(caplog):
     """CFG-07: with its value, its name, the reason; not once for each task."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.put(
             "c",
             streams="3",
@@ -91,7 +91,7 @@ def test_what_replaces_a_users_property_is_logged_once(caplog):
 @pytest.mark.parametrize("text", ["read_uncommitted", "READ_COMMITTED"])
 def test_the_config_topic_is_always_read_at_read_committed(caplog, text):
     """LDR-05: the comparison is case-sensitive, as Kafka's is."""
-    with Stage(consumer_isolation_level=text) as stage:
+    with WorkerHarness(consumer_isolation_level=text) as stage:
         readers = [made for made in stage.cluster.made if made.kind.startswith("reader")]
 
     assert {made.kind for made in readers} == {COMMITTED}
@@ -101,7 +101,7 @@ def test_the_config_topic_is_always_read_at_read_committed(caplog, text):
 
 def test_users_choose_the_config_topics_isolation_unless_exactly_once_is_enabled(caplog):
     """LDR-05: enforced only when `enabled`."""
-    with Stage(exactly_once_source_support="preparing", consumer_isolation_level="read_uncommitted") as stage:
+    with WorkerHarness(exactly_once_source_support="preparing", consumer_isolation_level="read_uncommitted") as stage:
         (reader, *_) = clients(stage, UNCOMMITTED)
 
     assert reader.properties == {"isolation.level": "read_uncommitted"}
@@ -110,7 +110,7 @@ def test_users_choose_the_config_topics_isolation_unless_exactly_once_is_enabled
 
 def test_a_leader_that_is_preparing_writes_with_all_acknowledgements(caplog):
     """LDR-01: its producer's `acks` cannot be lowered, though a task's may be."""
-    with Stage(exactly_once_source_support="preparing", producer_acks="1") as stage:
+    with WorkerHarness(exactly_once_source_support="preparing", producer_acks="1") as stage:
         stage.put("c", streams="1", until="3")
         stage.until_drained()
     leader, task = clients(stage, "producer")
@@ -124,7 +124,7 @@ def test_a_leader_that_is_preparing_writes_with_all_acknowledgements(caplog):
 def test_zombies_are_fenced_with_the_connectors_admin_overrides(fails):
     """FEN-06: with its admin overrides; closed afterwards, also when it could not fence."""
     cluster = FakeCluster()
-    with Stage(cluster=cluster, admin_retries="1", admin_client_id="worker") as stage:
+    with WorkerHarness(cluster=cluster, admin_retries="1", admin_client_id="worker") as stage:
         stage.put("c", streams="2", tasks_max="2", until="3")
         stage.until_drained()
         assert clients(stage, "fencer") == []

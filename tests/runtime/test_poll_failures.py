@@ -11,8 +11,8 @@ import pytest
 from eosfw.errors import RetriableError
 from eosfw.runtime.status import PollFailures, TaskState
 
-from .script import batch, failure, run, scripted
-from .stage import Stage, connector_of
+from .scripted_task import batch, failure, run, scripted
+from .worker_harness import WorkerHarness, connector_of
 
 
 class DeadServer:
@@ -28,7 +28,7 @@ class DeadServer:
         raise RetriableError(f"no answer to request {self.polls}", retry_after=self.retry_after)
 
 
-def failures(stage: Stage) -> PollFailures:
+def failures(stage: WorkerHarness) -> PollFailures:
     (task,) = stage.worker.status().tasks
     return task.poll_failures or PollFailures(0, "", ongoing=False)
 
@@ -37,7 +37,7 @@ def failures(stage: Stage) -> PollFailures:
 def test_a_task_whose_last_poll_failed_is_not_drained(answer):
     """TXN-18: whatever it says of its end, and however long it is idle."""
     server = DeadServer(batch(0))
-    with Stage(connector_of(scripted(poll=server, at_end=lambda _: answer))) as stage:
+    with WorkerHarness(connector_of(scripted(poll=server, at_end=lambda _: answer))) as stage:
         stage.put("c")
         stage.until(lambda: failures(stage).count > 5, "failed polls")
         drained = stage.worker.drained(0.0)
@@ -49,7 +49,7 @@ def test_a_task_whose_last_poll_failed_is_not_drained(answer):
 def test_the_last_error_is_shown_with_how_many_polls_failed():
     """TXN-18: for whoever watches, and after the source came back."""
     server = DeadServer()
-    with Stage(connector_of(scripted(poll=server, at_end=lambda _: True))) as stage:
+    with WorkerHarness(connector_of(scripted(poll=server, at_end=lambda _: True))) as stage:
         stage.put("c")
         stage.until(lambda: failures(stage).count == 3, "failed polls")
         during = failures(stage)
@@ -66,7 +66,7 @@ def test_the_last_error_is_shown_with_how_many_polls_failed():
 def test_idle_time_begins_anew_behind_a_failed_poll():
     """TXN-18: one answer between failures is no long silence."""
     server = DeadServer()
-    with Stage(connector_of(scripted(poll=server, at_end=lambda _: None))) as stage:
+    with WorkerHarness(connector_of(scripted(poll=server, at_end=lambda _: None))) as stage:
         stage.put("c")
         stage.until(lambda: failures(stage).count == 5, "failed polls")
         server.answers = [None] * 1_000_000
@@ -87,7 +87,7 @@ def test_a_poll_is_repeated_after_as_long_as_its_error_says():
         if len(moments) == 1:
             raise RetriableError("too many requests", retry_after=0.4)
 
-    with Stage(connector_of(scripted(poll=poll, at_end=lambda _: True))) as stage:
+    with WorkerHarness(connector_of(scripted(poll=poll, at_end=lambda _: True))) as stage:
         stage.put("c")
         stage.until(lambda: stage.worker.drained(0.0), "a drained run")
 
@@ -98,7 +98,7 @@ def test_a_poll_is_repeated_after_as_long_as_its_error_says():
 def test_a_task_that_waits_to_poll_again_stops_when_it_is_asked(boundary):
     """TXN-11, TXN-18: an hour's wait is no hour's stop; what was sent commits."""
     server = DeadServer(batch(0), retry_after=3600.0)
-    with Stage(connector_of(scripted(poll=server))) as stage:
+    with WorkerHarness(connector_of(scripted(poll=server))) as stage:
         stage.put("c", transaction_boundary=boundary, transaction_boundary_interval_ms="3600000")
         stage.until(lambda: failures(stage).count == 1, "the failed poll")
         stage.worker.stop(10.0)
@@ -111,7 +111,7 @@ def test_a_task_that_waits_to_poll_again_stops_when_it_is_asked(boundary):
 def test_an_interval_that_ends_while_a_task_waits_is_committed():
     """BND-07, TXN-18: else the transaction would time out during a long wait."""
     server = DeadServer(batch(0), retry_after=3600.0)
-    with Stage(connector_of(scripted(poll=server))) as stage:
+    with WorkerHarness(connector_of(scripted(poll=server))) as stage:
         stage.put("c", transaction_boundary="interval", transaction_boundary_interval_ms="200")
         stage.until(lambda: stage.cluster.committed("t") == [b"0", b"1"], "the commit")
         stage.until(lambda: server.polls == 2, "the failed poll")
@@ -120,7 +120,7 @@ def test_an_interval_that_ends_while_a_task_waits_is_committed():
 def test_failed_polls_are_logged_less_and_less_often(caplog):
     """TXN-18: the first at once, not each of thousands."""
     server = DeadServer(retry_after=0.0)
-    with caplog.at_level(logging.WARNING), Stage(connector_of(scripted(poll=server))) as stage:
+    with caplog.at_level(logging.WARNING), WorkerHarness(connector_of(scripted(poll=server))) as stage:
         stage.put("c")
         stage.until(lambda: failures(stage).count > 500, "failed polls")
 

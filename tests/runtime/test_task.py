@@ -13,8 +13,8 @@ from eosfw.runtime.status import TaskState
 from eosfw.state.steps import STARTUP, TaskStep
 
 from .counting import expected
-from .script import OFFSETS, batch, failure, record, run, scripted
-from .stage import PATIENCE, Stage, connector_of
+from .scripted_task import OFFSETS, batch, failure, record, run, scripted
+from .worker_harness import PATIENCE, WorkerHarness, connector_of
 
 # --- transactions
 
@@ -159,7 +159,7 @@ def test_a_task_that_is_killed_between_two_polls_aborts_and_never_commits(poll):
     def sleep(context: Any) -> None:
         awake.wait(PATIENCE)
 
-    with Stage(connector_of(scripted(batch(0), *([sleep] if poll == "asleep" else [])))) as stage:
+    with WorkerHarness(connector_of(scripted(batch(0), *([sleep] if poll == "asleep" else [])))) as stage:
         stage.put("c", transaction_boundary="interval", transaction_boundary_interval_ms="3600000")
         stage.until(lambda: stage.steps().count(TaskStep.POLL) > 1, "its next poll")
         stage.worker.kill()
@@ -196,7 +196,7 @@ def test_a_task_that_cannot_start_never_polls():
 def test_without_exactly_once_offsets_follow_their_records():
     """CFG-01: flush, then the offset; no transaction, no fencing."""
     task = scripted(batch(0), batch(2))
-    with Stage(connector_of(task), exactly_once_source_support="disabled") as stage:
+    with WorkerHarness(connector_of(task), exactly_once_source_support="disabled") as stage:
         stage.put("c")
         stage.until(lambda: stage.worker.drained(9))
 
@@ -208,7 +208,7 @@ def test_without_exactly_once_offsets_follow_their_records():
 
 def test_two_streams_in_two_tasks_lose_and_repeat_nothing():
     """TXN-07, TXN-02, with the counting connector as everywhere."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.put("c", streams="3", until="25", batch="4", tasks_max="2", shape="records")
         stage.until_drained()
     assert sorted(stage.cluster.committed("t")) == expected(3, 25)

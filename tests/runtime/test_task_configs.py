@@ -19,8 +19,8 @@ from eosfw.runtime.worker_group import Assignment
 from eosfw.state.config_records import ConfigRecord, connector_record, task_records
 from eosfw.state.steps import StepEvent, TaskStep
 
-from .fake import Entry, FakeCluster
-from .stage import Stage
+from .fake_cluster import Entry, FakeCluster
+from .worker_harness import WorkerHarness
 
 
 class NotedTask(SourceTask):
@@ -62,7 +62,7 @@ def write(cluster: FakeCluster, *records: ConfigRecord) -> None:
         cluster.append("g-configs", 0, Entry(key, value, (), None))
 
 
-def assign(stage: Stage, generation: int, *tasks: int) -> None:
+def assign(stage: WorkerHarness, generation: int, *tasks: int) -> None:
     """Tell the worker what a group's coordinator would tell it."""
     stage.worker._member.on_new_generation(Assignment("c", generation, tasks))
 
@@ -70,12 +70,12 @@ def assign(stage: Stage, generation: int, *tasks: int) -> None:
 def test_a_restarted_worker_starts_tasks_from_the_config_topic() -> None:
     """The configuration is a log: what an earlier worker committed is all that a new one knows."""
     cluster, connector = FakeCluster(), SharesConnector("a", "b")
-    with Stage(connector, cluster) as stage:
+    with WorkerHarness(connector, cluster) as stage:
         stage.put(tasks_max="2")
         stage.until_drained()
 
     again = SharesConnector("never asked for")
-    with Stage(again, cluster) as stage:
+    with WorkerHarness(again, cluster) as stage:
         assign(stage, 0, 0, 1)
         stage.until_drained()
 
@@ -85,7 +85,7 @@ def test_a_restarted_worker_starts_tasks_from_the_config_topic() -> None:
 def test_a_task_gets_what_the_topic_says_not_what_was_planned() -> None:
     """Another worker's generation: this one neither planned nor checked it."""
     cluster, connector = FakeCluster(), SharesConnector("planned")
-    with Stage(connector, cluster) as stage:
+    with WorkerHarness(connector, cluster) as stage:
         stage.put()
         stage.until_drained()
         properties = {"name": "c", "connector.class": "shares"}
@@ -106,7 +106,7 @@ def test_a_task_that_starts_over_reads_its_configuration_again() -> None:
         if event.step is TaskStep.FENCED:
             connector.shares[:] = ["forgotten"]
 
-    with Stage(connector, cluster, forget) as stage:
+    with WorkerHarness(connector, cluster, forget) as stage:
         stage.put()
         stage.until_drained()
 
@@ -117,7 +117,7 @@ def test_a_task_that_starts_over_reads_its_configuration_again() -> None:
 def test_newer_connector_properties_wait_for_task_configurations_of_their_own() -> None:
     """A leader writes the two one after the other: until the second, tasks run by what they were made from."""
     cluster, connector = FakeCluster(), SharesConnector("a")
-    with Stage(connector, cluster) as stage:
+    with WorkerHarness(connector, cluster) as stage:
         stage.put(**{"admin.override.client.id": "old"})
         stage.until_drained()
         newer = {"name": "c", "connector.class": "shares", "admin.override.client.id": "new"}
@@ -132,7 +132,7 @@ def test_newer_connector_properties_wait_for_task_configurations_of_their_own() 
 
 def test_a_task_of_a_generation_the_topic_has_replaced_does_not_start() -> None:
     cluster, connector = FakeCluster(), SharesConnector("a")
-    with Stage(connector, cluster, exactly_once_source_support="disabled") as stage:
+    with WorkerHarness(connector, cluster, exactly_once_source_support="disabled") as stage:
         stage.put()
         stage.put()
         stage.until_drained()
@@ -145,7 +145,7 @@ def test_a_task_of_a_generation_the_topic_has_replaced_does_not_start() -> None:
 
 
 def test_a_task_the_topic_has_no_configuration_for_fails() -> None:
-    with Stage(SharesConnector("a"), exactly_once_source_support="disabled") as stage:
+    with WorkerHarness(SharesConnector("a"), exactly_once_source_support="disabled") as stage:
         stage.put()
         assign(stage, 0, 7)
         (task,) = stage.until_ended()
@@ -157,7 +157,10 @@ def test_a_task_the_topic_has_no_configuration_for_fails() -> None:
 @pytest.mark.parametrize("share", [5, None, True], ids=repr)
 def test_a_task_configuration_that_is_no_text_is_refused(share: object) -> None:
     """The topic would give it back as text: the task would get something else than its connector said."""
-    with Stage(SharesConnector(share)) as stage, pytest.raises(ConfigError, match=r"has 'share' as .*must be text"):
+    with (
+        WorkerHarness(SharesConnector(share)) as stage,
+        pytest.raises(ConfigError, match=r"has 'share' as .*must be text"),
+    ):
         stage.put()
 
     assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
@@ -173,7 +176,7 @@ class EvenMember(SoleMember):
 def test_another_member_runs_its_share_with_the_same_leader_and_tasks() -> None:
     """All tasks count as zombies of the next generation, wherever they run."""
     connector, cluster = SharesConnector(*"abcd"), FakeCluster()
-    with Stage(connector, cluster, member=EvenMember(ThreadRuntime())) as stage:
+    with WorkerHarness(connector, cluster, member=EvenMember(ThreadRuntime())) as stage:
         stage.put(tasks_max="4")
         stage.until_drained()
         stage.put(tasks_max="4")

@@ -20,8 +20,8 @@ from eosfw.errors import (
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
 
-from .fake import FakeCluster
-from .script import OFFSETS, Scripted, batch, failure, run, scripted
+from .fake_cluster import FakeCluster
+from .scripted_task import OFFSETS, Scripted, batch, failure, run, scripted
 
 
 def troubled(call: str, *troubles: Any) -> FakeCluster:

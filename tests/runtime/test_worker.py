@@ -15,9 +15,9 @@ from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT, FencingRefusedError
 from eosfw.state.steps import TaskStep
 
-from .fake import Entry, FakeCluster, Txn
-from .script import scripted
-from .stage import Stage, connector_of
+from .fake_cluster import Entry, FakeCluster, Txn
+from .scripted_task import scripted
+from .worker_harness import WorkerHarness, connector_of
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from .stage import Stage, connector_of
 )
 def test_the_config_topic_is_read_committed_only_with_exactly_once_enabled(support, isolation):
     """LDR-05, UPG-01."""
-    with Stage(exactly_once_source_support=support) as stage:
+    with WorkerHarness(exactly_once_source_support=support) as stage:
         seen = set(stage.cluster.readers)
 
     assert seen == {isolation}
@@ -38,7 +38,7 @@ def test_the_config_topic_is_read_committed_only_with_exactly_once_enabled(suppo
 
 def test_no_id_is_fenced_for_a_missing_connector():
     """FEN-02: Connect's 404; the config topic is read to its end first."""
-    with Stage() as stage, pytest.raises(FencingRefusedError, match="nobody"):
+    with WorkerHarness() as stage, pytest.raises(FencingRefusedError, match="nobody"):
         stage.worker._leader.fence_zombies("nobody", 0)
 
     assert not [call for call in stage.cluster.calls if call.startswith("fence")]
@@ -46,7 +46,7 @@ def test_no_id_is_fenced_for_a_missing_connector():
 
 def test_a_fencing_is_decided_by_the_config_topic_as_it_is_now():
     """FEN-02: it is read to its end first, so what another leader committed meanwhile counts."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         share = {"properties": {"streams": "s0", "topic": "t"}}
         written = (("connector-other", share), ("task-other-0", share), ("commit-other", {"tasks": 1}))
         for key, value in written:
@@ -60,7 +60,7 @@ def test_connectors_are_fenced_side_by_side():
     """FEN-03: one whose fencing takes long holds up nobody but itself."""
     go = threading.Event()
     cluster = FakeCluster(before=lambda call, _: go.wait(30) if call == "fence g-slow-0 g-slow-1" else None)
-    with Stage(cluster=cluster) as stage:
+    with WorkerHarness(cluster=cluster) as stage:
         for until in ("3", "5"):
             for name in ("slow", "quick"):
                 stage.put(name, streams="2", tasks_max="2", until=until)
@@ -111,7 +111,7 @@ def test_tasks_have_five_seconds_to_stop_all_together():
     """CFG-10: not each of them, however many do not stop."""
     go, runtime = threading.Event(), SkippingRuntime()
     blocked = scripted(lambda _: go.wait(30) and None)
-    with Stage(connector_of(blocked), runtime=runtime) as stage:
+    with WorkerHarness(connector_of(blocked), runtime=runtime) as stage:
         stage.put("c", tasks_max="6")
         stage.until(lambda: sum(event.step is TaskStep.POLL for event in stage.events) == 6, "six polls")
         runtime.waited.clear()
@@ -125,7 +125,7 @@ def test_tasks_have_five_seconds_to_stop_all_together():
 
 def test_new_task_configurations_stop_the_tasks_of_their_connector_alone():
     """FEN-12: its own old tasks end before its new ones are initialised; others go on untouched."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.put("c", streams="2", tasks_max="2", until="5")
         stage.put("d", streams="1", until="5")
         stage.until_drained()
@@ -142,7 +142,7 @@ def test_new_task_configurations_stop_the_tasks_of_their_connector_alone():
 
 def test_a_worker_waits_as_long_as_connect_does():
     """CFG-10: 5 s to stop in all, 90 s for a fencing round, 30 s to read the config topic."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         assert stage.worker._graceful_timeout == 5.0
     assert (ROUND_TIMEOUT, READ_TIMEOUT) == (90.0, 30.0)
 
@@ -150,7 +150,7 @@ def test_a_worker_waits_as_long_as_connect_does():
 @pytest.mark.parametrize("name", ["producer.override.unheard.of", "admin.override.bootstrap.servers"])
 def test_properties_that_no_client_takes_change_nothing(name):
     """CFG-07, CFG-08: the generation stays, its tasks work on, the config topic is as it was."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         stage.put("c", streams="1")
         stage.until(lambda: stage.steps().count(TaskStep.COMMITTED) > 1, "some commits")
         before = len(stage.cluster.committed("g-configs"))
@@ -166,7 +166,7 @@ def test_properties_that_no_client_takes_change_nothing(name):
 
 def test_a_worker_whose_own_clients_cannot_be_made_does_not_start():
     """CFG-08: nothing is created or claimed before its properties were judged."""
-    stage = Stage(admin_unheard_of="x")
+    stage = WorkerHarness(admin_unheard_of="x")
 
     with pytest.raises(ConfigError, match=r"worker: admin\.unheard\.of: the fake backend"):
         stage.worker.start()
@@ -176,10 +176,10 @@ def test_a_worker_whose_own_clients_cannot_be_made_does_not_start():
 def test_a_topic_with_unreadable_properties_is_used_with_a_warning(caplog):
     """LOG-01: Kafka Connect goes on as well; reading and writing is what a principal needs."""
     cluster = FakeCluster()
-    with Stage(cluster=cluster):
+    with WorkerHarness(cluster=cluster):
         """Creates its topics."""
     cluster.before = refuse_to_describe
-    with Stage(cluster=cluster) as stage:
+    with WorkerHarness(cluster=cluster) as stage:
         stage.put("c", streams="1", until="3")
         stage.until_drained()
 
@@ -193,7 +193,7 @@ def refuse_to_describe(call: str, _: object) -> None:
 
 def test_what_follows_the_last_record_of_the_config_topic_is_passed_too():
     """LOG-01: the position is the next offset, behind control records and aborted ones, so nothing is read again."""
-    with Stage() as stage:
+    with WorkerHarness() as stage:
         log = stage.cluster.logs[TopicPartition("g-configs", 0)]
         stage.put("c", streams="1", until="3")
         stage.until_drained()

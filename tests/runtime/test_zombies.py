@@ -12,7 +12,7 @@ from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
 
 from .counting import expected
-from .stage import Stage
+from .worker_harness import WorkerHarness
 
 
 @pytest.fixture
@@ -22,12 +22,12 @@ def gates() -> Iterator[Gates]:
 
 
 @pytest.fixture
-def stage(gates: Gates) -> Iterator[Stage]:
-    with Stage(on_step=gates.observe, task_shutdown_graceful_timeout_ms="50") as stage:
+def stage(gates: Gates) -> Iterator[WorkerHarness]:
+    with WorkerHarness(on_step=gates.observe, task_shutdown_graceful_timeout_ms="50") as stage:
         yield stage
 
 
-def wake(stage: Stage, gates: Gates) -> None:
+def wake(stage: WorkerHarness, gates: Gates) -> None:
     gates.close()
     stage.until(lambda: not stage.worker.status().zombies, "the end of the zombie")
 

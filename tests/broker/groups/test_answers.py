@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.groups.raw import (
+from broker.groups.group_requests import (
     COMMIT,
     DELETE,
     DELETE_OFFSETS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import NewTopic
 
-from broker.groups.raw import WAIT, members, offsets
+from broker.groups.group_requests import WAIT, members, offsets
 from broker.groups.test_transactional_offsets import Producer, committed, plainly, settled
 from broker.topics import create
 from eosfw.concurrency import ThreadRuntime

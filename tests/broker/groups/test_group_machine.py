@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.effort import EFFORTS, run_machine
 
-from broker.groups.bench import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
+from broker.groups.coordinator_harness import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw_memory.codes import Code
 from eosfw_memory.records.transaction_result import TransactionResult
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.raw import (
+from broker.groups.group_requests import (
     COMMIT,
     DESCRIBE,
     HEARTBEAT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eosfw_memory.codes import Code
 
-from .bench import Bench, Client
+from .coordinator_harness import Bench, Client
 
 
 def test_a_full_stable_group_refuses_new_members_and_keeps_its_own():

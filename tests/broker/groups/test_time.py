@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.bench import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
+from broker.groups.coordinator_harness import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.groups.members import JoinRequest

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from broker.groups.raw import (
+from broker.groups.group_requests import (
     ADD_OFFSETS,
     COMMIT,
     DELETE,

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.effort import EFFORTS, run_machine
 
-from broker.grounds import Socket
-from broker.groups.raw import DELETE, JOIN, SYNC, Raw
-from broker.groups.raw import Member as Client
-from conformance import looks
+from broker.broker_access import Socket
+from broker.groups.group_requests import DELETE, JOIN, SYNC, Raw
+from broker.groups.group_requests import Member as Client
+from conformance import broker_state
 from conformance.calls import NO_MEMBER, Member, commit_plain
 from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
@@ -140,7 +140,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(producer=producers, outcome=st.sampled_from(TransactionResult))
     def end(self, producer, outcome):
-        if looks.transaction(self.ask, producer).state != "Ongoing":
+        if broker_state.transaction(self.ask, producer).state != "Ongoing":
             return
         told = self.ask.end(producer, self.holders[producer], commit=outcome is TransactionResult.COMMIT)
         assert told.code is Code.NONE
@@ -199,8 +199,8 @@ class GroupMachine(RuleBasedStateMachine):
         for number, where in enumerate(PARTITIONS):
             expected = self.committed.get(number, (-1, -1))[1]
             unstable = any(number in pending for pending in self.pending.values())
-            assert looks.group_offset(self.ask, GROUP, where, stable=False) == expected
-            told = looks.group_offset(self.ask, GROUP, where, stable=True)
+            assert broker_state.group_offset(self.ask, GROUP, where, stable=False) == expected
+            told = broker_state.group_offset(self.ask, GROUP, where, stable=True)
             assert told == (Code.UNSTABLE_OFFSET_COMMIT if unstable else expected)
 
     @invariant()

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from .compaction import RULES
-from .kit import House
+from .data_directory_harness import DataDirectoryHarness
 
 
 @pytest.fixture
-def house(tmp_path) -> Iterator[House]:
-    made = House(tmp_path, **RULES)
+def house(tmp_path) -> Iterator[DataDirectoryHarness]:
+    made = DataDirectoryHarness(tmp_path, **RULES)
     yield made
     made.stop()

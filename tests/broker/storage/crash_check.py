@@ -19,9 +19,20 @@ from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.lock_file import LOCK
 
 from ..log.log_harness import COMMITTED, Consumer
-from .crash_clients import FEW, TIMEOUT_MS, Answers, Asker, Deed, Known, RefusedError, Run, StillRuntime, Writer
+from .crash_clients import (
+    FEW,
+    TIMEOUT_MS,
+    Answers,
+    Asker,
+    Known,
+    RefusedError,
+    Run,
+    StillRuntime,
+    TransactionStep,
+    Writer,
+)
 from .crash_disk import Recorder, State, Volume
-from .kit import NODE
+from .data_directory_harness import NODE
 
 _SHARE = 0.3
 """Of the steps of a start, those before which the machine goes down once more."""
@@ -227,7 +238,7 @@ def _wrong_deeds(writer: Writer, seen: Counter[bytes]) -> Iterator[str]:
             yield f"{who}: a part of it"
 
 
-def _counts(deed: Deed, seen: Counter[bytes]) -> bool:
+def _counts(deed: TransactionStep, seen: Counter[bytes]) -> bool:
     return bool(deed.asked) and (deed.answered or all(seen[value] for _, value in deed.written))
 
 
@@ -239,7 +250,7 @@ def _offset(broker: Broker, group: str) -> int:
 def _aborted(writer: Writer) -> Answers:
     """The id's next holder writes and aborts: what was committed before must not go with it."""
     yield from writer.take_over()
-    deed = Deed()
+    deed = TransactionStep()
     if writer.old:
         return
     yield from writer.send(_READ_FROM, b"aborted")

@@ -23,7 +23,7 @@ from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
 
 from .crash_disk import Recorder
-from .kit import NODE
+from .data_directory_harness import NODE
 
 FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
 TOPICS = {"flights": 2, "counts": 1}
@@ -58,7 +58,7 @@ class StillRuntime(ThreadRuntime):
 
 
 @dataclass
-class Deed:
+class TransactionStep:
     """One transaction: what was written where, which offset was committed, how it was to end, whether it did."""
 
     written: list[tuple[TopicPartition, bytes]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Writer:
         self.name = name
         self.old = old
         self.producer = ProducerIdAndEpoch(-1, -1)
-        self.deeds: list[Deed] = []
+        self.deeds: list[TransactionStep] = []
         self.sequences: dict[TopicPartition, int] = {}
         self.in_flight: tuple[TopicPartition, int, bytes] | None = None
 
@@ -100,7 +100,7 @@ class Writer:
 
     def transact(self, random: Random, number: int, touched: list[TopicPartition]) -> Answers:
         """One transaction, with its group's offset in two of three."""
-        deed = Deed()
+        deed = TransactionStep()
         self.deeds.append(deed)
         if self.old:
             topics = [Fields(name=each.topic, partitions=[each.partition]) for each in touched]
@@ -144,7 +144,7 @@ class Writer:
             **self._who(),
         )
 
-    def end(self, deed: Deed, *, commit: bool) -> Answers:
+    def end(self, deed: TransactionStep, *, commit: bool) -> Answers:
         """Commit or abort."""
         deed.asked = commit
         answer = yield from _until_good(_END, 3 if self.old else 5, committed=commit, **self._who())

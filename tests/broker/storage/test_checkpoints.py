@@ -9,7 +9,7 @@ from eosfw_memory.log_errors import CorruptMessageError
 from eosfw_memory.storage.file_log_storage import FileLogStorage
 
 from ..log.log_harness import NOW, UNCOMMITTED, Writer, plain
-from .kit import TOPIC, House, data_file, files, told
+from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, files, told
 
 BATCHES = 20
 
@@ -22,7 +22,7 @@ def small_steps(monkeypatch):
 
 def lived(root, batches=BATCHES, **config):
     """A run that ends by a kill, with transactions of every kind; give what its log told."""
-    house = House(root, **config)
+    house = DataDirectoryHarness(root, **config)
     first, second = Writer(house.log, 1), Writer(house.log, 2)
     second.send(b"open")
     for number in range(batches):
@@ -49,7 +49,7 @@ def test_wherever_a_kill_strikes_the_state_is_the_one_that_was_live(tmp_path, ba
     """BRK-08: before the first checkpoint, at one, between two; a second and a third start find nothing else."""
     before = lived(tmp_path, batches)
     for _ in range(3):
-        house = House(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
         assert told(house.log) == before
         house.crash()
 
@@ -59,19 +59,19 @@ def test_data_before_the_checkpoint_is_checked_on_reading_only(tmp_path):
     lived(tmp_path / "one")
     path = data_file(tmp_path / "one")
     flipped(path, 65)
-    house = House(tmp_path / "one")
+    house = DataDirectoryHarness(tmp_path / "one")
     with pytest.raises(CorruptMessageError, match=f"{path}: the batch at byte 0"):
         house.log.fetch(0, 10_000, UNCOMMITTED)
     house.crash()
 
-    house = House(tmp_path / "two")
+    house = DataDirectoryHarness(tmp_path / "two")
     sizes = [len(house.log.active_segment.bytes_of(n, n + 1)) for n in range(7) if house.log.append(plain(b"x"), NOW)]
     house.crash()
     kept = int(beside(tmp_path / "two", ".snapshot")[-1].stem)
     flipped(data_file(tmp_path / "two"), sum(sizes[:kept]) + 65)
     assert 0 < kept < 6
     with pytest.raises(DamagedDataError, match=f"damaged at byte {sum(sizes[:kept])} "):
-        House(tmp_path / "two")
+        DataDirectoryHarness(tmp_path / "two")
 
 
 def test_after_the_machine_went_down_nothing_that_was_kept_is_trusted(tmp_path):
@@ -81,7 +81,7 @@ def test_after_the_machine_went_down_nothing_that_was_kept_is_trusted(tmp_path):
     (tmp_path / ".running").write_bytes(b"another run of the machine")
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match="damaged at byte 0"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert files(tmp_path) == before
 
 
@@ -101,21 +101,21 @@ def test_checkpoints_that_were_harmed_cost_time_alone(tmp_path, suffix, harm):
         else:
             changed = {"empty": b"", "torn": content[:-7], "twice": content * 2, "garbage behind": content + b"x" * 99}
             path.write_bytes(changed[harm])
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     writer = Writer(house.log, 3)
     for _ in range(BATCHES):
         writer.send(b"more")
     before = told(house.log)
     house.crash()
     for end in ("crash", "stop", "crash"):
-        house = House(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
         assert told(house.log) == before
         getattr(house, end)()
 
 
 def cut_back(root, whole):
     """A log whose checkpoints are newer than it is; give what it told when it was so long."""
-    house = House(root)
+    house = DataDirectoryHarness(root)
     writer, sizes, states = Writer(house.log, 1), [0], [told(house.log)]
     for number in range(BATCHES):
         writer.send(b"%d" % number, transactional=False)
@@ -133,7 +133,7 @@ def test_a_log_shorter_than_its_checkpoint_is_refused_after_a_kill(tmp_path, who
     cut_back(tmp_path, whole)
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match=r"0\.log: ends at byte .* was made of records up to offset \d+") as why:
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert why.value.exit_code == 4
     assert files(tmp_path) == before
 
@@ -144,7 +144,7 @@ def test_a_log_shorter_than_its_checkpoint_is_accepted_after_power_loss(tmp_path
     state = cut_back(tmp_path, whole)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
     for _ in range(3):
-        house = House(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
         assert told(house.log) == state
         house.crash()
 
@@ -163,13 +163,13 @@ def test_damage_before_a_checkpoint_is_refused_after_a_power_cut_with_fsync(tmp_
     power_cut(tmp_path)
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match=r"damaged at byte 0 .*; it was whole when \d+.\w+ was made, so no torn"):
-        House(tmp_path, waits=True)
+        DataDirectoryHarness(tmp_path, waits=True)
     assert files(tmp_path) == before
 
 
 def test_a_missing_write_truncates_the_log_after_power_loss_with_fsync(tmp_path, caplog):
     """Nobody was told of them; without fsync, records before others that are there are lost, hence refused."""
-    house = House(tmp_path, waits=True)
+    house = DataDirectoryHarness(tmp_path, waits=True)
     for number in range(3):
         house.log.append(plain(b"%d" % number), NOW)
     size = len(next(house.log.batches()))
@@ -178,9 +178,9 @@ def test_a_missing_write_truncates_the_log_after_power_loss_with_fsync(tmp_path,
     path.write_bytes(path.read_bytes()[:size] + bytes(size) + path.read_bytes()[2 * size :])
     (tmp_path / ".running").write_bytes(plain_run := b"another run of the machine\n")
     with pytest.raises(DamagedDataError, match=f"damaged at byte {size} .* a whole batch at byte {2 * size} behind it"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     (tmp_path / ".running").write_bytes(plain_run + b"flush=fsync\n")
-    house = House(tmp_path, waits=True)
+    house = DataDirectoryHarness(tmp_path, waits=True)
     assert house.log.high_watermark == 1
     assert f"{2 * size} bytes of an unfinished write were cut off at byte {size}" in caplog.text
     house.stop()
@@ -191,11 +191,11 @@ def test_a_checkpoint_of_lost_records_is_ignored_after_new_appends(tmp_path):
     cut_back(tmp_path, 3)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
     for count in range(BATCHES):
-        house = House(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
         house.log.append(plain(b"%d" % count), NOW)
         before = told(house.log)
         house.crash()
-        house = House(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
         assert told(house.log) == before
         house.stop()
 
@@ -203,12 +203,12 @@ def test_a_checkpoint_of_lost_records_is_ignored_after_new_appends(tmp_path):
 def test_short_runs_without_a_checkpoint_do_not_lengthen_recovery(tmp_path):
     """What a start scanned counts towards the next checkpoint."""
     for _ in range(12):
-        house = House(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
         for _ in range(2):
             house.log.append(plain(b"x"), NOW)
         batch = house.log.size // house.log.high_watermark
         house.crash()
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     assert house.log.size == 24 * batch > 4 * 300
     assert house.log.size - house.log.active_segment.kept_size <= 300 + 3 * batch
     house.crash()
@@ -220,10 +220,10 @@ def test_a_log_keeps_one_index_and_the_snapshots_of_its_ends(tmp_path):
     [index], snapshots = beside(tmp_path, ".index"), beside(tmp_path, ".snapshot")
     assert len(snapshots) == 1
     size = index.stat().st_size
-    House(tmp_path).stop()
+    DataDirectoryHarness(tmp_path).stop()
     assert beside(tmp_path, ".index") == [index]
     assert len(beside(tmp_path, ".snapshot")) == 1
     assert index.stat().st_size > size
     written = index.stat().st_mtime_ns
-    House(tmp_path).stop()
+    DataDirectoryHarness(tmp_path).stop()
     assert index.stat().st_mtime_ns == written, "nothing was written, so there is nothing to keep"

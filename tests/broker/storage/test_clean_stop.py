@@ -15,7 +15,7 @@ from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.coordinator_snapshot_file import NAME
 from eosfw_memory.storage.data_directory import DataDirectory
 
-from .kit import NODE
+from .data_directory_harness import NODE
 
 T0 = TopicPartition("t", 0)
 FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}

@@ -14,7 +14,7 @@ from eosfw_memory.records.codec import encode_batch
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, plain, visible
 from .compaction import DAY, Keyed, cleaned, markers, values
-from .kit import House
+from .data_directory_harness import DataDirectoryHarness
 
 
 def test_the_latest_value_of_each_key_stays_at_its_offset(house):
@@ -228,7 +228,7 @@ def test_a_record_without_a_key_is_refused_where_it_would_be_lost(house):
 
 def test_retention_deletes_old_segments_but_never_the_active_one(tmp_path):
     """Retention and DeleteRecords: whole segments from the front; a restart knows where the log starts."""
-    house = House(tmp_path, **{"segment.bytes": "300", "retention.bytes": "400", "retention.ms": "1000"})
+    house = DataDirectoryHarness(tmp_path, **{"segment.bytes": "300", "retention.bytes": "400", "retention.ms": "1000"})
     for number in range(20):
         house.log.append(plain(b"%d" % number), NOW)
     assert retain(house.log, NOW) > 0
@@ -239,6 +239,6 @@ def test_retention_deletes_old_segments_but_never_the_active_one(tmp_path):
     start = house.log.delete_before(19)
     assert start == 19
     house.crash()
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     assert (house.log.log_start_offset, house.log.high_watermark) == (19, 20)
     house.stop()

@@ -16,7 +16,7 @@ from eosfw_memory.records.transaction_result import TransactionResult
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer
 from .compaction import RULES, Keyed
-from .kit import House
+from .data_directory_harness import DataDirectoryHarness
 
 
 class CompactingMachine(RuleBasedStateMachine):
@@ -25,7 +25,7 @@ class CompactingMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.root = Path(tempfile.mkdtemp(prefix="eosfw-"))
-        self.house = House(self.root, **RULES)
+        self.house = DataDirectoryHarness(self.root, **RULES)
         self.writers = [Keyed(self.house.log, pid) for pid in range(3)]
         self.open: dict[int, list[tuple[int, bytes, bytes | None]]] = {}
         self.committed: list[tuple[int, bytes, bytes | None]] = []
@@ -63,7 +63,7 @@ class CompactingMachine(RuleBasedStateMachine):
         self.house.stop() if clean else self.house.crash()
         for path in [path for path in self.root.rglob("*") if bare and path.suffix in (".index", ".snapshot")]:
             path.unlink()
-        self.house = House(self.root)
+        self.house = DataDirectoryHarness(self.root)
         for writer in self.writers:
             writer.log = self.log
 

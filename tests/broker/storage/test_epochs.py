@@ -11,7 +11,7 @@ from eosfw_memory.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart
 
 from ..log.log_harness import NOW, Writer, plain
 from ..log.test_epochs import led
-from .kit import SMALL, TOPIC, House, data_file, files
+from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files
 
 ENDINGS = pytest.mark.parametrize("end", ["stop", "crash"])
 HISTORY = [EpochStart(0, 0), EpochStart(2, 2), EpochStart(6, 4)]
@@ -21,7 +21,7 @@ BATCHES = [(0, 0), (1, 0), (2, 2), (3, 2), (4, 6), (5, 6)]
 def lived(root, end="crash", **config):
     """Four starts, of which the third writes nothing; the last runs."""
     for start in range(4):
-        house = House(root, **config)
+        house = DataDirectoryHarness(root, **config)
         if start != 2:
             house.log.append(plain(b"a"), NOW)
             house.log.append(plain(b"b"), NOW)
@@ -48,7 +48,7 @@ def test_the_history_is_learnt_from_the_batches_where_nothing_else_tells_it(tmp_
     lived(tmp_path, "stop", **SMALL).stop()
     for path in tmp_path.rglob(f"*{suffix}"):
         path.unlink()
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     assert list(house.log.epochs()) == [*HISTORY, EpochStart(8, 6)]
     assert led(house.log) == BATCHES
     house.stop()
@@ -57,11 +57,11 @@ def test_the_history_is_learnt_from_the_batches_where_nothing_else_tells_it(tmp_
 def test_a_topic_begins_in_epoch_0_whenever_it_is_made(tmp_path):
     """As in Kafka."""
     lived(tmp_path).crash()
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     house.topics.create("young", 1, {})
     assert house.topics.partition("young", 0).log.leader_epoch == 0
     house.stop()
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     epochs = [house.topics.partition(name, 0).log.leader_epoch for name in (TOPIC, "young")]
     assert epochs == [10, 2]
     house.stop()
@@ -69,13 +69,13 @@ def test_a_topic_begins_in_epoch_0_whenever_it_is_made(tmp_path):
 
 def test_a_marker_of_an_older_coordinator_is_known_after_a_restart(tmp_path):
     """COR-10, BRK-08: its epoch is part of what a partition knows of a producer."""
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     writer = Writer(house.log, 7)
     writer.send(b"a")
     writer.commit(coordinator_epoch=4)
     house.crash()
     for _ in range(2):
-        house = House(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
         assert house.log.producers()[7].coordinator_epoch == 4
         house.stop()
 
@@ -93,21 +93,21 @@ def test_batches_of_an_epoch_that_never_was_are_refused_not_cut_off(tmp_path, co
     assert counted.startswith("number=4\n")
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match=r"leader epoch 6 .*no torn last write"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert files(tmp_path) == before
 
 
 def test_a_count_of_starts_older_than_a_topic_is_refused(tmp_path):
     """Parts of a directory that are from different copies."""
-    House(tmp_path).crash()
+    DataDirectoryHarness(tmp_path).crash()
     (tmp_path / "incarnation").unlink()
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match="is older than topic flights"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert files(tmp_path) == before
     (tmp_path / "incarnation").write_text("many")
     with pytest.raises(DamagedDataError, match="incarnation: cannot be read"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
 
 
 def test_a_damaged_leader_epoch_is_found_without_a_checksum(tmp_path):
@@ -120,4 +120,4 @@ def test_a_damaged_leader_epoch_is_found_without_a_checksum(tmp_path):
         changed[number * size + 12 : number * size + 16] = epoch.to_bytes(4, signed=True)
         path.write_bytes(changed)
         with pytest.raises(DamagedDataError, match=f"damaged at byte {number * size}"):
-            House(tmp_path)
+            DataDirectoryHarness(tmp_path)

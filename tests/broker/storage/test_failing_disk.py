@@ -13,7 +13,7 @@ from eosfw_memory.log_errors import CorruptMessageError, KafkaStorageError
 from eosfw_memory.storage.disk import DataFile, Disk, OperatingSystem
 
 from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain
-from .kit import SMALL, TOPIC, House, data_file, told
+from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, told
 
 
 class FailingSystem(OperatingSystem):
@@ -42,7 +42,7 @@ class FailingSystem(OperatingSystem):
 def writes_of_a_run(root) -> int:
     """How often a run of the same work writes."""
     system = FailingSystem(errno.ENOSPC)
-    house = House(root, system=system, **SMALL)
+    house = DataDirectoryHarness(root, system=system, **SMALL)
     before = system.writes
     work(house)
     house.crash()
@@ -68,7 +68,7 @@ def test_a_failed_write_is_the_last_one_even_if_the_disk_recovers(tmp_path, code
     """KAFKA-10778: at each write of a run, those of a roll among them."""
     for at in range(1, writes_of_a_run(tmp_path / "count") + 1):
         system = FailingSystem(code, takes=takes)
-        house = House(tmp_path / str(at), system=system, **SMALL)
+        house = DataDirectoryHarness(tmp_path / str(at), system=system, **SMALL)
         system.at, system.once = system.writes + at, recovers
         acknowledged, writer, why = work(house)
         assert os.strerror(code) in str(why) or takes
@@ -84,7 +84,7 @@ def test_a_failed_write_is_the_last_one_even_if_the_disk_recovers(tmp_path, code
         assert [value for _, value in Consumer(house.log, UNCOMMITTED).drain()] == acknowledged
         live = told(house.log)
         house.crash()
-        house = House(tmp_path / str(at))
+        house = DataDirectoryHarness(tmp_path / str(at))
         after = told(house.log)
         assert after["batches"][: len(acknowledged)] == live["batches"]
         assert len(after["batches"]) <= len(acknowledged) + 1
@@ -95,7 +95,7 @@ def test_a_failed_write_is_the_last_one_even_if_the_disk_recovers(tmp_path, code
 def test_a_repetition_is_not_acknowledged_by_a_failed_disk(tmp_path):
     """The first attempt may be the one whose bytes are lost."""
     system = FailingSystem(errno.EIO)
-    house = House(tmp_path, system=system)
+    house = DataDirectoryHarness(tmp_path, system=system)
     writer = Writer(house.log, 5)
     writer.send(b"one", transactional=False)
     house.storage.disk.fail(data_file(tmp_path), OSError(errno.EIO, os.strerror(errno.EIO)))
@@ -106,7 +106,7 @@ def test_a_repetition_is_not_acknowledged_by_a_failed_disk(tmp_path):
 
 def test_an_interrupted_recovery_does_not_change_the_next_recovery(tmp_path):
     """A crash while recovering, at each write of the recovery."""
-    house = House(tmp_path, **SMALL)
+    house = DataDirectoryHarness(tmp_path, **SMALL)
     work(house)
     before = told(house.log)
     house.crash()
@@ -118,11 +118,11 @@ def test_an_interrupted_recovery_does_not_change_the_next_recovery(tmp_path):
     for at in range(1, 20):
         system = FailingSystem(errno.EIO, at=at)
         try:
-            House(tmp_path, system=system).crash()
+            DataDirectoryHarness(tmp_path, system=system).crash()
         except DamagedDataError:
             failing += 1
     assert failing
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     assert told(house.log) == before
     house.stop()
 
@@ -143,7 +143,7 @@ def test_after_a_failure_the_disk_is_not_asked_again(tmp_path):
 
 def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkeypatch):
     """Nothing was written, so nothing is in doubt; the next one may work."""
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     opened = os.open
     refusing = [OSError(errno.EMFILE, os.strerror(errno.EMFILE))]
 
@@ -163,7 +163,7 @@ def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkey
 def test_a_full_disk_is_said_once_for_each_partition(tmp_path, caplog):
     """Clients get a code, so the broker's log has to say what happened, to which file, what to do."""
     system = FailingSystem(errno.ENOSPC)
-    house = House(tmp_path, system=system)
+    house = DataDirectoryHarness(tmp_path, system=system)
     house.topics.create("other", 1, {})
     system.at = system.writes + 1
     other = house.topics.by_name("other").partitions[0].log
@@ -180,7 +180,7 @@ def test_a_full_disk_is_said_once_for_each_partition(tmp_path, caplog):
 
 def test_a_damaged_batch_is_said_once_for_each_partition(tmp_path, caplog):
     """A message with every fetch, of which there are many a second, would fill the log of the broker."""
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     for number in range(3):
         Writer(house.log, number).send(b"v", transactional=False)
     house.stop()
@@ -188,7 +188,7 @@ def test_a_damaged_batch_is_said_once_for_each_partition(tmp_path, caplog):
     changed = bytearray(path.read_bytes())
     changed[65] ^= 1
     path.write_bytes(changed)
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     for _ in range(3):
         with pytest.raises(CorruptMessageError) as why:
             house.log.fetch(0, 1000, UNCOMMITTED)

@@ -22,7 +22,7 @@ from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.disk import OperatingSystem
 
 from ..log.log_harness import COMMITTED, Consumer
-from .kit import NODE
+from .data_directory_harness import NODE
 
 WAIT = 20.0
 FEW = {"transaction.state.log.num.partitions": "2"}

@@ -24,7 +24,7 @@ from ports import free_port
 from pytest_eos.contracts.backend_harness import BackendHarness, record
 
 from ..conftest import WAIT, Clients
-from .kit import data_file, files
+from .data_directory_harness import data_file, files
 
 EOSFW = [sys.executable, "-c", "from eosfw_command import main; main()", "broker"]
 TOPICS = ("left", "right")

@@ -15,7 +15,7 @@ from eosfw.errors import ConfigError, DamagedDataError
 from eosfw_memory.storage import lock_file
 from eosfw_memory.storage.data_directory import DataDirectory
 
-from .kit import NODE, House, files
+from .data_directory_harness import NODE, DataDirectoryHarness, files
 
 NOBODY = 65534
 
@@ -43,7 +43,7 @@ def kafkas_own(root):
 
 
 def newer(root):
-    House(root).stop()
+    DataDirectoryHarness(root).stop()
     path = root / "meta.properties"
     path.write_text(path.read_text().replace("eosfw.format=1", "eosfw.format=2"))
 
@@ -122,7 +122,7 @@ def test_memory_is_no_place_for_what_must_be_on_the_disk(tmp_path):
 @pytest.mark.parametrize("harm", ["cluster.id=", "nothing at all"])
 def test_a_damaged_identity_is_refused(tmp_path, harm):
     """Exit code 3 or 4, nothing changed."""
-    House(tmp_path).stop()
+    DataDirectoryHarness(tmp_path).stop()
     path = tmp_path / "meta.properties"
     path.write_text(path.read_text().replace("cluster.id", "x") if "=" in harm else "")
     before = files(tmp_path)

@@ -19,7 +19,7 @@ from eosfw_memory.storage.data_directory import DataDirectory
 from eosfw_memory.storage.topic_storage import FIRST_PRODUCER_ID
 
 from ..log.log_harness import NOW, Writer, patched
-from .kit import NODE, TOPIC, House, data_file, files
+from .data_directory_harness import NODE, TOPIC, DataDirectoryHarness, data_file, files
 
 FEW = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1", "listeners": ""}
 ONE = TopicPartition(TOPIC, 0)
@@ -70,7 +70,7 @@ def test_producer_ids_are_not_given_again_when_their_file_is_gone(tmp_path):
 
 def test_a_directory_that_never_gave_a_producer_id_has_its_file(tmp_path):
     """Else nobody could tell one that is gone from one that was never needed."""
-    House(tmp_path).stop()
+    DataDirectoryHarness(tmp_path).stop()
     assert (tmp_path / "producer-ids").read_text() == str(FIRST_PRODUCER_ID)
 
 
@@ -152,7 +152,7 @@ def test_an_invalid_coordinator_record_is_named_by_file_and_offset(tmp_path, top
 @pytest.mark.parametrize("flipped", [0, 8, 12, 15, 16], ids=["offset", "size", "epoch", "epoch's end", "magic"])
 def test_a_batch_header_outside_the_checksum_is_checked_before_serving(tmp_path, flipped):
     """A client takes another format, or another epoch, for what the broker means."""
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     for number in range(3):
         Writer(house.log, number).send(b"v", transactional=False)
     size = len(next(house.log.batches()))
@@ -161,7 +161,7 @@ def test_a_batch_header_outside_the_checksum_is_checked_before_serving(tmp_path,
     changed = bytearray(path.read_bytes())
     changed[size + flipped] ^= 1
     path.write_bytes(changed)
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     with pytest.raises(Exception, match=rf"{path}: the batch at byte {size} \(offset 1\) is damaged"):
         list(house.log.batches())
     house.crash()
@@ -170,7 +170,7 @@ def test_a_batch_header_outside_the_checksum_is_checked_before_serving(tmp_path,
 @pytest.mark.parametrize("flipped", [16, 12], ids=["magic", "epoch"])
 def test_a_whole_last_batch_with_a_changed_head_is_no_torn_write(tmp_path, flipped):
     """Its checksum fits, so all of it was written; it was acknowledged, hence it is not cut off."""
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     Writer(house.log, 1).send(b"v", transactional=False)
     house.crash()
     path = data_file(tmp_path)
@@ -178,7 +178,7 @@ def test_a_whole_last_batch_with_a_changed_head_is_no_torn_write(tmp_path, flipp
     changed[flipped] ^= 0x10
     path.write_bytes(changed)
     with pytest.raises(DamagedDataError, match=r"damaged at byte 0 \(offset 0\).* it is whole, so no torn last write"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
 
 
 def test_closing_twice_closes_no_descriptor_twice(tmp_path):

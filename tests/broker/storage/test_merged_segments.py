@@ -15,7 +15,7 @@ from eosfw_memory.storage.disk import Disk
 
 from ..log.log_harness import COMMITTED, NOW, Consumer
 from .compaction import DAY, RULES, Keyed, cleaned, rolled
-from .kit import House
+from .data_directory_harness import DataDirectoryHarness
 
 
 def updated(log: PartitionLog, rounds: int, producer_id: int = 1) -> None:
@@ -62,7 +62,7 @@ def test_a_missing_segment_is_refused_after_segments_were_merged(house, tmp_path
     content = second.read_bytes()
     second.unlink()
     with pytest.raises(DamagedDataError, match="leaves a gap before the next segment"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     second.write_bytes(content)
     house.__init__(tmp_path)
 
@@ -71,7 +71,7 @@ def test_a_missing_segment_is_refused_after_segments_were_merged(house, tmp_path
 def test_a_crash_at_any_step_of_a_join_loses_nothing(tmp_path, monkeypatch, bare):
     """What covers others counts from its name on, whether or not they are gone."""
     root, states = tmp_path / "data", tmp_path / "states"
-    house = House(root, **RULES)
+    house = DataDirectoryHarness(root, **RULES)
     updated(house.log, 4)
     rolled(house.log)
     before = (Consumer(house.log, COMMITTED).drain(), house.log.high_watermark)
@@ -105,7 +105,7 @@ def test_a_crash_at_any_step_of_a_join_loses_nothing(tmp_path, monkeypatch, bare
         for path in [path for path in state.rglob("*") if bare and path.suffix in (".index", ".snapshot")]:
             path.unlink()
         for _ in range(2):
-            house = House(state)
+            house = DataDirectoryHarness(state)
             rows = Consumer(house.log, COMMITTED).drain()
             assert (house.log.high_watermark, set(rows) >= set(after)) == (before[1], True)
             assert set(rows) <= set(before[0])

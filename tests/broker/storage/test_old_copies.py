@@ -27,7 +27,7 @@ from eosfw_memory.storage.data_directory import DataDirectory
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 from ..log.log_harness import NOW, plain
-from .kit import House, files
+from .data_directory_harness import DataDirectoryHarness, files
 
 COPIES = pytest.mark.parametrize("how", ["copied", "moved back", "files put back"])
 
@@ -225,11 +225,11 @@ def test_ordinary_restarts_fence_no_producer(machine):
 def test_logs_of_another_age_than_the_files_beside_them_are_refused(tmp_path):
     """Half a restore; exit code 4, everything as it was."""
     root, copy = tmp_path / "data", tmp_path / "copy"
-    house = House(root)
+    house = DataDirectoryHarness(root)
     house.log.append(plain(b"a"), NOW)
     house.stop()
     shutil.copytree(root, copy)
-    house = House(root)
+    house = DataDirectoryHarness(root)
     house.log.append(plain(b"b"), NOW)
     house.stop()
     for name in ("incarnation", "topics.json"):
@@ -238,7 +238,7 @@ def test_logs_of_another_age_than_the_files_beside_them_are_refused(tmp_path):
         path.unlink()
     before = files(root)
     with pytest.raises(DamagedDataError, match="leader epoch 2 "):
-        House(root)
+        DataDirectoryHarness(root)
     assert files(root) == before
 
 

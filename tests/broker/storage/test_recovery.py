@@ -10,12 +10,12 @@ from eosfw.errors import DamagedDataError
 from eosfw_memory.log_errors import CorruptMessageError
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, Writer, plain
-from .kit import SMALL, TOPIC, House, data_file, files, told
+from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files, told
 
 
 def filled(root, *, clean=False, batches=6, first_id=1, **config):
     """A directory after a run with two producers, one of them in an open transaction; give what its log told."""
-    house = House(root, **config)
+    house = DataDirectoryHarness(root, **config)
     first, second = Writer(house.log, first_id), Writer(house.log, first_id + 1)
     for number in range(batches):
         first.send(b"a%d" % number)
@@ -29,7 +29,7 @@ def filled(root, *, clean=False, batches=6, first_id=1, **config):
 
 
 def start_of_last_batch(root):
-    house = House(root)
+    house = DataDirectoryHarness(root)
     last = list(house.log.batches())[-1]
     house.crash()
     return data_file(root, -1).stat().st_size - len(last)
@@ -41,7 +41,7 @@ def test_a_restart_gives_the_state_that_was_live(tmp_path, config, clean):
     """BRK-08: producers with their five batches, open and aborted transactions, offsets, bytes."""
     before = filled(tmp_path, clean=clean, **config)
     for _ in range(2):
-        house = House(tmp_path)
+        house = DataDirectoryHarness(tmp_path)
         assert told(house.log) == before
         house.crash()
 
@@ -49,11 +49,11 @@ def test_a_restart_gives_the_state_that_was_live(tmp_path, config, clean):
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
 def test_a_repetition_is_known_after_a_restart(tmp_path, clean):
     """BRK-02: each of the latest five batches, not only the last."""
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     writer = Writer(house.log, 7)
     offsets = [writer.send(b"%d" % number, transactional=False).base_offset for number in range(7)]
     house.stop() if clean else house.crash()
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     again = Writer(house.log, 7)
     for number in range(2, 7):
         repeated = again.send(b"%d" % number, transactional=False, sequence=number)
@@ -72,13 +72,13 @@ def test_a_torn_last_write_is_truncated_and_reported(tmp_path, caplog):
         with data_file(root, -1).open("r+b") as file:
             file.truncate(at)
         caplog.clear()
-        house = House(root)
+        house = DataDirectoryHarness(root)
         assert f"{at - begins} bytes" in caplog.text
         assert list(house.log.batches())[-1].endswith(b"open\x00")
         after = told(house.log)
         house.crash()
         caplog.clear()
-        house = House(root)
+        house = DataDirectoryHarness(root)
         assert (told(house.log), caplog.text) == (after, "")
         house.crash()
 
@@ -89,7 +89,7 @@ def test_a_tail_that_is_no_batch_is_cut_off(tmp_path, tail):
     before = filled(tmp_path)
     with data_file(tmp_path, -1).open("ab") as file:
         file.write(tail)
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     assert told(house.log) == before
     house.log.append(plain(b"goes on"), NOW)
     house.crash()
@@ -98,7 +98,7 @@ def test_a_tail_that_is_no_batch_is_cut_off(tmp_path, tail):
 def test_a_flipped_bit_is_named_by_file_and_position_without_repair(tmp_path):
     """Every byte of a batch that others follow; exit code 4."""
     filled(tmp_path / "whole")
-    house = House(tmp_path / "whole")
+    house = DataDirectoryHarness(tmp_path / "whole")
     sizes = [len(batch) for batch in house.log.batches()]
     house.crash()
     for at in range(sizes[0], sizes[0] + sizes[1]):
@@ -109,7 +109,7 @@ def test_a_flipped_bit_is_named_by_file_and_position_without_repair(tmp_path):
         path.write_bytes(changed)
         before = files(root)
         with pytest.raises(DamagedDataError) as refused:
-            House(root)
+            DataDirectoryHarness(root)
         assert f"{path}: damaged at byte {sizes[0]} (offset 1)" in str(refused.value)
         assert refused.value.exit_code == 4
         assert files(root) == before
@@ -122,7 +122,7 @@ def test_damage_not_found_at_start_is_never_served_to_a_reader(tmp_path):
     changed = bytearray(path.read_bytes())
     changed[65] ^= 1
     path.write_bytes(changed)
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     with pytest.raises(CorruptMessageError, match=f"{path}: the batch at byte 0"):
         house.log.fetch(0, 1000, UNCOMMITTED)
     assert house.log.fetch(5, 1000, UNCOMMITTED).records
@@ -153,7 +153,7 @@ def test_files_beside_the_log_are_made_again(tmp_path, suffix, harm):
     if harm == "newer":
         last = max(ours.glob(f"*{suffix}"))
         shutil.copy(last, ours / f"{10**6:020d}{suffix}")
-    house = House(tmp_path / "ours")
+    house = DataDirectoryHarness(tmp_path / "ours")
     assert told(house.log) == before
     house.stop()
     assert not (ours / f"{10**6:020d}{suffix}").exists()
@@ -161,7 +161,7 @@ def test_files_beside_the_log_are_made_again(tmp_path, suffix, harm):
 
 def cut_after_a_stop(root, **config):
     """A log whose last record was taken away after a clean stop, but not what was made of it."""
-    house = House(root, **config)
+    house = DataDirectoryHarness(root, **config)
     writer = Writer(house.log, 3)
     for number in range(5):
         writer.send(b"%d" % number, transactional=False)
@@ -181,7 +181,7 @@ def test_records_cut_off_after_a_clean_stop_are_missed(tmp_path, config, left):
             path.unlink()
     before, path = files(tmp_path), data_file(tmp_path, -1)
     with pytest.raises(DamagedDataError) as why:
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert f"{path}: ends at byte {path.stat().st_size} (offset 4), but" in str(why.value)
     assert "made of records up to offset 5: they are lost. Nothing was changed: restore" in str(why.value)
     assert files(tmp_path) == before
@@ -195,7 +195,7 @@ def test_a_newest_segment_that_is_gone_after_a_clean_stop_is_missed(tmp_path, ha
     path.unlink() if harm == "unlink" else path.write_bytes(b"")
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match=r"they are lost\. Nothing was changed"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert files(tmp_path) == before
 
 
@@ -203,7 +203,7 @@ def test_a_snapshot_newer_than_the_log_is_ignored_after_power_loss(tmp_path):
     """Without `--flush=fsync` it may be on the disk, what it was made of not."""
     cut_after_a_stop(tmp_path)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     assert house.log.high_watermark == 4
     house.stop()
 
@@ -216,7 +216,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, suffix):
     path.unlink()
     path.mkdir()
     with pytest.raises(DamagedDataError, match=f"{path}: is no file. Nothing was changed: "):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, said):
     harm(tmp_path / f"{TOPIC}-0")
     before = files(tmp_path)
     with pytest.raises(DamagedDataError, match=said):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
     assert files(tmp_path) == before
 
 
@@ -258,7 +258,7 @@ def test_an_unknown_file_is_left_alone_and_reported(tmp_path, caplog):
     """It may belong to an editor or an administrator, and the logs are readable without it."""
     before = filled(tmp_path)
     (strange := tmp_path / f"{TOPIC}-0" / ".00000000000000000000.log.swp").write_bytes(b"x")
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     assert told(house.log) == before
     assert strange.name in caplog.text
     assert strange.exists()
@@ -272,17 +272,17 @@ def test_after_the_machine_went_down_every_batch_is_looked_at(tmp_path):
     changed = bytearray(path.read_bytes())
     changed[65] ^= 1
     path.write_bytes(changed)
-    house = House(tmp_path)  # within one run of the machine, what the process wrote is there
+    house = DataDirectoryHarness(tmp_path)  # within one run of the machine, what the process wrote is there
     house.crash()
     (tmp_path / ".running").write_bytes(b"another run of the machine")
     with pytest.raises(DamagedDataError, match="damaged at byte 0"):
-        House(tmp_path)
+        DataDirectoryHarness(tmp_path)
 
 
 def test_readers_of_both_levels_see_the_same_after_a_restart(tmp_path):
     """CON-01, CON-02."""
     filled(tmp_path, **SMALL)
-    house = House(tmp_path)
+    house = DataDirectoryHarness(tmp_path)
     seen = [[value for _, value in Consumer(house.log, level).drain()] for level in (COMMITTED, UNCOMMITTED)]
     assert seen == [[b"a2", b"a3"], [b"a0", b"a1", b"a2", b"a3", b"a4", b"a5", b"open", b"last"]]
     house.stop()

@@ -16,7 +16,7 @@ from tests.effort import EFFORTS, run_machine
 from eosfw_memory.storage.file_log_storage import FileLogStorage
 
 from ..log.test_log_machine import PartitionMachine
-from .kit import SMALL, House, told
+from .data_directory_harness import SMALL, DataDirectoryHarness, told
 
 
 class StoredPartitionMachine(PartitionMachine):
@@ -27,7 +27,7 @@ class StoredPartitionMachine(PartitionMachine):
     def __init__(self) -> None:
         super().__init__()
         self.root = Path(tempfile.mkdtemp(prefix="eosfw-"))
-        self.house = House(self.root, **self.config)
+        self.house = DataDirectoryHarness(self.root, **self.config)
         self.log = self.reader.log = self.house.log
 
     @rule(clean=st.booleans(), without=st.sets(st.sampled_from([".index", ".snapshot"])))
@@ -36,7 +36,7 @@ class StoredPartitionMachine(PartitionMachine):
         self.house.stop() if clean else self.house.crash()
         for path in [path for path in self.root.rglob("*") if path.suffix in without]:
             path.unlink()
-        self.house = House(self.root)
+        self.house = DataDirectoryHarness(self.root)
         self.log = self.reader.log = self.house.log
         assert told(self.log) == before
 

@@ -17,7 +17,7 @@ from eosfw_memory.storage.topic_storage import StoredTopic
 from eosfw_memory.topics import Topics
 
 from ..log.log_harness import unhurried
-from .kit import NODE, files
+from .data_directory_harness import NODE, files
 
 
 class CountingSystem(OperatingSystem):

@@ -13,7 +13,7 @@ from pytest_eos.installed_plugins import installed_plugins
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ClientOnCluster:
     """A backend, the fixture that has the address of the cluster, more properties of the client."""
 
     backend: str
@@ -28,12 +28,12 @@ class Way:
             .connect({"bootstrap.servers": address, **self.properties}, runtime)
         )
 
-    def hasty(self, bound: float) -> Way:
+    def hasty(self, bound: float) -> ClientOnCluster:
         """The same with a client that does not wait for an answer much longer than a caller who waits `bound` s."""
         waits = {"confluent": {"request.timeout.ms": "5000"}}.get(self.backend, {})
         return replace(self, properties={**self.properties, **waits, "max.block.ms": str(round(bound * 1000))})
 
-    def sending(self, request: str) -> Way:
+    def sending(self, request: str) -> ClientOnCluster:
         """The same with a client that makes such requests.
 
         In version 2 of transactions batches and offsets add partitions and groups by themselves (KIP-890).
@@ -46,13 +46,13 @@ class Way:
 
 
 WAYS = (
-    Way("confluent", "embedded"),
-    Way("confluent", "real_kafka"),
-    Way("kafka-python", "embedded"),
-    Way("kafka-python", "real_kafka"),
-    Way("memory", "embedded", {"eosfw.transport": "direct"}),
-    Way("memory", "embedded", {"eosfw.transport": "socket"}),
-    Way("memory", "real_kafka"),
+    ClientOnCluster("confluent", "embedded"),
+    ClientOnCluster("confluent", "real_kafka"),
+    ClientOnCluster("kafka-python", "embedded"),
+    ClientOnCluster("kafka-python", "real_kafka"),
+    ClientOnCluster("memory", "embedded", {"eosfw.transport": "direct"}),
+    ClientOnCluster("memory", "embedded", {"eosfw.transport": "socket"}),
+    ClientOnCluster("memory", "real_kafka"),
 )
 BACKENDS = sorted({way.backend for way in WAYS})
 PARAMS = [pytest.param(way, id=str(way), marks=[pytest.mark.kafka] * (way.cluster == "real_kafka")) for way in WAYS]

@@ -9,10 +9,10 @@ from itertools import groupby
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 
-from . import looks
+from . import broker_state
 from .calls import NOBODY, Caller, Told
 from .cells import REQUESTS, Cell, bearer
-from .lengthy import Lengthy
+from .slow_states import Lengthy
 from .states import DRIVERS, LAST, OFFSETS, SHORT, STRANGER, STUCK, TIMED, Place
 
 _ANOTHER = "another"
@@ -101,7 +101,7 @@ def _wrote(caller: Caller, place: Place, current: ProducerIdAndEpoch) -> Iterato
 
 def _committed(caller: Caller, place: Place) -> Iterator[str]:
     for stable in (False, True):
-        found = looks.group_offset(caller, place.group, place.touched, stable=stable)
+        found = broker_state.group_offset(caller, place.group, place.touched, stable=stable)
         yield f"{'stable' if stable else 'group'} {found.name if isinstance(found, Code) else found}"
 
 

@@ -21,7 +21,7 @@ _WAIT = 20.0
 _VERSION = "transaction.version"
 
 
-class Ground(Protocol):
+class BrokerAccess(Protocol):
     """A broker, with somebody who sends it single requests."""
 
     caller: Caller

@@ -10,7 +10,7 @@ from eosfw_memory.records.transaction_result import TransactionResult
 
 
 @dataclass(eq=False)
-class Deed:
+class TransactionStep:
     """One transaction: what was written, which offsets were committed, what became of it (None: nothing yet)."""
 
     written: list[tuple[int, int, bytes]] = field(default_factory=list)
@@ -33,8 +33,8 @@ class Model:
     """One transactional id, one group: its transactions in their order."""
 
     def __init__(self) -> None:
-        self.deeds: list[Deed] = []
-        self.outside = Deed(outcome=TransactionResult.COMMIT)
+        self.deeds: list[TransactionStep] = []
+        self.outside = TransactionStep(outcome=TransactionResult.COMMIT)
         """What was written outside of any transaction."""
         self.last: TransactionResult | None = None
         """How the transaction before ended, whether it wrote anything or not."""
@@ -43,7 +43,7 @@ class Model:
         self._writers: set[tuple[int, ProducerIdAndEpoch]] = set()
 
     @property
-    def open(self) -> Deed | None:
+    def open(self) -> TransactionStep | None:
         """The transaction that is not decided."""
         return self.deeds[-1] if self.deeds and self.deeds[-1].outcome is None else None
 
@@ -108,7 +108,7 @@ class Model:
         """Whether the open transaction may change that."""
         return self.open is not None and partition in self.open.offsets
 
-    def _begun(self) -> Deed:
+    def _begun(self) -> TransactionStep:
         if self.open is None:
-            self.deeds.append(Deed())
+            self.deeds.append(TransactionStep())
         return self.deeds[-1]

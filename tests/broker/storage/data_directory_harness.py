@@ -15,7 +15,7 @@ SMALL = {"segment.bytes": "400"}
 """So that a log of a few batches has several segments."""
 
 
-class House:
+class DataDirectoryHarness:
     """One run on a directory: from its opening to a stop or a crash."""
 
     def __init__(self, root: Path, *, waits: bool = False, system=None, **config: str) -> None:

@@ -16,13 +16,13 @@ from eosfw.runtime.worker_group import WorkerGroupMember
 from eosfw.state.steps import StepEvent, TaskStep
 
 from .counting import CountingConnector
-from .fake import FakeBackend, FakeCluster, FakeFencer
+from .fake_cluster import FakeBackend, FakeCluster, FakeFencer
 
 PATIENCE = 30.0
 ENDED = (TaskStep.FAILED, TaskStep.STOPPED, TaskStep.SUPERSEDED)
 
 
-class StagePlugins:
+class HarnessPlugins:
     """The few plugins a stage has."""
 
     def __init__(self, connector: SourceConnector) -> None:
@@ -51,7 +51,7 @@ def connector_of(task_class: type[SourceTask], config: Any = None) -> SourceConn
     return Made()
 
 
-class Stage:
+class WorkerHarness:
     """One worker; `announce` may be given to hold it up."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Stage:
         self.worker = Worker(
             WORKER.parse(properties),
             FakeBackend(self.cluster),  # type: ignore[arg-type]
-            StagePlugins(connector or CountingConnector()),  # type: ignore[arg-type]
+            HarnessPlugins(connector or CountingConnector()),  # type: ignore[arg-type]
             self._hear,
             runtime or ThreadRuntime(),
             member=member,

@@ -1,4 +1,4 @@
-"""Be a producer that a test kills, or stops: `python -m kip98.doomed`, with its orders in lines on stdin."""
+"""Be a producer that a test kills, or stops: `python -m kip98.remote_producer`, with its orders in lines on stdin."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
 from eosfw.protocols import TransactionalProducer
-from kip98.counting import Counter, Names
-from kip98.lab import WAIT, BackendHarness, record
+from kip98.counter import Counter, Names
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 from pytest_eos.installed_plugins import installed_plugins
 
 TIMEOUT = 60.0

@@ -1,4 +1,4 @@
-"""Send random walks through the embedded broker and a real Kafka: `python -m conformance.comparing` in `tests/`.
+"""Send random walks through the embedded broker and a real Kafka: `python -m conformance.walk_comparison` in `tests/`.
 
 Both versions of transactions in turn, each with a broker of its own. Says where two walks part, and how many went.
 """

@@ -9,8 +9,8 @@ from eosfw.connectors import SourceTask
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.status import TaskState
 
-from .fake import FakeCluster
-from .stage import Stage, connector_of
+from .fake_cluster import FakeCluster
+from .worker_harness import WorkerHarness, connector_of
 
 OFFSETS = "send g-offsets"
 
@@ -63,15 +63,15 @@ def record(number: int, topic: str = "t", **more: Any) -> SourceRecord:
 
 def run(
     task: type[Scripted], cluster: FakeCluster | None = None, runtime: Runtime | None = None, **properties: str
-) -> Stage:
+) -> WorkerHarness:
     """Run a scripted task to its end."""
-    with Stage(connector_of(task), cluster, runtime=runtime) as stage:
+    with WorkerHarness(connector_of(task), cluster, runtime=runtime) as stage:
         stage.put("c", **properties)
         stage.until(lambda: stage.worker.drained(9) or bool(stage.worker.status().failures), "the end of the script")
     return stage
 
 
-def failure(stage: Stage) -> str:
+def failure(stage: WorkerHarness) -> str:
     """How its only task failed."""
     (task,) = stage.worker.status().tasks
     assert task.state is TaskState.FAILED, task
