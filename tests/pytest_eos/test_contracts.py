@@ -44,7 +44,7 @@ OFFSETS = [
     ),
     (
         "broken_offsets.OffsetsBefore",
-        "group_that_a_zombie_sent",
+        "group_offsets_sent_by_a_zombie",
         "a group's offsets that a zombie sent count: written outside its*",
     ),
     (
@@ -132,7 +132,7 @@ CASES = [
         "a_read_that_an_open_transaction_holds_up_is_never",
         "Error: offsets of an open transaction are called a gap",
     ),
-    (READER, "reader", "broken.ShowsAll", "aborted_records_are_shown_to_nobody", "*an aborted record is shown*"),
+    (READER, "reader", "broken.ShowsAll", "aborted_records_are_hidden_from", "*an aborted record is shown*"),
     (READER, "reader", "bad.FarSighted", "an_open_transaction_ends_what_is", "*beyond the last stable offset*"),
     (
         READER,
@@ -152,7 +152,7 @@ CASES = [
     (BACKEND, "backend", "bad.OtherPartitioner", "keyed_records_lie_where_javas", "*equal keys meet in equal partit*"),
     (BACKEND, "backend", "bad.Impostors", "a_successor_shuts_its_predecessor", "*what comes late reaches no reader*"),
     *((BACKEND, "backend", what, test, f"Error: {said}") for what, test, said in OFFSETS),
-    (BACKEND, "backend", "bad.Nobody", "whoever_holds_a_partition_back", "*so that an operator knows whom to fence*"),
+    (BACKEND, "backend", "bad.Nobody", "the_transaction_that_blocks_a", "*so that an operator knows whom to fence*"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Inherit one of these, write one fixture, and have your connector, store, fencer, reader or backend tested."""
+"""Contract tests for connectors, stores, fencers, readers and backends: inherit a class, define its fixture."""
 
 from pytest_eos.contracts.backend import BackendContract
 from pytest_eos.contracts.boundaries import TransactionBoundariesContract

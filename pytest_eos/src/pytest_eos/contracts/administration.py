@@ -1,4 +1,4 @@
-"""State what the admin client of every backend must do about transactions (KIP-664, KIP-618)."""
+"""The contract of every backend's admin client for transactions (KIP-664, KIP-618)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ NOTICES: dict[str, Callable[[TransactionalProducer, str], None]] = {
     "commit": lambda zombie, _: zombie.commit_transaction(WAIT),
     "abort": lambda zombie, _: zombie.abort_transaction(WAIT),
 }
-"""The calls that lead a zombie to its coordinator, or to a partition."""
+"""The calls by which a zombie learns that it is fenced, from its coordinator or from a partition."""
 describes = pytest.mark.eos_needs("transactions", "describe_transactions")
 
 
@@ -76,7 +76,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("transactions")
     def test_fencing_has_an_answer_for_each_id_and_one_for_all(self, lab: BackendHarness) -> None:
-        """ADM-01: ids with an open transaction, without one, and one that nobody ever held."""
+        """ADM-01: an id with an open transaction, one without, and one that was never used."""
         topic = lab.topic()
         busy, idle = lab.open_transaction(topic, b"half"), lab.producer()
         names = [str(busy.transactional_id), str(idle.transactional_id), lab.name()]
@@ -92,7 +92,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("transactions", "fence_by_init_producer_id")
     def test_fencing_again_keeps_the_producer_id_and_raises_the_epoch(self, lab: BackendHarness) -> None:
-        """ADM-01: idempotent for whoever fences, final for whoever is fenced."""
+        """ADM-01: fencing may be repeated; a fenced producer stays fenced."""
         own = lab.name()
         first = lab.admin.fence_producers([own], IN_TIME)
         first.all().result(WAIT)
@@ -104,7 +104,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("transactions")
     def test_a_client_that_is_not_told_the_producer_id_says_so(self, lab: BackendHarness) -> None:
-        """ADM-01, declared as `fence_by_init_producer_id`: None, never a made-up number."""
+        """ADM-01, capability `fence_by_init_producer_id`: the answer is None, never an invented number."""
         own = lab.name()
         result = lab.admin.fence_producers([own], IN_TIME)
         tells_producer_id = not lab.backend.capabilities.lacking("fence_by_init_producer_id")
@@ -114,7 +114,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("transactions")
     def test_an_id_that_was_not_to_be_fenced_has_no_answer(self, lab: BackendHarness) -> None:
-        """ADM-01: a mistake of the caller."""
+        """ADM-01: ValueError, because the caller made a mistake."""
         result = lab.admin.fence_producers([lab.name()], IN_TIME)
 
         with pytest.raises(ValueError, match="another"):
@@ -127,7 +127,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("transactions")
     def test_each_id_that_cannot_be_fenced_in_time_fails_by_itself(self, lab: BackendHarness) -> None:
-        """ADM-02: within the option's timeout, in words that name the cluster."""
+        """ADM-02: within the timeout of the options, with an error that names the cluster."""
         nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
         result = nowhere.admin().fence_producers(["a", "b"], FenceProducersOptions(0.3))
 
@@ -140,7 +140,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("transactions")
     def test_closing_the_admin_client_fails_what_is_not_fenced_yet(self, lab: BackendHarness) -> None:
-        """Common rules: whoever waits for an answer gets one."""
+        """Common rules of the protocols: every waiting caller gets an answer."""
         nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
         admin = nowhere.admin()
         result = admin.fence_producers(["a"], FenceProducersOptions(WAIT))
@@ -154,7 +154,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @describes
     def test_the_time_that_fencing_may_take_is_not_stored_with_the_id(self, lab: BackendHarness) -> None:
-        """ADM-03: Java's client stores it as the next owner's transaction timeout."""
+        """ADM-03: Java's client stores it as the transaction timeout of the next owner."""
         short, long = lab.name(), lab.name()
         lab.admin.fence_producers([short], FenceProducersOptions(WAIT)).outcomes()
         lab.admin.fence_producers([long], FenceProducersOptions(2 * WAIT)).outcomes()
@@ -164,7 +164,7 @@ class AdministrationContract(BackendUnderTestFixtures):
     @pytest.mark.eos_needs("transactions")
     @pytest.mark.parametrize("call", NOTICES)
     def test_a_fenced_producer_hears_one_error_whatever_call_it_makes(self, lab: BackendHarness, call: str) -> None:
-        """PRD-08: clients say it in many ways, callers see one; none of what comes late is visible."""
+        """PRD-08: clients raise many errors for it, callers get one; no late record becomes visible."""
         topic = lab.topic()
         zombie = lab.open_transaction(topic, b"half")
         lab.admin.fence_producers([str(zombie.transactional_id)], IN_TIME).all().result(WAIT)
@@ -176,13 +176,13 @@ class AdministrationContract(BackendUnderTestFixtures):
             zombie.begin_transaction()
         assert lab.values(topic) == []
 
-    # --- looking
+    # --- describing
 
     @pytest.mark.parametrize("call", NEEDS)
     def test_what_a_backend_cannot_ask_is_refused_with_the_capability_it_takes(
         self, lab: BackendHarness, call: str
     ) -> None:
-        """COR-18, declared as `describe_transactions`, `abort_transactions`: an empty answer would be a lie."""
+        """COR-18, capabilities `describe_transactions` and `abort_transactions`: an empty answer would be wrong."""
         capability, ask = NEEDS[call]
         if not lab.backend.capabilities.lacking(capability):
             pytest.skip(f"backend {lab.backend.name!r} declares {capability}")
@@ -192,7 +192,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @describes
     def test_an_open_transaction_is_described_with_its_partitions(self, lab: BackendHarness) -> None:
-        """COR-18: state, producer, timeout, start; nothing of it is left once it is over."""
+        """COR-18: state, producer, timeout and start; start and partitions are gone once the transaction has ended."""
         topic = lab.topic(partitions=2)
         producer = lab.open_transaction(topic, b"v", timeout=45.0)
         own = str(producer.transactional_id)
@@ -210,7 +210,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @describes
     def test_an_unknown_id_is_not_found_and_other_ids_are_answered(self, lab: BackendHarness) -> None:
-        """COR-18: TransactionalIdNotFound for that id alone."""
+        """COR-18: TransactionalIdNotFoundError for that id only."""
         known, unknown = str(lab.producer().transactional_id), lab.name()
 
         descriptions = lab.admin.describe_transactions([known, unknown])
@@ -221,7 +221,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @describes
     def test_transactional_ids_are_listed_by_state_by_producer_and_by_age(self, lab: BackendHarness) -> None:
-        """COR-18: each filter alone."""
+        """COR-18: each filter by itself."""
         topic = lab.topic()
         busy, idle = lab.open_transaction(topic, b"v"), lab.producer()
         names = {str(busy.transactional_id), str(idle.transactional_id)}
@@ -238,7 +238,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @describes
     def test_a_partition_tells_who_writes_and_since_when_a_transaction_is_open(self, lab: BackendHarness) -> None:
-        """COR-18: the first offset while it is open, then none."""
+        """COR-18: the first offset of the open transaction, and none after its end."""
         topic = lab.topic()
         lab.write(topic, b"before")
         one = TopicPartition(topic, 0)
@@ -254,17 +254,17 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @describes
     def test_a_transaction_that_its_coordinator_will_end_is_not_hanging(self, lab: BackendHarness) -> None:
-        """COR-18, KIP-664: however old it is."""
+        """COR-18, KIP-664: at any age."""
         topic = lab.topic()
         lab.open_transaction(topic, b"open")
 
         assert find_hanging(lab.admin, [TopicPartition(topic, 0)], lab.runtime.wall() + WAIT, older_than=0.0) == []
 
-    # --- ending one by hand
+    # --- aborting in one partition
 
     @pytest.mark.eos_needs("transactions", "describe_transactions", "abort_transactions")
     def test_a_transaction_is_aborted_in_one_partition_by_its_start_offset(self, lab: BackendHarness) -> None:
-        """COR-18, KIP-664: the last stable offset moves there, and nowhere else."""
+        """COR-18, KIP-664: the last stable offset moves in that partition only."""
         topic = lab.topic(partitions=2)
         producer = lab.open_transaction(topic, b"held")
         producer.send(record(topic, b"held", partition=1))
@@ -280,7 +280,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("describe_transactions", "abort_transactions")
     def test_where_nothing_is_open_nothing_is_aborted(self, lab: BackendHarness) -> None:
-        """COR-18: a mistyped offset must not hit another transaction; what is open is named."""
+        """COR-18: a mistyped offset must not abort another transaction; the error names the open ones."""
         topic = lab.topic()
         lab.write(topic, b"before")
         lab.open_transaction(topic, b"held")
@@ -294,7 +294,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 def _noticed(zombie: TransactionalProducer, call: Callable[[], object]) -> None:
     try:
         call()
-    except InvalidProducerEpochError:  # a partition knows of epochs; of fencing, only the coordinator
+    except InvalidProducerEpochError:  # a partition checks epochs only; the coordinator knows about fencing
         zombie.abort_transaction(WAIT)
 
 

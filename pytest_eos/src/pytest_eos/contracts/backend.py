@@ -1,4 +1,4 @@
-"""State what every backend must do for the framework."""
+"""The contract of every backend."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pytest_eos.contracts.offsets import OffsetsContract
 from pytest_eos.contracts.producer_properties import ProducerPropertiesContract
 from pytest_eos.contracts.transactions import TransactionContract, needs_transactions
 
-# What Java's partitioner makes of keys, for seven partitions (murmur2, as in Kafka's own tests).
+# The partitions that Java's partitioner gives to keys, of seven partitions (murmur2, as in Kafka's own tests).
 _PLACES = {b"21": 3, b"foobar": 0, b"a-little-bit-long-string": 1, b"abc": 4}
 
 
@@ -37,7 +37,7 @@ class BackendContract(
     """Inherit it, define the fixture `backend`; `fencer` is the installed one of the backend's name."""
 
     def test_a_backend_names_itself_and_says_what_it_can(self, lab: BackendHarness) -> None:
-        """HOOK: chosen by name, judged by capability."""
+        """A backend is chosen by its name; its capabilities choose the tests."""
         assert isinstance(lab.backend, Backend)
         assert lab.backend.name
         assert isinstance(lab.backend.capabilities, Capabilities)
@@ -53,7 +53,7 @@ class BackendContract(
 
     @pytest.mark.eos_needs("batch_headers")
     def test_a_batch_carries_headers(self, lab: BackendHarness) -> None:
-        """Declared as `batch_headers`: each record of a column has its own."""
+        """Capability `batch_headers`: each record of a batch has headers of its own."""
         topic = lab.topic()
         headers = [(("h", b"1"),), (), (("h", None), ("g", b""))]
         producer = lab.producer()
@@ -67,7 +67,7 @@ class BackendContract(
 
     @pytest.mark.eos_needs("describe_transactions")
     def test_the_transaction_that_blocks_a_partition_is_named(self, lab: BackendHarness) -> None:
-        """KIP-664, declared as `describe_transactions`: so that an operator knows whom to fence."""
+        """KIP-664, capability `describe_transactions`: so that an operator knows whom to fence."""
         topic = lab.topic()
         lab.write(topic, b"before")
         holder = lab.open_transaction(topic, b"open")
@@ -77,7 +77,7 @@ class BackendContract(
         assert (found.transactional_id, found.first_offset) == (holder.transactional_id, 1)
 
     def test_an_empty_answer_means_that_no_transaction_is_open(self, lab: BackendHarness) -> None:
-        """Whoever cannot name holders, which is declared as `describe_transactions`, raises: silence would be a lie."""
+        """A backend without the capability `describe_transactions` raises, because an empty answer would be wrong."""
         partitions = [TopicPartition(lab.topic(), 0)]
         if not lab.backend.capabilities.lacking("describe_transactions"):
             assert list(lab.admin.open_transactions(partitions)) == []
@@ -87,7 +87,7 @@ class BackendContract(
             lab.admin.open_transactions(partitions)
 
     def test_a_producer_without_transactional_id_writes_at_once(self, lab: BackendHarness) -> None:
-        """PRD-02: it knows no transactions."""
+        """PRD-02: it has no transactions."""
         topic = lab.topic()
         lab.write(topic, b"plain")
 
@@ -97,7 +97,7 @@ class BackendContract(
 
     @needs_transactions
     def test_keyed_records_lie_where_javas_partitioner_puts_them(self, lab: BackendHarness) -> None:
-        """Ruling on partitioning: equal keys meet in equal partitions, whichever language wrote them."""
+        """Java's partitioner everywhere: equal keys meet in equal partitions, whichever language wrote them."""
         topic = lab.topic(partitions=7)
         producer = lab.producer()
         producer.begin_transaction()
@@ -113,7 +113,7 @@ class BackendContract(
 
     @needs_transactions
     def test_a_callback_hears_of_every_record_before_the_commit_returns(self, lab: BackendHarness) -> None:
-        """TXN-08: with the place where the record came to lie."""
+        """TXN-08: with the partition and offset of the record."""
         topic = lab.topic()
         heard: list[int | None] = []
         producer = lab.producer()
@@ -129,7 +129,7 @@ class BackendContract(
     def test_a_callback_hears_where_each_record_of_a_batch_lies(
         self, lab: BackendHarness, headers: list[Headers] | None
     ) -> None:
-        """TXN-08: by its place in the batch, whatever partition its key leads to."""
+        """TXN-08: by its index in the batch, whatever partition its key leads to."""
         topic = lab.topic(partitions=7)
         values, keys = [b"a", b"b", b"c"], list(_PLACES)[:3]
         heard: dict[bytes, RecordMetadata | None] = {}
@@ -147,7 +147,7 @@ class BackendContract(
 
     @needs_transactions
     def test_a_read_that_an_open_transaction_holds_up_says_where_it_waits(self, lab: BackendHarness) -> None:
-        """OFF-02, ruling on short reads: never a short answer, never a wait without end."""
+        """OFF-02: a read is neither cut short nor does it wait without end."""
         topic = lab.topic()
         lab.open_transaction(topic, b"open")
 
@@ -155,7 +155,7 @@ class BackendContract(
             lab.read({TopicPartition(topic, 0): OffsetRange(0, 1)}, stall_timeout=0.2)
 
     def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(self, lab: BackendHarness) -> None:
-        """CON-05: a silent jump would lose records."""
+        """CON-05: skipping them without an error would lose records."""
         topic = lab.topic()
         lab.write(topic, b"only")
 
@@ -163,7 +163,7 @@ class BackendContract(
             lab.read({TopicPartition(topic, 0): OffsetRange(5, 9)}, UNCOMMITTED, stall_timeout=10.0)
 
     def test_a_cluster_that_cannot_be_reached_is_named(self, lab: BackendHarness) -> None:
-        """CFG-08 as ruled: every blocking call has a deadline, the text names the address."""
+        """CFG-08: every blocking call has a deadline, and the error names the address."""
         properties = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}
         nowhere = type(lab.backend).connect(properties, lab.runtime)
         try:
@@ -181,12 +181,12 @@ class BackendContract(
             made.close()
 
     def test_a_misspelt_property_is_refused_with_the_nearest_name(self, lab: BackendHarness) -> None:
-        """CFG-05: before anything is connected."""
+        """CFG-05: before the backend connects."""
         with pytest.raises(ConfigError, match=r"bootstrap\.servers"):
             type(lab.backend).connect({"bootstrap.server": "127.0.0.1:1"}, lab.runtime)
 
     def test_every_part_of_a_record_comes_back_as_it_was_sent(self, lab: BackendHarness) -> None:
-        """Null is not empty, headers keep their order and may repeat."""
+        """Null is not empty; headers keep their order and may repeat."""
         topic = lab.topic()
         headers = (("h", b"1"), ("h", None), ("g", b""))
         sent = [
@@ -210,7 +210,7 @@ class BackendContract(
         assert list(batch.headers) == [headers, (), (), ()]
 
     def test_a_batch_with_keys_timestamps_and_nulls_comes_back_whole(self, lab: BackendHarness) -> None:
-        """Ruling on batches: columns in, columns out."""
+        """Batches are written and read as columns."""
         topic = lab.topic()
         producer = lab.producer()
         producer.begin_transaction()
@@ -225,7 +225,7 @@ class BackendContract(
         assert [row.key for row in rows] == [b"k", b"k", None, None, b"k", b""]
 
     def test_topics_are_created_described_and_counted(self, lab: BackendHarness) -> None:
-        """Admin: writable as soon as created."""
+        """Admin: a topic can be written to as soon as `create_topics` returns."""
         name = lab.name()
         lab.admin.create_topics([NewTopic(name, 3, config={"cleanup.policy": "compact"})])
 
@@ -235,7 +235,7 @@ class BackendContract(
         assert lab.ranges(name, UNCOMMITTED) == {TopicPartition(name, number): OffsetRange(0, 0) for number in range(3)}
 
     def test_existing_and_invalid_topics_raise_different_errors(self, lab: BackendHarness) -> None:
-        """Admin: errors by what to do next."""
+        """Admin: each error says what to do next."""
         topic = lab.topic()
 
         with pytest.raises(TopicExistsError, match=topic):
@@ -246,7 +246,7 @@ class BackendContract(
             lab.admin.end_offsets([TopicPartition(lab.name(), 0)], UNCOMMITTED)
 
     def test_a_reader_reads_other_topics_and_new_records(self, lab: BackendHarness) -> None:
-        """LogReader: one read at a time, any number of them."""
+        """LogReader: one read at a time, any number of reads."""
         first, second = lab.topic(), lab.topic()
         lab.write(first, b"a")
         lab.write(second, b"b")
@@ -257,7 +257,7 @@ class BackendContract(
         assert lab.values(first) == [b"a", b"c"]
 
     def test_a_read_given_up_half_way_leaves_the_reader_usable(self, lab: BackendHarness) -> None:
-        """LogReader: an iterator may be dropped."""
+        """LogReader: an iterator need not be read to its end."""
         topic = lab.topic(partitions=2)
         for partition in range(2):
             lab.write(topic, b"v", partition=partition)

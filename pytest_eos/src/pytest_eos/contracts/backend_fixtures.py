@@ -1,4 +1,4 @@
-"""Give a contract a laboratory over the backend under test."""
+"""The fixtures of contracts that run on a backend."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pytest_eos.markers import suggestion
 
 
 class BackendFixtures:
-    """What contracts over a backend share: its fixtures, the choice of tests by what it declares."""
+    """The fixtures of contracts on a backend; its capabilities choose the tests."""
 
     @pytest.fixture
     def backend(self, eos: EosHarness) -> Backend:
-        """A backend on a cluster of the test's own; `--eos-backend` chooses it."""
+        """A backend connected to the test's own cluster; `--eos-backend` chooses it."""
         return eos.backend
 
     @pytest.fixture
     def lab(self, request: pytest.FixtureRequest, backend: Backend) -> Iterator[BackendHarness]:
-        """A laboratory over the backend, cleared up behind the test."""
+        """A harness on the backend, closed after the test."""
         lab = BackendHarness(backend, runtime(), request.config.stash[CREATED_RESOURCES])
         yield lab
         lab.close()
@@ -51,7 +51,7 @@ class BackendFixtures:
 
 
 class BackendUnderTestFixtures(BackendFixtures):
-    """The same, where the backend is what is tested: nobody may test the usual one by mistake."""
+    """The fixtures of contracts that test the backend itself, which the author must name."""
 
     @pytest.fixture
     def backend(self) -> Backend:
@@ -60,7 +60,7 @@ class BackendUnderTestFixtures(BackendFixtures):
 
 
 def _refuse_unknown(needed: Sequence[str]) -> None:
-    """A capability that does not exist would be lacking everywhere, so its test would never run."""
+    """Raise UsageError for a capability that does not exist: its test would never run."""
     known = [field.name for field in fields(Capabilities)]
     for name in needed:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Set up topics, producers, readers for one test over any backend."""
+"""Topics, producers and readers for one test on any backend."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_eos.cleanup import CreatedResources
 
 T = TypeVar("T")
 WAIT = 30.0
-"""Far beyond what anything here takes: whoever waits this long has failed."""
+"""Seconds; far longer than any call here takes."""
 COMMITTED = IsolationLevel.READ_COMMITTED
 UNCOMMITTED = IsolationLevel.READ_UNCOMMITTED
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 class BackendHarness:
-    """Names that no other test uses, on a cluster that others use too; `close` lets go of everything made here."""
+    """Creates topics and clients with unique names, because other tests may use the same cluster."""
 
     def __init__(self, backend: Backend, runtime: Runtime, created: CreatedResources | None = None) -> None:
         self.backend = backend
@@ -61,7 +61,7 @@ class BackendHarness:
         return name
 
     def offsets_topic(self) -> str:
-        """A new, empty topic, named and compacted as a worker group's offsets topic is."""
+        """A new, empty, compacted topic with the name of an offsets topic."""
         name = f"{self.name()}-offsets"
         self.admin.create_topics([NewTopic(name, config={"cleanup.policy": "compact"})])
         return name
@@ -84,7 +84,7 @@ class BackendHarness:
     def open_transaction(
         self, topic: str, *values: bytes, transactional_id: str | None = None, timeout: float = 60.0
     ) -> TransactionalProducer:
-        """A producer whose transaction is open, its records written to partition 0."""
+        """A producer with an open transaction whose records are in partition 0."""
         producer = self.producer(transactional_id, timeout=timeout)
         producer.begin_transaction()
         producer.send_batch(ProducerBatch(topic, values, partition=0))
@@ -92,7 +92,7 @@ class BackendHarness:
         return producer
 
     def end(self, topic: str, isolation: IsolationLevel, partition: int = 0) -> int:
-        """The end of a partition as a reader of this isolation sees it."""
+        """The end offset of a partition at an isolation level."""
         one = TopicPartition(topic, partition)
         return self.admin.end_offsets([one], isolation)[one]
 
@@ -101,7 +101,7 @@ class BackendHarness:
         self.read({TopicPartition(topic, 0): OffsetRange(0, end)})
 
     def ranges(self, topic: str, until: IsolationLevel) -> dict[TopicPartition, OffsetRange]:
-        """All of a topic that a reader of this isolation could see now."""
+        """The ranges of a topic that are readable now at an isolation level."""
         ones = [TopicPartition(topic, number) for number in range(self.admin.partitions([topic])[topic])]
         return {one: OffsetRange(0, end) for one, end in self.admin.end_offsets(ones, until).items()}
 
@@ -111,7 +111,7 @@ class BackendHarness:
         isolation: IsolationLevel = COMMITTED,
         stall_timeout: float = WAIT,
     ) -> list[Row]:
-        """What a reader sees of some ranges, by partition and offset."""
+        """The records of some ranges, by partition and offset."""
         rows: list[Row] = []
         for batch in self.reader(isolation).read(ranges, stall_timeout):
             columns = zip(batch.offsets, batch.keys, batch.values, strict=True)
@@ -119,28 +119,28 @@ class BackendHarness:
         return sorted(rows)
 
     def visible(self, topic: str) -> list[bytes | None]:
-        """The committed values that can be seen at this moment, before any open transaction is decided."""
+        """The committed values that are visible now; does not wait for open transactions."""
         return [row.value for row in self.read(self.ranges(topic, COMMITTED))]
 
     def values(self, topic: str, isolation: IsolationLevel = COMMITTED) -> list[bytes | None]:
-        """The values of all that was written so far; waits until each transaction among it is decided.
+        """The values written so far; waits until each of their transactions has ended.
 
-        Kafka answers a commit before its control records are written (COR-09), so "now" would be too early.
+        Kafka answers a commit before it writes the control records (COR-09), so a read at once could be too early.
         """
         return [row.value for row in self.rows(topic, isolation)]
 
     def rows(self, topic: str, isolation: IsolationLevel = COMMITTED) -> list[Row]:
-        """The same with their places."""
+        """The records written so far, with their places; waits as `values` does."""
         return self.read(self.ranges(topic, UNCOMMITTED), isolation)
 
     def reader(self, isolation: IsolationLevel) -> LogReader:
-        """One reader per isolation level, used again and again."""
+        """The reader of an isolation level; it is created once."""
         if isolation not in self._readers:
             self._readers[isolation] = self.backend.reader(isolation)
         return self._readers[isolation]
 
     def together(self, *calls: Callable[[], object]) -> None:
-        """Run calls side by side; raise the first error."""
+        """Run calls in parallel; raise the first error."""
         errors: list[BaseException] = []
 
         def guarded(call: Callable[[], object]) -> Callable[[], None]:
@@ -159,9 +159,9 @@ class BackendHarness:
             raise errors[0]
 
     def until(self, look: Callable[[], T], there: Callable[[T], bool]) -> T:
-        """What is seen once it is as it has to become.
+        """Repeat `look` until `there` accepts its result, and return that.
 
-        A coordinator answers before its markers are written (COR-09), a broker before a topic is gone everywhere.
+        A coordinator answers before it writes its markers (COR-09), a broker before a topic is deleted everywhere.
         """
         deadline = self.runtime.now() + WAIT
         while not there(seen := look()):
@@ -175,5 +175,5 @@ class BackendHarness:
 
 
 def record(topic: str, value: bytes, partition: int | None = 0, key: bytes | None = None) -> ProducerRecord:
-    """A record for partition 0, unless said otherwise."""
+    """A record, for partition 0 by default."""
     return ProducerRecord(topic, value, key, partition)

@@ -1,4 +1,4 @@
-"""State what a source connector must do that ends its transactions itself."""
+"""The contract of a source connector that defines its transaction boundaries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TransactionBoundariesContract(SourceConnectorContract):
     asks_for_ends: ClassVar[bool] = True
 
     def test_transactions_end_where_the_source_says(self, driver: TaskDriver, source: Source) -> None:
-        """BND-02: read from the start, and resumed behind any of its transactions."""
+        """BND-02: read from the start, and resumed after any of its transactions."""
         must_end = _must_end(driver, source)
         for task_config in driver.task_configs(1):
             whole = driver.transactions(task_config, {}, source.most)
@@ -37,7 +37,7 @@ class TransactionBoundariesContract(SourceConnectorContract):
     def test_a_run_ends_transactions_where_its_task_says(
         self, eos: EosHarness, driver: TaskDriver, source: Source
     ) -> None:
-        """BND-02, BND-03: what becomes visible together is what the task put together."""
+        """BND-02, BND-03: records become visible together exactly as the task groups them."""
         _must_end(driver, source)
         run = eos.run(source.connector, {**source.given, "tasks.max": 1}, until=source.most)
 

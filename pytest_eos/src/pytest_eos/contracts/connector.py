@@ -1,4 +1,4 @@
-"""State what a source connector must do to be exactly once."""
+"""The contract of a source connector that is exactly once."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from pytest_eos.options import SETTINGS
 from pytest_eos.watchdog import watching
 
 _SETTLE = 1.0
-"""Real seconds that threads get to end in, which were told to."""
+"""Real seconds within which stopped threads must end."""
 _READABLE = 200
 _RESUMES = 12
-"""From how many places of a source a fresh task is resumed."""
+"""From how many offsets of a source a fresh task is resumed."""
 
 
 class SourceConnectorContract:
@@ -50,7 +50,7 @@ class SourceConnectorContract:
 
     @pytest.fixture
     def driver(self, request: pytest.FixtureRequest, source: Source, eos_clock: Runtime) -> Iterator[TaskDriver]:
-        """Tasks without a worker."""
+        """A driver that runs tasks without a worker."""
         driver = TaskDriver(source.connector(), source.texts, eos_clock)
         if driver.ends_transactions and not self.asks_for_ends:
             raise pytest.UsageError(
@@ -60,7 +60,7 @@ class SourceConnectorContract:
         with watching(driver.calls, request.config.stash[SETTINGS].patience):
             yield driver
 
-    # --- what it says of itself
+    # --- its declarations
 
     def test_it_says_that_it_is_exactly_once(self, source: Source) -> None:
         """CFG-01: unless it says so, `exactly.once.support=required` refuses it."""
@@ -76,7 +76,7 @@ class SourceConnectorContract:
         assert not problems, f"it refuses the properties of the fixture `source`: {'; '.join(problems)}"
 
     def test_its_check_finds_no_fault_with_its_source(self, source: Source) -> None:
-        """What `eosfw run --check` and `eosfw doctor` would tell; a connector need not offer a `check`."""
+        """`eosfw run --check` and `eosfw doctor` show the result of `check`, which a connector may leave out."""
         connector = source.connector()
         found = list(connector.check(connector_config(connector, "contract", source.texts)))
 
@@ -86,22 +86,22 @@ class SourceConnectorContract:
         assert not found, f"`check` of {source.connector.__name__} finds fault with the source of this test: {problems}"
 
     def test_its_properties_are_documented_and_clash_with_none_of_the_frameworks(self, source: Source) -> None:
-        """CFG-05: a user meets one definition of each name."""
+        """CFG-05: each property has one definition."""
         keys = source.connector.config.keys
 
         assert set(keys) & set(SOURCE_CONNECTOR.keys) == set(), "properties that are the framework's own"
         assert [name for name, key in keys.items() if not key.doc] == [], "properties without a word on their purpose"
 
-    # --- how its work is split
+    # --- its task configs
 
     @pytest.mark.parametrize("most", [1, 2, 5])
     def test_it_makes_no_more_tasks_than_it_may(self, driver: TaskDriver, most: int) -> None:
-        """TSK: `tasks.max` is a limit."""
+        """`tasks.max` is a limit."""
         count = len(driver.task_configs(most))
         assert count <= most, f"`task_configs` makes {count} tasks, though tasks.max is {most}"
 
     def test_its_shares_survive_the_config_topic(self, driver: TaskDriver) -> None:
-        """LOG-02: texts alone, the same whenever it is asked; another worker starts a task from what it reads there."""
+        """LOG-02: texts only, and the same at every call; another worker starts a task from what it reads there."""
         task_configs = [dict(task_config) for task_config in driver.task_configs(3)]
         odd = {
             f"{name}: {value!r}"
@@ -116,7 +116,7 @@ class SourceConnectorContract:
         assert [json.loads(json.dumps(task_config)) for task_config in task_configs] == task_configs
 
     def test_no_source_partition_belongs_to_two_tasks(self, driver: TaskDriver, source: Source) -> None:
-        """KIP-618: two owners of one offset overwrite each other."""
+        """KIP-618: two tasks with one source partition overwrite each other's offsets."""
         owners: dict[str, list[int]] = {}
         for number, task_config in enumerate(driver.task_configs(3)):
             for partition in sorted(_partitions(driver.records(task_config, {}, source.most))):
@@ -125,10 +125,10 @@ class SourceConnectorContract:
 
         assert not twice, f"two tasks own one source partition: {'; '.join(twice)}; `task_configs` must give it to one"
 
-    # --- what its offsets are worth
+    # --- its offsets
 
     def test_the_same_source_gives_the_same_records(self, driver: TaskDriver, source: Source) -> None:
-        """Ruling on identity: whoever cannot be replayed cannot be verified, nor resumed."""
+        """A source that cannot be replayed can neither be verified nor resumed."""
         first, second = (_by_partition(driver, source) for _ in range(2))
 
         assert first == second, (
@@ -138,7 +138,7 @@ class SourceConnectorContract:
         assert first, f"the source gives no record: give it properties under which it does. {driver.summary()}"
 
     def test_another_process_gets_the_same_records(self, driver: TaskDriver, source: Source) -> None:
-        """A task lives in whatever process its worker is; nothing may hang on this one, say the seed of `hash`."""
+        """A task runs in any worker's process; nothing may depend on this process, such as the seed of `hash`."""
         here = fingerprints(driver, source.most)
         there = fingerprints_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual)
 
@@ -146,7 +146,7 @@ class SourceConnectorContract:
             pytest.fail(differs, pytrace=False)
 
     def test_its_records_can_be_handed_to_another_process(self, driver: TaskDriver, source: Source) -> None:
-        """Plain values alone: tools keep records in files, and send them to Spark's workers."""
+        """Plain values only: tools keep records in files and send them to Spark's workers."""
         records = [
             record for task_config in driver.task_configs(1) for record in driver.records(task_config, {}, source.most)
         ]
@@ -163,14 +163,14 @@ class SourceConnectorContract:
             )
 
     def test_offsets_can_be_stored(self, driver: TaskDriver, source: Source) -> None:
-        """OFF-01: flat mappings of primitives, and the same again when read back."""
+        """OFF-01: flat mappings of primitives."""
         store = installed_plugins().offset_store()
         for records in _by_partition(driver, source).values():
             stated = [(record.source_partition, record.source_offset) for record in records]
             assert len(store.encode("contract", "offsets", stated)) == len(stated), "an offset got lost"
 
     def test_a_task_resumes_right_behind_any_committed_offset(self, driver: TaskDriver, source: Source) -> None:
-        """OFF-02: an offset ahead of its record loses it, one behind repeats it; so offsets never go back either."""
+        """OFF-02: an offset ahead of its record loses the record, an offset behind it repeats the record."""
         everything = _by_partition(driver, source)
         ends = committable(driver, source) if driver.ends_transactions else None
         for partition, records in everything.items():
@@ -183,14 +183,14 @@ class SourceConnectorContract:
                     f"record: {_differing(rest, resumed)}"
                 )
 
-    # --- what it holds
+    # --- its resources
 
     def test_a_stopped_task_leaves_nothing_behind(
         self, driver: TaskDriver, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Threads, connections, descriptors, processes and temporary files end with `stop`; a worker starts many tasks.
 
-        What is made once, by the first task, and kept for all others, is no part of a task.
+        What the first task creates for all tasks, and keeps, is not counted.
         """
         temporary = tmp_path / "temporary"
         temporary.mkdir()
@@ -206,13 +206,13 @@ class SourceConnectorContract:
     # --- under a worker
 
     def test_a_run_writes_every_record_once(self, eos: EosHarness, source: Source) -> None:
-        """TXN-04: the worker's transactions around it."""
+        """TXN-04: in the worker's transactions."""
         run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(run, run.source_records())
 
     def test_a_run_goes_on_where_the_one_before_stopped(self, eos: EosHarness, source: Source) -> None:
-        """OFF-02: stopped on the way, started again."""
+        """OFF-02: stopped before its end, then started again."""
         eos.run(source.connector, source.given, until=max(1, source.most // 3))
         run = eos.run(source.connector, source.given, until=source.most)
 
@@ -222,9 +222,11 @@ class SourceConnectorContract:
     def test_a_worker_killed_at_any_step_loses_and_repeats_nothing(
         self, eos: EosHarness, source: Source, step: TaskStep
     ) -> None:
-        """F2: another worker finds what was committed, and nothing else."""
+        """Another worker continues from what was committed."""
         first = eos.create_run(source.connector, source.given)
-        nth = 2 if step is TaskStep.POLL else 1  # then something is committed behind it, however short the source
+        nth = (
+            2 if step is TaskStep.POLL else 1
+        )  # so that something is committed before the step, even for a short source
         victim = eos.zombies.task(step, task=0, nth=nth, worker=first.group)
         first.group.put(first.name, first.properties)
         victim.await_frozen()
@@ -244,7 +246,7 @@ class SourceConnectorContract:
 
 
 def _left(before: Container[object], temporary: Path) -> list[str]:
-    """What is held that was not before, once whatever is about to end had its time."""
+    """The resources that were not held before and are not released within `_SETTLE` seconds."""
     clock = runtime()
     deadline = clock.now() + _SETTLE
     while True:
@@ -256,7 +258,7 @@ def _left(before: Container[object], temporary: Path) -> list[str]:
 
 
 def committable(driver: TaskDriver, source: Source) -> set[tuple[str, str]]:
-    """Where the offsets of each source partition may be committed."""
+    """The source partitions and offsets at which a transaction may end."""
     ended = [
         one.records
         for task_config in driver.task_configs(1)
@@ -283,7 +285,7 @@ def _flat(records: Mapping[str, list[SourceRecord]]) -> list[SourceRecord]:
 
 
 def _differing(due: Sequence[object], given: Sequence[object]) -> str:
-    """The first place where two lists differ, for people."""
+    """The first index at which two lists differ, as text."""
     pairs = enumerate(zip_longest(due, given, fillvalue="nothing"))
     at, here, there = next((at, *pair) for at, pair in pairs if pair[0] != pair[1])
     return f"number {at} is {_readable(there)}, not {_readable(here)}"
@@ -300,10 +302,10 @@ def _partitions(records: Iterable[SourceRecord]) -> set[str]:
 
 
 def committed(*records: SourceRecord) -> Offsets:
-    """The source offsets behind some records, if they were committed."""
+    """The committed source offsets after these records."""
     return {key_of(one.source_partition): (one.source_partition, one.source_offset) for one in records}
 
 
 def sample(count: int) -> list[int]:
-    """Some places of a list: the first, the last, others in between."""
+    """Some indexes of a list: the first, the last, others in between."""
     return sorted({round(number * (count - 1) / (_RESUMES - 1)) for number in range(_RESUMES)}) if count else []

@@ -1,4 +1,4 @@
-"""State how long calls of a backend may take when no broker answers."""
+"""The contract for the deadlines of a backend's calls if no broker answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_eos.installed_plugins import installed_plugins
 
 BOUND = 0.4
 SLACK = 20.0
-"""For a busy machine; below what clients wait by default, which is what a forgotten deadline would cost."""
+"""Seconds for a busy machine; less than the default timeouts of clients, which a forgotten deadline would use."""
 ONE = TopicPartition("topic", 0)
 
 
@@ -59,7 +59,7 @@ CALLS: dict[str, Callable[[Backend], object]] = {
     "open_transactions": lambda backend: backend.admin().open_transactions([ONE]),
     "max_transaction_timeout": lambda backend: backend.admin().max_transaction_timeout(),
 }
-"""Every call that needs a broker, each bounded by BOUND."""
+"""Every call that needs a broker, with the deadline `BOUND`."""
 
 
 class DeadlineContract:
@@ -72,12 +72,12 @@ class DeadlineContract:
 
     @pytest.fixture
     def runtime(self) -> Runtime:
-        """What the backend waits by."""
+        """The clock of the backend."""
         return runtime()
 
     @pytest.fixture(params=["nobody listens", "nobody answers"])
     def address(self, request: pytest.FixtureRequest) -> Iterator[str]:
-        """An address where no broker is: its port is closed, or accepts and stays silent."""
+        """An address without a broker: its port is closed, or accepts connections and never answers."""
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             if request.param == "nobody answers":
@@ -86,7 +86,7 @@ class DeadlineContract:
 
     @pytest.fixture
     def backend(self, kind: type[Backend], address: str, runtime: Runtime) -> Iterator[Backend]:
-        """A backend that leads to nobody."""
+        """A backend whose address has no broker."""
         properties = {"bootstrap.servers": address, "default.api.timeout.ms": str(round(BOUND * 1000))}
         backend = kind.connect(properties, runtime)
         yield backend
@@ -96,7 +96,7 @@ class DeadlineContract:
     def test_a_cluster_that_cannot_be_reached_is_named_within_the_deadline(
         self, backend: Backend, address: str, runtime: Runtime, call: str
     ) -> None:
-        """Common rules: every blocking call has a deadline, the text names the address."""
+        """Common rules of the protocols: every blocking call has a deadline, and the error names the address."""
         if call == "open_transactions" and backend.capabilities.lacking("describe_transactions"):
             pytest.skip(f"backend {backend.name!r} does not declare describe_transactions")
         began = runtime.now()
@@ -107,7 +107,7 @@ class DeadlineContract:
         assert runtime.now() - began < BOUND + SLACK
 
     def test_an_initialisation_that_was_not_answered_may_be_tried_again(self, backend: Backend) -> None:
-        """PRD-01, PRD-11: nothing happened, so the same call is legal."""
+        """PRD-01, PRD-11: nothing has happened, so the same call is legal again."""
         producer = backend.producer("id")
 
         for _ in range(2):
@@ -115,7 +115,7 @@ class DeadlineContract:
                 producer.init_transactions(BOUND / 4)
 
     def test_closing_a_producer_unblocks_waiting_calls(self, backend: Backend, runtime: Runtime) -> None:
-        """Common rules: close may be called from any thread."""
+        """Common rules of the protocols: `close` may be called from any thread."""
         producer = backend.producer("id")
         ended: list[BaseException] = []
         begun = runtime.event()

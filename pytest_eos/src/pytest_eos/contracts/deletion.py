@@ -1,4 +1,4 @@
-"""State what the admin client of a backend must do to delete topics and consumer groups."""
+"""The contract of a backend's admin client for deleting topics and consumer groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DeletionContract(BackendUnderTestFixtures):
 
     @deletes
     def test_topics_are_deleted_with_an_answer_for_each(self, lab: BackendHarness) -> None:
-        """Admin: one that does not exist spoils no other; another one stays."""
+        """Admin: a topic that does not exist fails alone; topics that are not named stay."""
         first, second, other, nowhere = lab.topic(), lab.topic(partitions=2), lab.topic(), lab.name()
         lab.write(second, b"gone")
 
@@ -33,7 +33,7 @@ class DeletionContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("delete_topics", "transactions")
     def test_groups_are_deleted_with_their_offsets(self, lab: BackendHarness) -> None:
-        """Admin: an answer for each; a group that nobody knows is said to be unknown."""
+        """Admin: an answer for each group; GroupIdNotFoundError for an unknown one."""
         one, group, nobody = TopicPartition(lab.topic(), 0), lab.group(), lab.name()
         producer = lab.producer()
         producer.begin_transaction()
@@ -51,6 +51,6 @@ class DeletionContract(BackendUnderTestFixtures):
 
     @deletes
     def test_nothing_to_delete_is_no_mistake(self, lab: BackendHarness) -> None:
-        """Admin: whoever clears up may have made nothing."""
+        """Admin: an empty list is allowed, because a cleanup may have nothing to delete."""
         assert lab.admin.delete_topics([]) == {}
         assert lab.admin.delete_groups([]) == {}

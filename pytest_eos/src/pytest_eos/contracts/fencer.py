@@ -1,4 +1,4 @@
-"""State what every fencer must do: shut out earlier holders of transactional ids."""
+"""The contract of every fencer: it shuts out earlier producers with the same transactional ids."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 _MANY = 12
-"""Ids in one call: more than a pool of workers has by habit."""
+"""Ids in one call; more than thread pools usually have threads."""
 
 
 class FencerContract(BackendUnderTestFixtures):
     """Inherit it, define the fixture `backend`; define `fencer` too, if it is not the installed one of that name."""
 
     def test_a_fencer_names_itself(self, fencer: Fencer) -> None:
-        """HOOK: chosen by name."""
+        """A fencer is chosen by its name."""
         assert isinstance(fencer, Fencer)
         assert fencer.name
 
@@ -47,7 +47,7 @@ class FencerContract(BackendUnderTestFixtures):
             zombie.commit_transaction(WAIT)
 
     def test_what_was_committed_before_stays(self, lab: BackendHarness, fencer: Fencer) -> None:
-        """Fencing takes nothing back."""
+        """Fencing does not revert a commit."""
         topic = lab.topic()
         holder = lab.producer()
         holder.begin_transaction()
@@ -59,13 +59,13 @@ class FencerContract(BackendUnderTestFixtures):
         assert lab.values(topic) == [b"kept"]
 
     def test_an_unused_id_can_be_fenced(self, lab: BackendHarness, fencer: Fencer) -> None:
-        """ADM-01: the leader fences ids by count, whoever used them."""
+        """ADM-01: the leader fences all ids of a generation, whether they were used or not."""
         nobody = lab.name()
 
         assert fencer.fence([nobody], WAIT) == {nobody: None}
 
     def test_a_successor_may_take_the_id_over_afterwards(self, lab: BackendHarness, fencer: Fencer) -> None:
-        """Fencing ends a holder, never the id."""
+        """Fencing ends a producer, not its transactional id."""
         topic, name = lab.topic(), lab.name()
         lab.producer(name)
         fencer.fence([name], WAIT)
@@ -78,7 +78,7 @@ class FencerContract(BackendUnderTestFixtures):
         assert lab.values(topic) == [b"new"]
 
     def test_an_id_is_fenced_as_often_as_that_is_asked_for(self, lab: BackendHarness, fencer: Fencer) -> None:
-        """ADM-01: each generation of tasks holds the ids of the one before."""
+        """ADM-01: each generation of tasks uses the ids of the one before."""
         topic, name = lab.topic(), lab.name()
         for number in range(3):
             holder = lab.producer(name)
@@ -89,7 +89,7 @@ class FencerContract(BackendUnderTestFixtures):
         assert lab.values(topic) == []
 
     def test_many_ids_are_fenced_in_one_call(self, lab: BackendHarness, fencer: Fencer) -> None:
-        """ADM-02: each has an outcome of its own, none is forgotten."""
+        """ADM-02: each id has an outcome of its own."""
         topic = lab.topic()
         holders = [lab.producer() for _ in range(_MANY)]
         names = [str(holder.transactional_id) for holder in holders]

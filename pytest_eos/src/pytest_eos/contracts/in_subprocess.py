@@ -1,6 +1,6 @@
-"""Replay a source in a process of its own.
+"""Replay a source in a subprocess.
 
-Run as a program it reads a job from stdin as JSON, and writes a JSON list of fingerprints to stdout.
+As a program, this module reads its arguments from stdin as JSON and writes a JSON list of fingerprints to stdout.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHOWN = 160
 
 
 def fingerprint(record: SourceRecord) -> str:
-    """A text for people, then one that differs wherever anything of a record does."""
+    """The start of a record's text, then a hash of the whole record."""
     text = repr(record)
     return f"{text[:_SHOWN]} #{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
@@ -45,7 +45,7 @@ def fingerprints(driver: TaskDriver, most: int) -> list[str]:
 def fingerprints_in_subprocess(
     connector: type[SourceConnector], properties: Mapping[str, str], most: int, *, virtual: bool
 ) -> list[str]:
-    """The same, read by a fresh interpreter with another seed of `hash`; in virtual time where that is the test's."""
+    """The fingerprints, read by a new interpreter with another seed of `hash`, in virtual time if the test is."""
     job = [connector.__module__, connector.__qualname__, dict(properties), most, virtual]
     who = f"{job[0]}:{job[1]}"
     try:
@@ -67,7 +67,7 @@ def fingerprints_in_subprocess(
 
 
 def disagreement(here: Sequence[str], there: Sequence[str]) -> str | None:
-    """What differs between the records of two processes, and what may be behind it; None if nothing does."""
+    """The first difference between the records of two processes, with its likely cause; None if they are equal."""
     if list(here) == list(there):
         return None
     if sorted(here) == sorted(there):

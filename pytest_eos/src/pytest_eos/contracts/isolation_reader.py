@@ -1,4 +1,4 @@
-"""State what every isolation reader must do: show what its level may see, account for what it does not show."""
+"""The contract of every isolation reader: it returns the records of its level, and gaps for all other offsets."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pytest_eos.contracts.backend_fixtures import BackendFixtures
 from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
 
 _STALL = 0.5
-"""Seconds without progress after which a read has to raise."""
+"""Seconds without progress after which a read must raise."""
 
 
 class IsolationReaderContract(BackendFixtures):
-    """Inherit it, define the fixture `reader_class`, whose `name` says which level is meant.
+    """Inherit it, define the fixture `reader_class`; the `name` of the class says which level it has.
 
     `backend` is the one of `--eos-backend`, unless you define it.
     """
@@ -42,7 +42,7 @@ class IsolationReaderContract(BackendFixtures):
         return reader_class.name == "read_committed"
 
     def test_committed_records_are_shown_in_order(self, lab: BackendHarness, reader: IsolationReader) -> None:
-        """CON-01: every level shows them."""
+        """CON-01: at every level."""
         topic = lab.topic()
         lab.write(topic, b"a", b"b")
         _transaction(lab, topic, b"c", commit=True)
@@ -52,7 +52,7 @@ class IsolationReaderContract(BackendFixtures):
     def test_aborted_records_are_hidden_from_readers_of_committed_ones(
         self, lab: BackendHarness, reader: IsolationReader, *, committed_only: bool
     ) -> None:
-        """CON-02: dropped, wherever they lie."""
+        """CON-02: aborted records are dropped, wherever they are in the log."""
         topic = lab.topic()
         _transaction(lab, topic, b"aborted", commit=False)
         lab.write(topic, b"kept")
@@ -64,7 +64,7 @@ class IsolationReaderContract(BackendFixtures):
     def test_an_open_transaction_ends_what_is_visible(
         self, lab: BackendHarness, reader: IsolationReader, *, committed_only: bool
     ) -> None:
-        """CON-01: up to the last stable offset, even before records that are committed behind it."""
+        """CON-01: a read ends at the last stable offset, even if later records are committed."""
         topic = _held_back(lab)
 
         expected = [b"before"] if committed_only else [b"before", b"open", b"behind"]
@@ -73,7 +73,7 @@ class IsolationReaderContract(BackendFixtures):
     def test_a_read_that_an_open_transaction_holds_up_is_never_short(
         self, lab: BackendHarness, reader: IsolationReader, *, committed_only: bool
     ) -> None:
-        """CON-01: nobody knows yet what lies there, so that it is neither the end of a read nor a gap."""
+        """CON-01: the transaction may still commit, so its offsets are neither the end of a read nor a gap."""
         topic = _held_back(lab)
         one = TopicPartition(topic, 0)
 
@@ -87,7 +87,7 @@ class IsolationReaderContract(BackendFixtures):
         assert topic in str(stalled), "the error does not name the topic that is held up"
 
     def test_every_offset_is_shown_or_accounted_for(self, lab: BackendHarness, reader: IsolationReader) -> None:
-        """ISO: records and gaps together are the whole range, without overlap."""
+        """Records and gaps together are the whole range, without overlap."""
         topic = lab.topic()
         _transaction(lab, topic, b"a", commit=True)
         _transaction(lab, topic, b"b", commit=False)
@@ -111,7 +111,7 @@ class IsolationReaderContract(BackendFixtures):
         assert set(bounds) == {TopicPartition(topic, 0), TopicPartition(topic, 1)}
 
     def test_a_reader_reads_again_what_was_added(self, lab: BackendHarness, reader: IsolationReader) -> None:
-        """One read at a time, any number of them."""
+        """One read at a time, any number of reads."""
         topic = lab.topic()
         lab.write(topic, b"a")
         assert _values(reader, topic) == [b"a"]
@@ -122,7 +122,7 @@ class IsolationReaderContract(BackendFixtures):
 
 
 def _held_back(lab: BackendHarness) -> str:
-    """A topic whose second record is in an open transaction, with a record before it and one behind."""
+    """A topic whose second of three records is in an open transaction."""
     topic = lab.topic()
     lab.write(topic, b"before")
     lab.open_transaction(topic, b"open")
@@ -137,7 +137,7 @@ def _transaction(lab: BackendHarness, topic: str, value: bytes, *, commit: bool)
     else:
         producer.abort_transaction(WAIT)
     producer.close()
-    lab.rows(topic)  # waits for the control record, which Kafka writes behind its answer (COR-09)
+    lab.rows(topic)  # waits for the control record, which Kafka writes after its answer (COR-09)
 
 
 def _values(reader: IsolationReader, topic: str) -> list[bytes | None]:
@@ -146,7 +146,7 @@ def _values(reader: IsolationReader, topic: str) -> list[bytes | None]:
 
 
 def _until_stalled(found: Iterator[LogBatch | Gap]) -> tuple[list[int], ReadStalledError | None]:
-    """What a read gives, and how it ended, if not by itself."""
+    """The offsets that a read returns, and the error that ended it, if any."""
     offsets: list[int] = []
     try:
         for one in found:

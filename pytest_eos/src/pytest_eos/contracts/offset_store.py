@@ -1,4 +1,4 @@
-"""State what every offset store must do: turn source offsets into records, and back, without loss."""
+"""The contract of every offset store: it turns source offsets into records, and back, without loss."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALIKE: Sequence[tuple[SourcePartition, SourcePartition, str]] = (
     ({"none": None}, {"none": "null"}, "the types of their values"),
     ({"a": "b,c"}, {"a": "b", "c": ""}, "where a value ends"),
 )
-"""Source partitions that are not equal, though a careless store may think so."""
+"""Pairs of different source partitions that a careless store may confuse."""
 _OFFSETS: Sequence[SourceOffset] = (
     {"next": 1},
     {"next": 2**62, "id": "x"},
@@ -45,7 +45,7 @@ class OffsetStoreContract(BackendFixtures):
         raise pytest.UsageError(f"{type(self).__name__}: define a fixture `store` that returns your OffsetStore")
 
     def test_a_store_names_itself(self, store: OffsetStore) -> None:
-        """HOOK: chosen by name."""
+        """A store is chosen by its name."""
         assert isinstance(store, OffsetStore)
         assert store.name
 
@@ -54,13 +54,13 @@ class OffsetStoreContract(BackendFixtures):
     def test_an_offset_comes_back_as_it_was_given(
         self, store: OffsetStore, partition: SourcePartition, offset: SourceOffset
     ) -> None:
-        """OFF-01: whatever primitives a connector uses."""
+        """OFF-01: with all primitive types."""
         records = store.encode("c", _TOPIC, [(partition, offset)])
 
         assert store.decode("c", _read(records)) == {store.partition_key(partition): (partition, offset)}
 
     def test_records_go_to_the_topic_that_was_named(self, store: OffsetStore) -> None:
-        """OFF-01: the framework sends them within the transaction; a store holds no client."""
+        """OFF-01: the framework sends them in the transaction; a store has no client."""
         records = store.encode("c", _TOPIC, [({"p": 1}, {"o": 1}), ({"p": 2}, None)])
 
         assert {record.topic for record in records} == {_TOPIC}
@@ -74,7 +74,7 @@ class OffsetStoreContract(BackendFixtures):
         assert offset == {"o": 2}
 
     def test_offsets_are_read_from_every_batch(self, store: OffsetStore) -> None:
-        """OFF-02: a topic is read in many; what a later one says replaces, or adds to, what an earlier one said."""
+        """OFF-02: a topic is read in many batches; a later one replaces or adds offsets."""
         entries = (({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 1}), ({"p": 1}, {"o": 2}), ({"p": 3}, {"o": 1}))
         batches = [batch for each in entries for batch in _read(_one(store, *each))]
 
@@ -84,7 +84,7 @@ class OffsetStoreContract(BackendFixtures):
         assert found['{"p": 1}'] == {"o": 2}, "the offset of an earlier batch was kept, though a later one replaces it"
 
     def test_one_partition_has_one_key_so_that_compaction_keeps_the_last(self, store: OffsetStore) -> None:
-        """OFF-01: also when an offset is forgotten."""
+        """OFF-01: also for a tombstone."""
         keys = {record.key for offset in ({"o": 1}, {"o": 2}, None) for record in _one(store, {"p": 1}, offset)}
 
         assert len(keys) == 1
@@ -109,7 +109,7 @@ class OffsetStoreContract(BackendFixtures):
     def test_offsets_come_back_if_and_only_if_their_transaction_was_committed(
         self, store: OffsetStore, lab: BackendHarness
     ) -> None:
-        """TXN-02: they share the fate of the records before them, also where that is to be taken back."""
+        """TXN-02: they are committed or aborted with the records of their transaction."""
         topic = lab.topic(config={"cleanup.policy": "compact"})
         producer = lab.producer()
         for offset, end in ((1, producer.commit_transaction), (2, producer.abort_transaction)):
@@ -124,7 +124,7 @@ class OffsetStoreContract(BackendFixtures):
         assert store.decode("c", read) == {store.partition_key({"p": 1}): ({"p": 1}, {"o": 1})}
 
     def test_a_foreign_key_is_skipped(self, store: OffsetStore) -> None:
-        """Ruling on malformed offsets: others may write to the topic."""
+        """Other programs may write to the topic."""
         records = [ProducerRecord(_TOPIC, b"x", key) for key in (None, b"", b"\xff\x00", b"{}", b"[1]")]
 
         assert store.decode("c", _read([*records, *_one(store, {"p": 1}, {"o": 1})])) != {}
@@ -137,7 +137,7 @@ class OffsetStoreContract(BackendFixtures):
             store.decode("c", _read([ProducerRecord(_TOPIC, b"\xff not an offset", record.key)]))
 
     def test_what_cannot_be_stated_fails_before_anything_is_written(self, store: OffsetStore) -> None:
-        """OFF-04: named by the error."""
+        """OFF-04: the error names the offset."""
         with pytest.raises(TaskFailedError, match=r"deep|p"):
             store.encode("c", _TOPIC, [({"p": 1}, {"deep": {"not": "primitive"}})])  # type: ignore[dict-item]
 
@@ -148,7 +148,7 @@ class OffsetStoreContract(BackendFixtures):
         )
 
     def test_equal_partitions_have_one_record_key(self, store: OffsetStore) -> None:
-        """OFF-01: compaction keeps a record for each key, so that of two the older offset could come back."""
+        """OFF-01: compaction keeps one record for each key; with two keys the older offset could come back."""
         keys = {
             record.key
             for partition in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
@@ -161,7 +161,7 @@ class OffsetStoreContract(BackendFixtures):
     def test_other_partitions_have_other_keys(
         self, store: OffsetStore, first: SourcePartition, second: SourcePartition, what: str
     ) -> None:
-        """OFF-01: where two share a key, one goes on from the other's offset, which loses or repeats records."""
+        """OFF-01: if two partitions share a key, one resumes at the other's offset, which loses or repeats records."""
         assert store.partition_key(first) != store.partition_key(second), (
             f"`partition_key` tells source partitions not apart by {what}: {first} and {second} share one"
         )

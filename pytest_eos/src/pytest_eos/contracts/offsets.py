@@ -1,4 +1,4 @@
-"""State what a backend must do so that offsets commit with the records they belong to (KIP-98, KIP-618)."""
+"""The contract of a backend for offsets that commit with their records (KIP-98, KIP-618)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OffsetsContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_source_offsets_commit_in_the_transaction_of_their_records(self, lab: BackendHarness) -> None:
-        """TXN-02: in the log as soon as they are flushed, visible with the commit, not before it nor behind it."""
+        """TXN-02: in the log after the flush, and visible with the commit, neither earlier nor later."""
         topic, offsets = lab.topic(), lab.offsets_topic()
         producer = lab.producer()
         producer.begin_transaction()
@@ -38,7 +38,7 @@ class OffsetsContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_source_offsets_are_taken_back_with_their_records(self, lab: BackendHarness) -> None:
-        """TXN-02: else their records are lost, for whoever resumes goes on behind them."""
+        """TXN-02: otherwise their records are lost, because a resumed task starts after them."""
         topic, offsets = lab.topic(), lab.offsets_topic()
         producer = lab.producer()
         producer.begin_transaction()
@@ -51,7 +51,7 @@ class OffsetsContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_source_offsets_of_a_zombie_are_never_visible(self, lab: BackendHarness) -> None:
-        """COR-03: they would take its successor's place back."""
+        """COR-03: they would move its successor's offsets back."""
         topic, offsets, own = lab.topic(), lab.offsets_topic(), lab.name()
         zombie = lab.producer(own)
         zombie.begin_transaction()
@@ -67,7 +67,7 @@ class OffsetsContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_offsets_of_a_group_commit_with_their_transaction(self, lab: BackendHarness) -> None:
-        """PRD-05: whoever copies from topic to topic reads on behind what it wrote."""
+        """PRD-05: a program that copies between topics resumes after what it has written."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
         producer.begin_transaction()
@@ -81,7 +81,7 @@ class OffsetsContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_offsets_of_a_group_are_taken_back_with_their_transaction(self, lab: BackendHarness) -> None:
-        """PRD-05: the group goes on where it was, since the records it made are gone."""
+        """PRD-05: the group resumes at its old offsets, because its records were aborted."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
         producer.begin_transaction()
@@ -95,7 +95,7 @@ class OffsetsContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_group_offsets_sent_by_a_zombie_are_discarded(self, lab: BackendHarness) -> None:
-        """COR-03, KIP-447: nor those that it keeps until its commit."""
+        """COR-03, KIP-447: also if the client sends them with its commit."""
         one, group, own = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group()), lab.name()
         zombie = lab.producer(own)
         zombie.begin_transaction()
@@ -112,7 +112,7 @@ class OffsetsContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_group_offsets_in_an_open_transaction_are_not_returned(self, lab: BackendHarness) -> None:
-        """GRP-03: from `send_offsets` on; whoever read on from the old ones would read twice."""
+        """GRP-03: after `send_offsets`; a consumer that resumed at the old offsets would read records twice."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
         producer.begin_transaction()
@@ -134,7 +134,7 @@ def _send_both(producer: TransactionalProducer, topic: str, offsets: str) -> Non
 
 
 def _offsets_without_waiting(lab: BackendHarness, group: str, one: TopicPartition) -> object:
-    """What a client hears of a group's offsets that does not wait; None where it hears of a delay."""
+    """A group's offsets for a client that does not wait; None if the answer is delayed."""
     hasty = lab.backend.admin(_SHORT)
     try:
         return hasty.group_offsets(group, [one])

@@ -1,4 +1,4 @@
-"""List what this process holds: threads, descriptors, child processes, temporary files."""
+"""The resources of this process: threads, descriptors, child processes, temporary files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LISTEN = "0A"
 
 
 def held_resources(temporary: Path) -> dict[object, str]:
-    """What is held now, each with its name for people; `temporary` is where temporary files go."""
+    """The resources that are held now, each with its description; `temporary` is the folder of temporary files."""
     return {**_threads(), **_descriptors(), **_processes(), **_files(temporary)}
 
 
@@ -34,7 +34,7 @@ def _threads() -> dict[object, str]:
 
 
 def _own_line(frame: FrameType | None) -> str:
-    """The line of whoever was given to the thread to run, which says more than the lock that it waits for."""
+    """The outermost line outside `threading`: the function of the thread says more than the lock that it waits for."""
     lines: list[str] = []
     while frame is not None:
         if not lines or frame.f_code.co_filename != threading.__file__:
@@ -47,7 +47,7 @@ def _descriptors() -> dict[object, str]:
     found: dict[object, str] = {}
     sockets = _sockets()
     for name in os.listdir(_DESCRIPTORS):
-        with suppress(OSError):  # the one that lists the others is closed by now
+        with suppress(OSError):  # the descriptor that listed the others is closed by now
             status = os.fstat(int(name))
             target = os.readlink(_DESCRIPTORS / name) if _PROC.exists() else f"inode {status.st_ino}"
             what = sockets.get(status.st_ino, "a socket") if stat.S_ISSOCK(status.st_mode) else target
@@ -56,7 +56,7 @@ def _descriptors() -> dict[object, str]:
 
 
 def _sockets() -> Mapping[int, str]:
-    """Sockets by their inode, as far as the system tells."""
+    """The sockets of this machine by their inode; empty without /proc."""
     return {inode: name for table in ("tcp", "tcp6", "udp", "udp6") for inode, name in _connections(table)}
 
 
@@ -73,7 +73,7 @@ def _connections(table: str) -> Iterator[tuple[int, str]]:
 
 
 def _address(text: str) -> str:
-    """An address as the kernel writes it, in words of four bytes, the lowest byte first."""
+    """An address from /proc/net, where the kernel writes words of four bytes in little-endian order."""
     words, _, port = text.partition(":")
     raw = b"".join(bytes.fromhex(words[at : at + 8])[::-1] for at in range(0, len(words), 8))
     host = socket.inet_ntop(socket.AF_INET if len(raw) == 4 else socket.AF_INET6, raw)

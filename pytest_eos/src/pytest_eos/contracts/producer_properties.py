@@ -1,4 +1,4 @@
-"""State how a backend takes properties of a producer that bear on exactly once."""
+"""The contract of a backend for producer properties that affect exactly-once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ProducerPropertiesContract(BackendUnderTestFixtures):
     def test_what_contradicts_a_transactional_producer_is_refused(
         self, lab: BackendHarness, properties: dict[str, str]
     ) -> None:
-        """PRD-10: named, before anything is connected; else it would be replaced without a word."""
+        """PRD-10: the error names the property before the client connects; it is not replaced silently."""
         (name,) = properties
 
         with pytest.raises(ConfigError, match=name):
@@ -40,7 +40,7 @@ class ProducerPropertiesContract(BackendUnderTestFixtures):
     def test_what_contradicts_idempotence_that_was_asked_for_is_refused(
         self, lab: BackendHarness, properties: dict[str, str]
     ) -> None:
-        """PRD-10: without a transactional id, too."""
+        """PRD-10: also without a transactional id."""
         (name,) = properties
 
         with pytest.raises(ConfigError, match=name):
@@ -50,7 +50,7 @@ class ProducerPropertiesContract(BackendUnderTestFixtures):
     def test_a_producer_that_need_not_be_idempotent_takes_what_it_is_given(
         self, lab: BackendHarness, properties: dict[str, str]
     ) -> None:
-        """PRD-10, KIP-679: nobody asked for idempotence by name, so less than that is no contradiction."""
+        """PRD-10, KIP-679: idempotence was not set by the user, so weaker properties do not contradict it."""
         topic = lab.topic()
         producer = lab.backend.producer(None, properties=properties)
 
@@ -60,6 +60,6 @@ class ProducerPropertiesContract(BackendUnderTestFixtures):
         assert lab.until(lambda: lab.values(topic), lambda values: values == [b"v"])
 
     def test_an_empty_transactional_id_is_refused(self, lab: BackendHarness) -> None:
-        """PRD-10: it is neither an id nor none."""
+        """PRD-10: an empty text is neither an id nor None."""
         with pytest.raises(ConfigError, match=r"transactional\.id"):
             lab.backend.producer("")

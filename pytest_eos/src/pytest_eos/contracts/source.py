@@ -1,4 +1,4 @@
-"""Name the source that a contract is tested with."""
+"""The source that a contract is tested with."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pytest_eos.worker_group import as_texts
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A connector with properties under which it has something to give; `most` bounds an endless source.
+    """A connector with properties with which it has records; `most` bounds an endless source.
 
-    A connector that says it ends transactions itself does so here (`transaction.boundary=connector`), unless the
-    properties say otherwise; `transaction_ends` then tells whether a transaction must end right behind a record.
+    A connector that supports its own transaction boundaries uses them (`transaction.boundary=connector`), unless the
+    properties say otherwise; `transaction_ends` then says whether a transaction must end after a record.
     """
 
     connector: type[SourceConnector]
@@ -27,7 +27,7 @@ class Source:
 
     @property
     def given(self) -> dict[str, object]:
-        """The properties, and whose the transaction boundaries are."""
+        """The properties, with `transaction.boundary`."""
         given = dict(self.properties)
         if BOUNDARY not in given and self._boundaries() is ConnectorTransactionBoundaries.SUPPORTED:
             given[BOUNDARY] = "connector"
@@ -35,7 +35,7 @@ class Source:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The properties as Kafka writes them."""
+        """The properties as texts."""
         return self._named(self.given)
 
     def _named(self, properties: Mapping[str, object]) -> dict[str, str]:

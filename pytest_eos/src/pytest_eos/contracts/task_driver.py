@@ -1,4 +1,4 @@
-"""Drive a connector's tasks by hand, without a worker or a cluster."""
+"""A driver that runs a connector's tasks without a worker or a cluster."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pytest_eos.task_calls import CallLog
 from pytest_eos.virtual import VirtualRuntime
 
 PATIENCE = 5.0
-"""Seconds without a record after which a source that does not tell its end counts as exhausted."""
+"""Seconds without a record after which a source without `at_end` counts as exhausted."""
 _TASK = ConnectorTaskId("contract", 0)
 Offsets = Mapping[str, tuple[SourcePartition, SourceOffset]]
 
@@ -54,58 +54,58 @@ class _Context:
     notices: list[str] = field(default_factory=list)
 
     def offset(self, partition: SourcePartition) -> SourceOffset | None:
-        """What was committed before."""
+        """The committed source offset of a partition."""
         found = self.offsets.get(key_of(partition))
         return None if found is None else found[1]
 
     def notice(self, kind: str, text: str, count: int = 1) -> None:
-        """Take note."""
+        """Keep a notice."""
         self.notices.append(f"{kind}: {text} ({count})")
 
 
 class Transaction(NamedTuple):
-    """Records that a task returned between two ends of its transactions; what it left open has End.KEEP."""
+    """The records of one transaction of a task; an unfinished one has `End.KEEP`."""
 
     records: list[SourceRecord]
     end: End
 
 
 class TaskDriver:
-    """One connector with one set of properties."""
+    """Runs the tasks of one connector with one set of properties."""
 
     def __init__(self, connector: SourceConnector, properties: Mapping[str, str], runtime: Runtime) -> None:
         self.calls = CallLog()
         self._made: list[SourceTask] = []
-        """Kept, so that nothing is let go of by a task's end alone: `stop` must do it."""
+        """The tasks, kept so that garbage collection does not release what `stop` must release."""
         self.connector, self._runtime = self.calls.record_connector(connector), runtime
         self._config = connector_config(connector, "contract", properties)
 
     @property
     def ends_transactions(self) -> bool:
-        """Whether tasks end their transactions themselves."""
+        """Whether tasks define their transaction boundaries."""
         return bool(self._config[BOUNDARY] == "connector")
 
     @property
     def virtual(self) -> bool:
-        """Whether its seconds cost nothing."""
+        """Whether it runs in virtual time."""
         return isinstance(self._runtime, VirtualRuntime)
 
     def summary(self) -> str:
-        """What its last task was asked and answered."""
+        """The calls of the last task and their results, as text."""
         summary = self.calls.summary(1)
         return f"{summary}. {NEEDS_REAL}" if self.virtual else summary
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        """How the work splits into tasks."""
+        """The configs of the tasks."""
         return self.connector.task_configs(self._config, max_tasks)
 
     def records(self, task_config: Mapping[str, str], offsets: Offsets, most: int) -> list[SourceRecord]:
-        """What a fresh task gives from these offsets on, at most so many, without what it aborts."""
+        """The records that a fresh task returns from these offsets, at most that many, without aborted ones."""
         kept = [one.records for one in self.transactions(task_config, offsets, most) if one.end is not End.ABORT]
         return [record for records in kept for record in records][:most]
 
     def transactions(self, task_config: Mapping[str, str], offsets: Offsets, most: int) -> list[Transaction]:
-        """The same as the task cuts it into transactions: by itself, or else behind each poll."""
+        """The transactions of a fresh task, by its own boundaries or one for each poll."""
         boundary: Boundary = RequestedBoundary() if self.ends_transactions else PollBoundary()
         found: list[Transaction] = []
         current: list[SourceRecord] = []

@@ -1,4 +1,4 @@
-"""State what a backend with transactions must do (KIP-98)."""
+"""The contract of a backend with transactions (KIP-98)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
 
 SOON = 3.0
-"""Seconds after which a transaction runs out that a test waits for: a busy machine has written to it by then."""
+"""The transaction timeout of a test that waits for it, in seconds; enough for a write on a busy machine."""
 
 needs_transactions = pytest.mark.eos_needs("transactions", "read_committed")
 CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
@@ -39,7 +39,7 @@ class TransactionContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_records_of_one_transaction_appear_together_in_every_partition(self, lab: BackendHarness) -> None:
-        """COR-09, CON-01: none before the commit, all behind it."""
+        """COR-09, CON-01: none before the commit, all after it."""
         first, second = lab.topic(partitions=2), lab.topic()
         producer = lab.producer()
         producer.begin_transaction()
@@ -56,7 +56,7 @@ class TransactionContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_an_abort_takes_back_every_record_and_the_same_producer_goes_on(self, lab: BackendHarness) -> None:
-        """PRD-04: in every partition, whatever was flushed before."""
+        """PRD-04: in every partition, also records that were flushed before."""
         topic = lab.topic(partitions=2)
         producer = lab.open_transaction(topic, b"taken back")
         producer.send(record(topic, b"taken back", partition=1))
@@ -70,7 +70,7 @@ class TransactionContract(BackendUnderTestFixtures):
     @needs_transactions
     @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
     def test_a_transaction_without_records_may_end(self, lab: BackendHarness, end: str) -> None:
-        """PRD-04, COR-08: the coordinator never hears of it."""
+        """PRD-04, COR-08: no request is sent to the coordinator."""
         topic = lab.topic()
         producer = lab.producer()
         producer.begin_transaction()
@@ -84,7 +84,7 @@ class TransactionContract(BackendUnderTestFixtures):
     def test_a_record_that_cannot_be_delivered_keeps_its_whole_transaction_from_committing(
         self, lab: BackendHarness
     ) -> None:
-        """PRD-04: nobody asked for a callback, yet the failure surfaces; an abort heals the producer."""
+        """PRD-04: the failure is raised even without a callback; after an abort the producer works again."""
         topic = lab.topic()
         producer = lab.open_transaction(topic, b"good")
 
@@ -113,7 +113,7 @@ class TransactionContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_a_zombie_that_begins_after_its_successor_started_cannot_write(self, lab: BackendHarness) -> None:
-        """BRK-01: its epoch is too old, whatever it tries."""
+        """BRK-01: its epoch is too old for every request."""
         topic, own = lab.topic(), lab.name()
         zombie = lab.producer(own)
         lab.producer(own)
@@ -125,7 +125,7 @@ class TransactionContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_a_fenced_producer_can_only_be_closed(self, lab: BackendHarness) -> None:
-        """PRD-02: fatal has no exit, so nobody recovers a zombie by mistake."""
+        """PRD-02: a fatal state cannot be left, so a zombie cannot recover by mistake."""
         topic, own = lab.topic(), lab.name()
         zombie = lab.open_transaction(topic, b"half", transactional_id=own)
         lab.producer(own)
@@ -162,7 +162,7 @@ class TransactionContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_a_transaction_beyond_its_timeout_is_aborted(self, lab: BackendHarness) -> None:
-        """COR-15: it holds nobody back for ever; its owner hears what a zombie hears."""
+        """COR-15: it does not block readers for ever; its producer gets the error of a zombie."""
         topic = lab.topic()
         slow = lab.open_transaction(topic, b"slow", timeout=SOON)
         lab.write(topic, b"behind")
@@ -183,7 +183,7 @@ class TransactionContract(BackendUnderTestFixtures):
 
     @needs_transactions
     def test_what_is_not_committed_is_there_for_those_who_ask_for_it(self, lab: BackendHarness) -> None:
-        """CON-02: so that tests and tools can tell a record that was hidden from one that was never written."""
+        """CON-02: so that tests and tools can tell a hidden record from one that was never written."""
         topic = lab.topic()
         lab.open_transaction(topic, b"open").abort_transaction(WAIT)
 
@@ -197,7 +197,7 @@ def _write(producer: TransactionalProducer, topic: str, value: bytes) -> None:
 
 
 def _send_and_commit(producer: TransactionalProducer, topic: str, partition: int) -> None:
-    # Which of the two notices hangs on what the client knew of the topic before.
+    # Either call may raise; that depends on what the client already knows about the topic.
     producer.send(record(topic, b"lost", partition=partition))
     producer.commit_transaction(WAIT)
 
