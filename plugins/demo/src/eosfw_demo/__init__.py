@@ -1,1 +1,1 @@
-"""Real flights, a zombie on purpose, a verdict: the demo of eosfw."""
+"""The demo of eosfw: real flights, a deliberate zombie, a verdict."""

@@ -1,4 +1,4 @@
-"""Aggregate flights, in plain Python from CSV lines, the same in Spark from committed records."""
+"""The aggregation of flights: in Python from CSV lines, and as SQL for Spark from committed records."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Sums:
 
 
 def aggregate(header: bytes, lines: Iterable[bytes]) -> Rows:
-    """What the SQL computes, without Spark. Sums are of whole numbers, so both sides must agree to the last bit."""
+    """Compute the result of the SQL without Spark. All sums are of integers, so both results must be equal."""
     columns = header.decode().split(",")
     carrier, origin, delay, distance = map(columns.index, ("carrier", "origin", "dep_delay", "distance"))
     sums: dict[tuple[str, str], _Sums] = {}
@@ -73,13 +73,13 @@ def _row(key: tuple[str, str], sums: _Sums) -> Row:
 
 
 def rows_of(table: Iterable[Mapping[str, object]]) -> Rows:
-    """Rows as a columnar file gives them back."""
+    """The rows of a columnar file, by carrier and origin."""
     rows = [Row(**row) for row in table]  # type: ignore[arg-type]  # a column of another type fails the comparison
     return {(row.carrier, row.origin): row for row in rows}
 
 
 def differences(expected: Rows, found: Rows) -> Sequence[str]:
-    """Where two aggregations differ, in words."""
+    """The differences of two aggregations, as texts."""
     keys = sorted(expected.keys() | found.keys())
     return [
         f"{carrier} from {origin}: expected {expected.get((carrier, origin))}, found {found.get((carrier, origin))}"

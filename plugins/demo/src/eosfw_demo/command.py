@@ -1,4 +1,4 @@
-"""Offer `eosfw demo`."""
+"""The command `eosfw demo`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def command(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the split CSV files and the events of the run.")] = False,
 ) -> None:
     """Run 336,776 real flights through exactly-once tasks, make a zombie on purpose, prove that it changed nothing."""
-    # what follows costs time to load, which `eosfw --help` should not pay
+    # imported here, because `eosfw --help` imports this module and must stay fast
     from rich.console import Console
 
     from eosfw.cli import reserved_stdout
@@ -49,7 +49,7 @@ def command(
     plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
     if options.spark:
         check_spark(plugins, folder.output)
-    with reserved_stdout():  # Spark's JVM would write to stdout, too
+    with reserved_stdout():  # Spark's JVM would write to stdout as well
         report, history = run(options, folder, plugins, runtime, lambda total: Progress(total, runtime, stderr))
     if json_:
         typer.echo(json.dumps(as_json(report, history)))

@@ -18,22 +18,22 @@ from eosfw.registry import Plugins
 from eosfw.runtime import Worker
 
 PATIENCE = 120.0
-"""Seconds after which a wait of the demo counts as stuck."""
+"""Seconds after which a wait of the demo fails."""
 GRACE_MS = 1000
-"""How long tasks of a replaced generation may take to stop; only the zombie needs all of it."""
+"""The time that tasks of a replaced generation have to stop; only the zombie uses all of it."""
 FLUSH_MS = 25
-"""Without exactly-once offsets are committed this often: generous, Kafka Connect's default is a minute."""
+"""The interval of offset commits without exactly-once; Kafka Connect's default is a minute."""
 _LOOK = 0.02
 
 
 def default_backend(bootstrap_servers: str | None) -> str:
-    """The client where the user names none: the embedded broker's own, or librdkafka for the cluster of others."""
+    """The default backend: that of the embedded broker, or confluent for a running cluster."""
     return "memory" if bootstrap_servers is None else "confluent"
 
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
-    """What the user asked for."""
+    """The options of the command."""
 
     exactly_once: bool = True
     spark: bool = True
@@ -43,7 +43,7 @@ class DemoOptions:
 
 @dataclass(frozen=True, slots=True)
 class ResourceNames:
-    """What things are called on the cluster; unique on one that outlives the demo."""
+    """The names on the cluster; unique on a running cluster."""
 
     group: str = "eosfw-demo"
     topic: str = "flights"
@@ -51,17 +51,17 @@ class ResourceNames:
 
     @classmethod
     def on(cls, cluster: str | None, now: float) -> ResourceNames:
-        """Plain names on an embedded cluster, marked by the time on one that others own."""
+        """Plain names on an embedded cluster; with a timestamp on a running one."""
         return cls() if cluster is None else cls(f"eosfw-demo-{now:.0f}", f"flights-{now:.0f}")
 
 
 class StuckError(EosfwError):
-    """Something that the demo waits for did not happen."""
+    """The demo waited for something that did not happen."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoEnvironment:
-    """A running worker on a running cluster, watched."""
+    """A running worker on a cluster, with its gates and history."""
 
     names: ResourceNames
     run: LocalRun
@@ -69,21 +69,21 @@ class DemoEnvironment:
 
     @property
     def worker(self) -> Worker:
-        """Who runs the tasks."""
+        """The worker that runs the tasks."""
         return self.run.worker
 
     @property
     def history(self) -> History:
-        """What happened so far."""
+        """The history of all tasks."""
         return self.run.history
 
     @property
     def address(self) -> str:
-        """Where the cluster listens."""
+        """The address of the cluster."""
         return self.run.client_properties["bootstrap.servers"]
 
     def until(self, happened: Callable[[], bool], what: str) -> None:
-        """Wait for something; raise when a task fails meanwhile, or when it takes too long."""
+        """Wait until a condition is true; raise if a task fails, or if it takes too long."""
         runtime = self.run.runtime
         deadline = runtime.now() + PATIENCE
         while not happened():
@@ -101,12 +101,12 @@ class DemoEnvironment:
         return f"Last step of each task: {', '.join(steps) or 'none'}{held}"
 
     def committed(self) -> Mapping[TopicPartition, OffsetRange]:
-        """The committed ranges of the topic, as of now."""
+        """The ranges of the topic that are committed now."""
         with closing(self._reader()) as reader:
             return reader.bounds([self.names.topic])
 
     def values(self, ranges: Mapping[TopicPartition, OffsetRange]) -> Iterator[bytes]:
-        """The values of committed records, read by our own reader."""
+        """The values of committed records, read by the framework's reader."""
         with closing(self._reader()) as reader:
             for batch in reader.read(ranges, stall_timeout=30.0):
                 if isinstance(batch, LogBatch):
@@ -120,17 +120,17 @@ class DemoEnvironment:
 def open_environment(
     options: DemoOptions, plugins: Plugins, runtime: Runtime, *watchers: Observer
 ) -> Iterator[DemoEnvironment]:
-    """Set everything up; take everything down again, whatever happened in between."""
+    """Set the environment up, and close it afterwards."""
     names = ResourceNames.on(options.bootstrap_servers, runtime.wall())
     gates = Gates(runtime)
-    # gates come last: they block, and whoever records must have heard before
+    # gates come last: they block, and the other observers must have recorded the event before
     with LocalRun(pipeline(options, names), plugins, runtime, observers=(*watchers, gates)) as run, gates:
         run.worker.start()
         yield DemoEnvironment(names, run, gates)
 
 
 def pipeline(options: DemoOptions, names: ResourceNames) -> Pipeline:
-    """The demo as a pipeline file would say it, but for its connector, which the scenario changes."""
+    """The pipeline of the demo, without its connector, which the scenario changes."""
     where = options.bootstrap_servers
     worker = {
         "group.id": names.group,

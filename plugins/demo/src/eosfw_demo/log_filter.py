@@ -1,4 +1,4 @@
-"""Keep client libraries quiet while what they complain of is what was asked for."""
+"""A filter that hides the logs of client libraries while the zombie is fenced."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def _from_framework(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def client_logs_dropped() -> Iterator[None]:
-    """Drop what others than the framework log: a zombie's client calls its fencing a fatal error, which it is.
+    """Drop log records of other libraries: a zombie's client logs its fencing as a fatal error, which the demo expects.
 
-    Nothing is lost by that: what a client cannot do comes back as an exception.
+    No error is lost: a call that fails raises an exception.
     """
     handlers = list(logging.getLogger().handlers)
     for handler in handlers:

@@ -1,4 +1,4 @@
-"""Show on stderr what the demo does while it works."""
+"""The progress of the demo, shown on stderr."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _EVERY = 0.1
 
 
 class Progress:
-    """A line for every act, with its time; on a terminal also the count of records while they are committed.
+    """Prints a line with its time for each message; on a terminal also the number of committed records.
 
-    It is an observer: it hears of commits by itself.
+    It is an observer, so it counts commits by itself.
     """
 
     name: ClassVar[str] = "demo progress"
@@ -29,16 +29,16 @@ class Progress:
         self._records = 0
         self._shown = 0.0
         self.messages: list[tuple[float, str]] = []
-        """Everything that was said, with its second."""
+        """All messages, each with its time in seconds."""
 
     def log(self, what: str) -> None:
-        """Print what just happened, with the seconds since the start."""
+        """Print a message with the seconds since the start."""
         now = self._runtime.now() - self._start
         self.messages.append((now, what))
         self._console.print(f"[dim]{now:5.1f} s[/]  {what}", highlight=False)
 
     def set_status(self, what: str) -> None:
-        """Show what goes on now, where there is a terminal to show it."""
+        """Show the current activity on a terminal."""
         if self._status is not None:
             self._status.update(what)
 

@@ -22,7 +22,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything a run of the demo found out."""
+    """The results of a run of the demo."""
 
     options: DemoOptions
     flights: int
@@ -35,14 +35,14 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Nothing twice, nothing missing, the aggregation equal to the CSV's, the zombie really fenced."""
+        """Whether nothing is duplicated or missing, the aggregation is right, and the zombie was fenced."""
         verdict = self.result.verdict
         clean = verdict.duplicates == 0 and verdict.missing == 0 and not self.differences
         return clean and self.scenario.fencing is not None
 
 
 def as_json(report: Report, history: History) -> Mapping[str, object]:
-    """The numbers under the names that `eosfw run --json` uses, with what the demo adds."""
+    """The report as JSON, with the names of `eosfw run --json` where both have a number."""
     scenario = report.scenario
     return {
         "records": history.records,
@@ -70,7 +70,7 @@ def as_json(report: Report, history: History) -> Mapping[str, object]:
 
 
 def show(report: Report, history: History, console: Console) -> None:
-    """Print the report for people."""
+    """Print the report as text."""
     mode = "exactly once" if report.options.exactly_once else "at least once (exactly-once is off)"
     console.print(f"\n[bold]{report.flights:,} flights, {TASKS} tasks, one zombie[/] · {mode}\n")
     console.print(_event_table(report, history))
@@ -120,7 +120,7 @@ def _events(report: Report, history: History) -> Iterator[tuple[float, str]]:
 
 
 def _last(history: History, step: TaskStep) -> float | None:
-    """When the leader took a step for the last time."""
+    """The time of the last occurrence of a leader's step."""
     return max((event.at for event in history.aggregation().leader if event.step is step), default=None)
 
 

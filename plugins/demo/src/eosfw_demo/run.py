@@ -27,13 +27,13 @@ CONTRAST = "The same zombie without exactly-once"
 
 @dataclass(frozen=True, slots=True)
 class OutputFolder:
-    """Where the demo writes."""
+    """The folder to which the demo writes."""
 
     output: Path
     keep: bool = False
 
     def prepare(self) -> None:
-        """Make the output folder, or say why there cannot be one."""
+        """Create the output folder; ConfigError if that fails."""
         try:
             self.output.mkdir(parents=True, exist_ok=True)
         except OSError as why:
@@ -42,7 +42,7 @@ class OutputFolder:
 
     @contextmanager
     def sources(self) -> Iterator[Path]:
-        """A folder for the split CSV files; it goes away unless the user wants to keep it."""
+        """A folder for the split CSV files; it is removed afterwards unless `keep` is set."""
         if self.keep:
             folder = self.output / "csv"
             folder.mkdir(exist_ok=True)
@@ -53,7 +53,7 @@ class OutputFolder:
 
 
 def check_spark(plugins: Plugins, output: Path) -> None:
-    """Refuse to start when Spark could not judge in the end; say how to go without it."""
+    """Raise ConfigError if Spark could not verify the result; the message names the way without Spark."""
     step = Step(STEP, [StepInput(TOPIC_TABLE, "flights")], str(output / STEP), sql=SQL)
     try:
         problems = list(plugins.step_engine().problems([step], str(output)))

@@ -1,4 +1,4 @@
-"""Write and read the aggregation as files."""
+"""The files of the aggregation."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from eosfw_demo.aggregate import Row
 
 
 def read_parquet(folder: Path) -> list[Mapping[str, object]]:
-    """Every row of a folder of Parquet files."""
-    from pyarrow import parquet  # comes with eosfw-spark, which alone writes such folders
+    """Read all rows of a folder of Parquet files."""
+    from pyarrow import parquet  # installed with eosfw-spark, which writes these folders
 
     rows: list[Mapping[str, object]] = parquet.read_table(folder).to_pylist()
     return rows
 
 
 def write_csv(path: Path, rows: Iterable[Row]) -> None:
-    """The rows with a header line."""
+    """Write the rows after a header line."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(Row._fields)

@@ -1,4 +1,4 @@
-"""Judge what was committed against the CSV: in Spark, or with our own reader."""
+"""The verification of committed records against the CSV: in Spark, or in this process."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CHUNK = 20_000
 EXAMPLES = 5
 STEP = "flights-by-carrier"
 SUFFIX = "-without-exactly-once"
-"""Of what the contrast run writes, so that it does not replace the proof."""
+"""The suffix of files of a run without exactly-once, so that they do not replace the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """The verdict, the aggregation of what was committed, where it lies."""
+    """The verdict, the aggregation of the committed records, and its file."""
 
     verdict: Verdict
     rows: Rows
@@ -81,7 +81,7 @@ def _without_spark(
 
 
 def compare(expected: Sequence[bytes], found: Sequence[bytes]) -> Verdict:
-    """Count by value what appears more often than expected, what less."""
+    """Count by value the lines that appear too often or are missing."""
     balance = Counter(found)
     balance.subtract(expected)
     difference = CountDifference(EXAMPLES)
@@ -93,6 +93,6 @@ def compare(expected: Sequence[bytes], found: Sequence[bytes]) -> Verdict:
 
 
 def chunks(lines: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """The expected lines, some thousands at a time."""
+    """The expected lines in chunks of `CHUNK`."""
     for start in range(0, len(lines), CHUNK):
         yield lines[start : start + CHUNK]

@@ -1,4 +1,4 @@
-"""Make a zombie on purpose: freeze a task in its transaction, replace its generation, wake it."""
+"""The scenario of the demo: a task is frozen in its transaction, replaced, and woken as a zombie."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from eosfw_demo.progress import Progress
 
 TASKS = 4
 SUCCESSOR_TASKS = 3
-"""Tasks of the second generation: so files really change hands."""
+"""Tasks of the second generation; fewer, so that files change their task."""
 PARTITIONS = 4
 BATCH = 2000
 VICTIM = 1
 FREEZE_AT = 1 / 3
-"""Share of its file that the victim has committed when it is frozen; its successors find enough left to do."""
+"""The share of its file that the victim has committed when it is frozen; the rest is left to its successors."""
 WAKE_AT = 1 / 2
-"""Share of what was left that its successors have committed when it is woken: they are hard at work."""
+"""The share of the rest that its successors have committed when it is woken, while they still work."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
-    """What happened in a run of the scenario."""
+    """The result of the scenario."""
 
     victim: ConnectorTaskId
     transactional_id: str
@@ -44,10 +44,10 @@ class ScenarioResult:
 def run_scenario(
     environment: DemoEnvironment, files: Sequence[Path], records: int, progress: Progress
 ) -> ScenarioResult:
-    """Run the flights through the tasks, a zombie in the middle; return when all is committed."""
+    """Run the flights through the tasks, with a zombie; return when all of them are committed."""
     connector = environment.names.connector
     victim = ConnectorTaskId(connector, VICTIM)
-    # Before its offsets are sent: in either mode its records are on their way and nothing says so yet.
+    # Before the step send-offsets: in both modes its records are sent and their offsets are not.
     gate = environment.gates.freeze(
         TaskStep.SEND_OFFSETS, task=victim, when=lambda _: _victim_is_due(environment, records)
     )
@@ -77,7 +77,7 @@ _ENDS = frozenset({TaskStep.FENCED, TaskStep.SUPERSEDED, TaskStep.FAILED, TaskSt
 
 
 def properties(environment: DemoEnvironment, files: Sequence[Path], tasks: int) -> dict[str, str]:
-    """The connector, as a pipeline file would have it; each value is a CSV line as it stands."""
+    """The properties of the connector; each value is an unchanged CSV line."""
     return {
         "connector.class": "file",
         "tasks.max": str(tasks),
@@ -92,7 +92,7 @@ def properties(environment: DemoEnvironment, files: Sequence[Path], tasks: int) 
 
 
 def _start_together(environment: DemoEnvironment, files: Sequence[Path]) -> int:
-    """Start the first generation; hold each task before its first poll until all are there, so that all are at work."""
+    """Start the first generation; each task waits before its first poll until all tasks have started."""
     gates = [environment.gates.freeze(TaskStep.POLL, task=number) for number in range(TASKS)]
     first = environment.worker.put_connector(environment.names.connector, properties(environment, files, TASKS))
     environment.until(lambda: all(gate.reached.is_set() for gate in gates), f"all {TASKS} tasks have started")
@@ -102,7 +102,7 @@ def _start_together(environment: DemoEnvironment, files: Sequence[Path]) -> int:
 
 
 def _victim_is_due(environment: DemoEnvironment, records: int) -> bool:
-    """Whether the victim has done its share."""
+    """Whether the victim has committed the share after which it is frozen."""
     done = sum(one.records for one in environment.history.completed() if one.lane.task == VICTIM)
     return done >= FREEZE_AT * records / TASKS
 

@@ -1,1 +1,1 @@
-"""Spark reads what eosfw committed: a data source, a step engine."""
+"""Spark for eosfw: a data source of committed records and a step engine."""

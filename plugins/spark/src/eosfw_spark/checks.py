@@ -1,4 +1,4 @@
-"""Find what keeps steps from running, without starting a session of Spark."""
+"""The checks of steps that need no Spark session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = ("json", "csv")
 
 
 def step_problems(steps: Sequence[Step], folder: str) -> list[Problem]:
-    """Everything that is wrong with these steps here; none if there are no steps."""
+    """All problems of these steps; none if there are no steps."""
     if not steps:
         return []
     java = java_problem()

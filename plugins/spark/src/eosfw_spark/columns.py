@@ -1,4 +1,7 @@
-"""Turn batches of a log into Arrow batches with the columns of Spark's Kafka source."""
+"""The conversion of log batches to Arrow batches with the columns of Spark's Kafka source.
+
+Spark's `KafkaRecordToRowConverter`.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ from pyspark.sql.types import (
 from eosfw.records import Headers, LogBatch
 
 ROWS: Final = 65_536
-"""Rows of one Arrow batch: below some ten thousand, the hand-over to the JVM shows."""
+"""Rows of one Arrow batch; with less than some ten thousand, the transfer to the JVM takes a notable part."""
 BYTES: Final = 64 << 20
-"""Bytes after which a batch ends early, so that large records do not fill the memory."""
+"""Bytes after which a batch ends early, so that large records do not exhaust the memory."""
 
 _HEADER: Final = pa.struct([("key", pa.string()), ("value", pa.binary())])
 _HEADERS: Final = pa.list_(pa.field("element", _HEADER))
@@ -39,7 +42,7 @@ _FIELDS: Final = (
 
 
 def spark_schema(*, headers: bool) -> StructType:
-    """The columns that Spark's Kafka source has."""
+    """The columns of Spark's Kafka source."""
     fields = [
         StructField("key", BinaryType()),
         StructField("value", BinaryType()),
@@ -77,7 +80,7 @@ def arrow_batches(batches: Iterable[LogBatch], *, headers: bool) -> Iterator[pa.
 
 
 def to_arrow(batch: LogBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """One batch of a log as Arrow columns; nothing here runs once per record but the headers."""
+    """One log batch as Arrow columns; only headers are converted record by record."""
     count = len(batch)
     columns = [
         pa.array(batch.keys, pa.binary()),
@@ -94,7 +97,7 @@ def to_arrow(batch: LogBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _headers(rows: Sequence[Headers]) -> pa.Array:
-    """As Spark's source has it: a record without headers has null, not an empty list."""
+    """The headers as Spark's source has them: null, not an empty list, for a record without headers."""
     flat = list(chain.from_iterable(rows))
     items = pa.StructArray.from_arrays(
         [pa.array([key for key, _ in flat], pa.string()), pa.array([value for _, value in flat], pa.binary())],

@@ -1,4 +1,4 @@
-"""Spark's worker daemon with our modules loaded before it forks, so that no worker of ours loads them again."""
+"""Spark's worker daemon that imports our modules before it forks, so that no worker imports them again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRELOADED: Final = (
 
 
 def main() -> None:
-    """Load, then serve as Spark's own daemon does; no thread may run yet, for the workers are forks."""
+    """Import the modules, then run Spark's daemon; no thread may run before, because the workers are forks."""
     from pyspark.daemon import manager
 
     from eosfw_spark.source import plugins

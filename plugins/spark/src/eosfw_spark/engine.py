@@ -40,17 +40,17 @@ class SparkStepEngine:
 
     @classmethod
     def health(cls) -> Sequence[Finding]:
-        """Whether Spark could start here."""
+        """Whether Spark can start here."""
         return health.findings()
 
     @classmethod
     def problems(cls, steps: Sequence[Step], folder: str) -> Sequence[Problem]:
-        """What keeps these steps from running here."""
+        """The problems that keep these steps from running."""
         return checks.step_problems(steps, folder)
 
     @classmethod
     def start(cls, backend: str, properties: Mapping[str, str], folder: str, reader: PartChoice) -> Self:
-        """Start Spark over a cluster; takes seconds, and a Java."""
+        """Start Spark for a cluster; needs Java and takes seconds."""
         from eosfw_spark.tables import Tables
 
         running = session.start()
@@ -67,7 +67,7 @@ class SparkStepEngine:
                 self._result(step, ranges).write.mode("overwrite").parquet(str(place))
             written = rows(place)
             output.replace()
-        except (Exception, SystemExit) as why:  # a user's function may also try to end the process
+        except (Exception, SystemExit) as why:  # a user's function may also call sys.exit
             output.discard()
             raise failed(f"step {step.name}", why) from why
         finally:
@@ -83,7 +83,7 @@ class SparkStepEngine:
         return self._session.spark.sql(step.sql or "")
 
     def _forget(self, step: Step) -> None:
-        # A Spark that was stopped under a running step has forgotten already.
+        # If Spark was stopped during the step, its views are gone already.
         with suppress(Exception):
             for each in step.inputs:
                 self._session.spark.catalog.dropTempView(each.table)
@@ -91,7 +91,7 @@ class SparkStepEngine:
     def verdict(
         self, ranges: Mapping[TopicPartition, OffsetRange], identity: str, expected: Iterable[Sequence[bytes]]
     ) -> Verdict:
-        """Count in Spark what appears too often or too rarely."""
+        """Count duplicates and missing records in Spark."""
         check_kind(identity)
         from eosfw_spark.identity_counts import count, seen_identities, write_expected
 
@@ -112,7 +112,7 @@ class SparkStepEngine:
             shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Stop Spark, unless it ran before us."""
+        """Stop Spark, unless it ran before."""
         self._session.close()
 
 
@@ -133,7 +133,7 @@ def _united(frames: Sequence[DataFrame]) -> DataFrame:
 
 
 def failed(what: str, why: BaseException) -> StepFailedError:
-    """Say what failed with the root of the reason, and exit as that asks for."""
+    """The error of a failed step: its root cause, and the exit code of that."""
     cause = root_cause(why)
     error = StepFailedError(f"{what} failed: {cause.sentence}")
     error.exit_code = cause.exit_code

@@ -1,4 +1,4 @@
-"""Find the Python function that a step names."""
+"""The Python functions that steps name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Function = Callable[..., Any]
 
 @contextmanager
 def importable(folder: str) -> Iterator[None]:
-    """Look for modules in a folder first."""
+    """Put a folder first on the import path."""
     sys.path.insert(0, folder)
     try:
         yield
@@ -43,5 +43,5 @@ def mismatch(function: Function, tables: Sequence[str]) -> str | None:
     except TypeError as why:
         return f"cannot be called with the tables {', '.join(tables)} as keyword arguments: {why}"
     except ValueError:
-        return None  # a builtin that does not tell its signature
+        return None  # a builtin without a signature
     return None

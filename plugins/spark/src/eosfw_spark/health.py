@@ -1,4 +1,4 @@
-"""Say whether Spark could start here, without starting it."""
+"""Whether Spark can start here, found out without starting it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eosfw_spark.java import NEEDED, REMEDY, Java, usable_java
 
 
 def findings() -> list[Finding]:
-    """What Spark needs of this machine beside what pip brings."""
+    """What Spark needs on this machine besides its package."""
     return [_java(), *_home(), _workers()]
 
 

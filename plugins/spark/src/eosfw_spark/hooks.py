@@ -1,4 +1,4 @@
-"""Offer Spark as a step engine without loading it."""
+"""The hooks of eosfw-spark; they do not import Spark."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from eosfw_spark.engine import SparkStepEngine
 
 @hookimpl
 def eosfw_step_engines() -> Iterable[type[StepEngine]]:
-    """Offer Spark."""
+    """Offer the step engine."""
     return [SparkStepEngine]

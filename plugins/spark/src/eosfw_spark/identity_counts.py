@@ -1,4 +1,4 @@
-"""Count in Spark how often each identity appears against how often it should."""
+"""The counts of identities in Spark: how often each one was seen, and how often it is expected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN: Final = 120
 
 
 def write_expected(expected: Iterable[Sequence[bytes]], file: Path) -> None:
-    """Keep the expected identities as parquet, chunk by chunk, so that no more than one is in memory."""
+    """Write the expected identities to a parquet file, chunk by chunk, so that only one chunk is in memory."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -30,13 +30,13 @@ def write_expected(expected: Iterable[Sequence[bytes]], file: Path) -> None:
 
 
 def seen_identities(frame: DataFrame, kind: str) -> DataFrame:
-    """The identity of every record of a frame with Kafka's columns, with the place where it lies, if that is there.
+    """The identity of every record of a frame with Kafka's columns, with its place as far as the frame has it.
 
-    It is null for a record that carries none: somebody else wrote it. An empty value is an identity.
+    It is null for a foreign record, which has none. An empty value is an identity.
     """
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-    value = F.col("value").cast("binary")  # where a text has been made of it, its bytes again
+    value = F.col("value").cast("binary")  # a value that was converted to text is converted back to bytes
     found = {"value": lambda: F.coalesce(value, F.lit(b"")), "headers": _from_headers}.get(
         kind, lambda: _from_field(kind, value)
     )()
@@ -45,7 +45,7 @@ def seen_identities(frame: DataFrame, kind: str) -> DataFrame:
 
 
 def _from_headers() -> Column:
-    """What `identity_of` says of headers, inside the JVM; null when one of them is missing."""
+    """The identity from headers, as `identity_of` computes it, inside the JVM; null if a header is missing."""
     from pyspark.sql import functions as F  # noqa: N812
 
     def last(name: str) -> Column:
@@ -57,7 +57,7 @@ def _from_headers() -> Column:
 
 
 def _from_field(kind: str, value: Column) -> Column:
-    """A plain function in Spark's workers: the Arrow kinds of 4.0 would need pandas."""
+    """The identity from a field, by a plain Python UDF: the Arrow UDFs of Spark 4.0 need pandas."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import BinaryType
 
@@ -71,7 +71,7 @@ def _from_field(kind: str, value: Column) -> Column:
 
 
 def count_by(columns: Sequence[str], seen: DataFrame, expected: DataFrame) -> DataFrame:
-    """How often each identity, which is in these columns, was seen (`seen_`), and is expected (`expected_`)."""
+    """How often each identity in these columns was seen (`seen_`) and is expected (`expected_`)."""
     from pyspark.sql import functions as F  # noqa: N812
 
     both = seen.select(*columns, F.lit(1).alias("seen_"), F.lit(0).alias("expected_")).unionAll(
@@ -81,7 +81,7 @@ def count_by(columns: Sequence[str], seen: DataFrame, expected: DataFrame) -> Da
 
 
 def totals(counts: DataFrame, **more: str) -> tuple[int, ...]:
-    """Duplicates, unexpected and missing ones, as `eosfw.count_difference` counts them; then sums of `more`, in SQL."""
+    """The duplicates, unexpected and missing ones, as `eosfw.count_difference` counts them, then the sums of `more`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     sums = {
@@ -95,7 +95,7 @@ def totals(counts: DataFrame, **more: str) -> tuple[int, ...]:
 
 
 def count(seen: DataFrame, expected: DataFrame, kind: str) -> Verdict:
-    """Compare both sides in one pass; a second pass, for examples, only when they differ.
+    """Count in one pass; a second pass collects examples if both sides differ.
 
     DamagedDataError names the records that carry no identity of this kind.
     """
@@ -140,7 +140,7 @@ def _examples(wrong: Sequence[Row], seen: DataFrame) -> tuple[str, ...]:
 
 
 def example(identity: bytes, excess: int, places: Sequence[str]) -> str:
-    """Say of one identity how it differs, with some of the places where it lies."""
+    """One identity with its difference and some of its places, as text."""
     text = identity_text(identity)
     shown = repr(text[:_SHOWN] + ("..." if len(text) > _SHOWN else ""))
     where = f", seen at {', '.join(places)}" if places else ""

@@ -1,4 +1,4 @@
-"""Find the Java that Spark will start, before Spark does."""
+"""The Java that Spark will start."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from typing import Final
 
 NEEDED: Final = 17
 ANSWER: Final = 10.0
-"""Seconds that a Java may take to say its version."""
+"""Seconds that `java -version` may take."""
 REMEDY: Final = f"install a JDK {NEEDED} or newer, or point JAVA_HOME at one"
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java on this machine: its command, its version as it names it."""
+    """A Java on this machine: its command and its version."""
 
     command: str
     version: str
 
     @property
     def major(self) -> int:
-        """17 of `17.0.15`; 8 of the older spelling `1.8.0_402`."""
+        """The major version: 17 for `17.0.15`, and 8 for the older form `1.8.0_402`."""
         numbers = [int(number) for number in re.findall(r"\d+", self.version)]
         return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
 
 def java_problem() -> str | None:
-    """What keeps Spark from starting here, in one sentence with its remedy; None if nothing does."""
+    """The reason why Spark cannot start here, with the remedy; None if it can."""
     found = usable_java()
     return None if isinstance(found, Java) else f"Spark needs Java {NEEDED} or later, but {found}: {REMEDY}"
 
 
 def usable_java() -> Java | str:
-    """The Java that Spark will start, or why that one cannot be used."""
+    """The Java that Spark will start, or the reason why it cannot be used."""
     home = os.environ.get("JAVA_HOME")
     command = find_java(home)
     if command is None:
@@ -61,8 +61,9 @@ def find_java(home: str | None) -> str | None:
 
 
 def ask_version(command: str) -> Java | None:
-    """Ask a Java for its version; None when it gives no sensible answer in time."""
-    # Into a file: what a script started would keep a pipe open, and us waiting, after the script was killed.
+    """Ask a Java for its version; None if it gives no readable answer in time."""
+    # The output goes to a file: if `java` is a script that is killed, its child would keep a pipe open, and the
+    # read would block.
     with tempfile.TemporaryFile() as answer:
         try:
             subprocess.run(

@@ -1,4 +1,7 @@
-"""Decide which offset ranges a Spark job reads in which of its tasks."""
+"""The offset ranges that each task of a Spark job reads.
+
+Spark's `KafkaOffsetRangeCalculator`.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ Ranges = Mapping[TopicPartition, OffsetRange]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The share of one Spark task: one range of one partition."""
+    """What one Spark task reads: one range of one partition."""
 
     partition: TopicPartition
     offsets: OffsetRange
 
 
 def explicit_ranges(options: ReadOptions) -> Ranges | None:
-    """The ranges, when the options alone say them all; None when the cluster must be asked."""
+    """The ranges if the options contain all of them; None if the cluster must be asked."""
     if options.assigned is None or options.starts is None or options.ends is None:
         return None
     given = (*options.starts.values(), *options.ends.values())
@@ -33,7 +36,7 @@ def explicit_ranges(options: ReadOptions) -> Ranges | None:
 
 
 def ranges_to_read(options: ReadOptions, bounds: Ranges) -> Ranges:
-    """The range of every partition: what the options say, within what the cluster holds (`bounds`)."""
+    """The range of every partition: from the options, or from `bounds` for earliest and latest."""
     _check_topics(options, bounds)
     partitions = options.assigned if options.assigned is not None else tuple(sorted(bounds))
     _check_offsets(options, partitions)
@@ -76,9 +79,9 @@ def _range(options: ReadOptions, partition: TopicPartition, bounds: OffsetRange)
 
 
 def split_ranges(ranges: Ranges, at_least: int = 0) -> list[Split]:
-    """Cut the ranges into at least so many shares where there are offsets enough; every offset is in exactly one.
+    """Split the ranges into at least that many parts, if there are enough offsets; every offset is in exactly one part.
 
-    Larger ranges are cut into more shares, as Spark's own source does; empty ranges need no task.
+    Larger ranges are split into more parts, as Spark's own source does; empty ranges get no task.
     """
     total = sum(offsets.end - offsets.start for offsets in ranges.values())
     found: list[Split] = []

@@ -1,4 +1,4 @@
-"""Read the options of `spark.read.format("eosfw")`, which are those of Spark's own Kafka source."""
+"""The options of `spark.read.format("eosfw")`, which are those of Spark's own Kafka source."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What to read, from which cluster, as which reader; `starts` or `ends` is None for earliest or latest."""
+    """What to read, from which cluster, by which reader; `starts` or `ends` is None for earliest or latest."""
 
     properties: Mapping[str, str]
     topics: tuple[str, ...]
@@ -163,7 +163,7 @@ class _Parser:
         return int(text)
 
     def _reader(self, isolation: str | None) -> PartChoice:
-        """The reader by its name, else the one of an isolation level, which is called like it."""
+        """The reader by its name, otherwise the one of an isolation level, which has the name of the level."""
         name, prefix = self._text(READER), f"{READER.lower()}."
         if name is not None and isolation is not None:
             self._wrong(READER, f"excludes {KAFKA + ISOLATION}: give one of them")
@@ -178,7 +178,7 @@ class _Parser:
 
 def _unknown(name: str) -> str | None:
     lowered = name.lower()
-    # `path` is what `load("...")` sets: nothing here is a path.
+    # `load("...")` sets the option `path`, which is refused like any unknown option: a topic is no path.
     if lowered.startswith((KAFKA, f"{READER.lower()}.")) or lowered in {known.lower() for known in KNOWN}:
         return None
     if lowered in {known.lower() for known in NOT_YET}:
@@ -198,7 +198,7 @@ def _read_offsets(given: Any) -> Offsets:
 
 
 def offsets_json(offsets: Offsets) -> str:
-    """Write offsets as `startingOffsets` and `endingOffsets` want them."""
+    """Offsets as JSON, in the form of `startingOffsets` and `endingOffsets`."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         topics.setdefault(topic, {})[str(partition)] = offset

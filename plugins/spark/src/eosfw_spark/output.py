@@ -1,4 +1,4 @@
-"""Replace a folder of parquet files in one move, so that readers and failures meet the old rows or the new ones."""
+"""The output folder of a step: it is replaced as a whole, so a reader sees either the old rows or the new ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WRITTEN_BY_SPARK = ("*.parquet", "_SUCCESS", ".*.crc", "._SUCCESS.crc")
 
 
 class Output:
-    """A step's output folder, with the places beside it where the next and the last version wait."""
+    """A step's output folder, with the folders of its next and its previous version beside it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -19,7 +19,7 @@ class Output:
         self._earlier = folder.with_name(f".{folder.name}.earlier")
 
     def prepare(self) -> Path:
-        """Make room beside the output and return where to write."""
+        """Prepare the folder of the next version and return it."""
         if problem := refusal(self.folder):
             raise StepFailedError(problem)
         if self._earlier.exists() and not self.folder.exists():
@@ -29,7 +29,7 @@ class Output:
         return self.writing
 
     def replace(self) -> None:
-        """Put what was written in the place of the output."""
+        """Replace the output by the next version."""
         shutil.rmtree(self._earlier, ignore_errors=True)
         if self.folder.exists():
             self.folder.rename(self._earlier)
@@ -42,12 +42,12 @@ class Output:
         shutil.rmtree(self._earlier, ignore_errors=True)
 
     def discard(self) -> None:
-        """Drop what was written; the output stays as it was."""
+        """Delete the next version; the output stays unchanged."""
         shutil.rmtree(self.writing, ignore_errors=True)
 
 
 def refusal(folder: Path) -> str | None:
-    """Why this folder must not be replaced: only an empty one, or parquet alone, may be."""
+    """The reason why this folder must not be replaced: only an empty folder, or one with parquet files only, may be."""
     if not folder.exists():
         return None
     if not folder.is_dir():
@@ -61,7 +61,7 @@ def refusal(folder: Path) -> str | None:
 
 
 def rows(folder: Path) -> int:
-    """Count the rows of a folder of parquet files by their footers, without reading a row."""
+    """The number of rows in a folder of parquet files, read from their footers."""
     from pyarrow import parquet
 
     return sum(parquet.read_metadata(file).num_rows for file in sorted(folder.glob("*.parquet")))

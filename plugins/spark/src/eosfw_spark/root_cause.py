@@ -1,4 +1,4 @@
-"""Find the one sentence that matters in what Spark says about a failure."""
+"""The root cause of a failed step, in one sentence."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _JAVA_STACK: Final = re.compile(r"^(?:\s+at |\s*\.\.\. \d+ more|Caused by: |Driv
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What went wrong, in one sentence, with what a process should exit."""
+    """A cause in one sentence, with the exit code that it asks for."""
 
     sentence: str
     exit_code: ExitCode = StepFailedError.exit_code
 
 
 def root_cause(error: BaseException) -> Cause:
-    """Reduce an error of a step to its root, without any stack of Java or Python."""
+    """The root cause of a step's error, without stack traces of Java or Python."""
     if isinstance(error, EosfwError):
         return Cause(str(error), error.exit_code)
     if not _from_spark(error):
@@ -45,7 +45,7 @@ def _from_spark(error: BaseException) -> bool:
 
 def _from_traceback(text: str) -> Cause:
     lines = [line for line in text.strip("\n").splitlines() if not _JAVA_STACK.match(line)]
-    # Frames are indented; the first line that is not names the exception, the rest is its message.
+    # Stack frames are indented. The first other line has the exception; the rest is its message.
     start = next((at for at, line in enumerate(lines) if line and not line[0].isspace()), 0)
     summary = _STATE.sub("", "\n".join(lines[start:])).strip()
     raised = _RAISED.match(summary)
@@ -63,7 +63,7 @@ def _from_java(text: str) -> str:
     while stripped := _JAVA_CLASS.match(text):
         text = text[stripped.end() :]
     summary = _CONDITION.sub("", text.strip())
-    # What follows the state or the first line is a stack, a plan, a picture of the query, general advice.
+    # After the SQLSTATE or the first line come a stack trace, a plan, an excerpt of the query, general advice.
     first, state, rest = summary.partition("SQLSTATE:")
     place = re.match(r" \w+[;.]?\s*(\(?line \d+, pos \d+\)?|line \d+ pos \d+)", rest) if state else None
     sentence = first.splitlines()[0].strip() if first.strip() else ""

@@ -1,4 +1,4 @@
-"""Read the top-level columns of a Spark DDL schema without Spark."""
+"""The top-level columns of a Spark DDL schema, parsed without Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def columns(ddl: str) -> list[tuple[str, str]]:
 
 
 def _parts(ddl: str) -> list[str]:
-    """Cut at the commas that stand in no bracket."""
+    """Split at the commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for at, sign in enumerate(ddl):
         depth += (sign in "<(") - (sign in ">)")
@@ -34,7 +34,7 @@ def _parts(ddl: str) -> list[str]:
 
 
 def duplicate_columns(ddl: str) -> list[str]:
-    """Columns of a schema that are called like Kafka's, or like one another; Spark ignores case."""
+    """Columns of a schema that repeat the name of another one or of Kafka's; case is ignored, as in Spark."""
     seen = {name.lower() for name in KAFKA_COLUMNS}
     found = []
     for name, _ in columns(ddl):
@@ -45,5 +45,5 @@ def duplicate_columns(ddl: str) -> list[str]:
 
 
 def nested_columns(ddl: str) -> list[str]:
-    """Columns of a schema that a CSV row has no room for."""
+    """Columns of a schema with types that a CSV row cannot hold."""
     return [name for name, kind in columns(ddl) if re.match(r"(array|map|struct)\s*<", kind, re.IGNORECASE)]

@@ -1,4 +1,4 @@
-"""Start the Spark session that steps run in, quiet, local, gone without a trace when closed."""
+"""The local Spark session of steps; `close` leaves no process and no file behind."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 """
-# The serial collector starts fastest; C1 alone would too, but costs a third of the throughput of long jobs.
+# The serial collector starts fastest. C1 alone starts faster, too, but costs long jobs a third of their throughput.
 _JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=4 -Djava.net.preferIPv4Stack=true"
 
 
 class Session:
-    """A Spark session with everything it left on this machine; `close` removes both."""
+    """A Spark session with its JVM and its files."""
 
     def __init__(self, spark: SparkSession, gateway: Any | None, folder: Path | None) -> None:
         self.spark = spark
@@ -42,7 +42,7 @@ class Session:
         self._folder = folder
 
     def close(self) -> None:
-        """Stop Spark and its JVM, delete its files; a session that was there before us is left alone."""
+        """Stop Spark and its JVM and delete its files; a session that ran before is left running."""
         if self._gateway is None:
             return
         gateway, self._gateway = self._gateway, None
@@ -55,7 +55,7 @@ class Session:
 
 
 def settings(folder: Path, cores: int) -> Mapping[str, str]:
-    """How our Spark is set up: on the loopback only, no UI, all of its files in `folder`."""
+    """The settings of the session: loopback only, no UI, all files in `folder`."""
     return {
         "spark.master": f"local[{cores}]",
         "spark.app.name": "eosfw",
@@ -69,7 +69,7 @@ def settings(folder: Path, cores: int) -> Mapping[str, str]:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": str(max(2, cores)),
         "spark.python.daemon.module": "eosfw_spark.daemon",
-        # The same rows on every machine: no local clock, no silent null for what cannot be cast.
+        # The same rows on every machine: no local time zone, and an error, not null, for a failed cast.
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
         "spark.driver.extraJavaOptions": f"{_JVM} -Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
@@ -78,7 +78,7 @@ def settings(folder: Path, cores: int) -> Mapping[str, str]:
 
 
 def start(cores: int | None = None, more: Mapping[str, str] | None = None) -> Session:
-    """Start Spark with our settings, then `more`; or borrow the session that runs in this process already."""
+    """Start Spark with these settings and `more`; if a session runs in this process already, use that one."""
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -103,9 +103,12 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
     _disable_query_loggers()
     (folder / "log4j2.properties").write_text(_LOG4J)
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
-    # Its own stdout and stderr go to a file: stdout belongs to our caller, and a JVM warns before it reads any setting.
+    # The output of the JVM goes to a file: stdout belongs to the caller, and a JVM prints warnings before it reads
+    # its settings.
     with (folder / LOG).open("wb") as log, _environment(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of a pandas newer than PySpark knows, which we never use
+        warnings.simplefilter(
+            "ignore", FutureWarning
+        )  # about a newer pandas than PySpark supports; pandas is not used here
         try:
             gateway: Any = launch_gateway(spark_conf, {"stdout": log, "stderr": subprocess.STDOUT})  # type: ignore[no-untyped-call]
         except Exception as why:
@@ -120,7 +123,7 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
 
 
 def _disable_query_loggers() -> None:
-    """Keep PySpark's own loggers off stderr: they print every failed query as JSON with its whole Java stack."""
+    """Disable PySpark's loggers that print every failed query as JSON with its Java stack trace."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -129,7 +132,7 @@ def _disable_query_loggers() -> None:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Make Spark's workers run this interpreter: they take PATH's python3 otherwise."""
+    """Have Spark's workers run this interpreter; otherwise they run the python3 of PATH."""
     variables = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     before = {name: os.environ.get(name) for name in (*variables, "PYSPARK_SUBMIT_ARGS")}
     os.environ.update(variables)
@@ -145,14 +148,14 @@ def _environment() -> Iterator[None]:
 
 
 def _delete_when_jvm_ends(gateway: Any, folder: Path) -> None:
-    """Have the JVM delete our files too: it ends when our end of its stdin closes, even if we were killed."""
+    """Have the JVM delete the files as well: it ends when its stdin closes, even if this process is killed."""
     gateway.jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(
         gateway.jvm.java.io.File(str(folder))
     )
 
 
 def end_gateway(gateway: Any) -> None:
-    """End the JVM behind a gateway and make room for the next."""
+    """End the JVM of a gateway, so that another one can be started."""
     from pyspark import SparkContext
 
     SparkContext._gateway = None  # noqa: SLF001 - PySpark offers no other way to let go of a gateway

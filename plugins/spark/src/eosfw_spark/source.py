@@ -1,4 +1,4 @@
-"""The data source behind `spark.read.format("eosfw")`: a batch read of what a cluster committed."""
+"""The data source `spark.read.format("eosfw")`: a batch read of committed records (Spark's `KafkaSourceProvider`)."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 
 class EosfwDataSource(DataSource):
-    """Topics as a DataFrame with the columns of Spark's Kafka source, read_committed unless told otherwise."""
+    """Topics as a DataFrame with the columns of Spark's Kafka source; `read_committed` by default."""
 
     @classmethod
     def name(cls) -> str:
-        """What `format(...)` says."""
+        """The name for `format(...)`."""
         return "eosfw"
 
     def schema(self) -> StructType:
-        """The columns; wrong options are found here, before anything runs."""
+        """The columns; wrong options raise here, before a job starts."""
         from eosfw_spark.columns import spark_schema
 
         return spark_schema(headers=parse(self.options).headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Make the reader that plans on the driver and reads in the workers."""
+        """Create the reader, which plans on the driver and reads in the workers."""
         return EosfwReader(parse(self.options))
 
 
 class SplitPartition(InputPartition):
-    """What Spark hands to one task."""
+    """The input partition of one Spark task."""
 
     def __init__(self, split: Split) -> None:
         super().__init__(split)
@@ -50,13 +50,13 @@ class SplitPartition(InputPartition):
 
 
 class EosfwReader(DataSourceReader):
-    """Plans once on the driver, so that all tasks agree on where the topics end; each task opens its own client."""
+    """Plans on the driver, so that all tasks use the same end offsets; each task opens a client of its own."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
 
     def partitions(self) -> list[InputPartition]:
-        """Cut what is to be read into shares."""
+        """Split the ranges into input partitions."""
         ranges = explicit_ranges(self._options) or self._ranges()
         return [SplitPartition(split) for split in split_ranges(ranges, self._options.min_partitions)]
 
@@ -65,8 +65,8 @@ class EosfwReader(DataSourceReader):
             return ranges_to_read(self._options, reader.bounds(self._options.topics))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one share as Arrow batches."""
-        # Spark makes up one partition without content when there is nothing to read.
+        """Read one input partition as Arrow batches."""
+        # If there is nothing to read, Spark passes one partition of another class.
         if not isinstance(partition, SplitPartition):
             return
         from eosfw_spark.columns import arrow_batches
@@ -79,13 +79,13 @@ class EosfwReader(DataSourceReader):
 
 @cache
 def plugins() -> Plugins:
-    """What is installed, looked up once per process: finding it takes as long as connecting."""
+    """The installed plugins, loaded once per process: that takes as long as connecting."""
     return load_plugins()
 
 
 @contextmanager
 def open_reader(options: ReadOptions) -> Iterator[IsolationReader]:
-    """Connect to the cluster from whatever process this is; the plugins are looked up here, nothing is pickled."""
+    """Connect to the cluster from this process, driver or worker; nothing of it is pickled."""
     installed = plugins()
     runtime = ThreadRuntime()
     backend = installed.backend(options.backend).connect(options.properties, runtime)

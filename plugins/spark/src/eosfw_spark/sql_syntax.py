@@ -1,7 +1,6 @@
-"""Parse SQL with Spark's own parser, without a session.
+"""The syntax check of SQL, by Spark's own parser without a session.
 
-A session takes seconds to start. Its parser needs no more than a JVM with Spark's classes: a second, on a machine that
-has nothing else to do.
+A session takes seconds to start. The parser alone needs a JVM with Spark's classes, which takes about one second.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ logger = logging.getLogger(__name__)
 _ENDS = 10.0
 """Seconds that a JVM may take to end."""
 _REFUSALS = ("Py4JJavaError", "ParseException")
-"""What the parser throws, and what PySpark makes of that once its session runs."""
-# C1 alone and the serial collector start fastest, and there is nothing here that would run long.
+"""The parser's exception, and the one to which PySpark converts it if a session runs."""
+# C1 alone and the serial collector start fastest, and nothing runs long here.
 _JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 def syntax_errors(statements: Sequence[str]) -> list[str | None]:
-    """What is wrong with each statement's syntax, in one sentence; None where nothing is, or no parser can be had."""
+    """The syntax error of each statement in one sentence; None if there is none, or if no parser can be started."""
     try:
         with _parser() as parser:
             return [_error(parser, statement) for statement in statements]
@@ -71,7 +70,7 @@ def _bare_jvm() -> Iterator[Any]:
         javaopts=list(_JVM),
         java_path=java.command,
         redirect_stderr=subprocess.DEVNULL,
-        die_on_exit=True,  # with our end of its stdin, even if we are killed
+        die_on_exit=True,  # the JVM ends with its stdin, even if this process is killed
         enable_auth=True,
         return_proc=True,
     )

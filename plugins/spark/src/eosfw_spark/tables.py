@@ -1,4 +1,4 @@
-"""Turn ranges of topics into DataFrames."""
+"""The DataFrames of topics, within given offset ranges."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 CSV: Final = {"mode": "FAILFAST", "escape": '"'}
-"""A quote within quotes is doubled, as RFC 4180 and the connector `file` have it; Spark would want a backslash."""
+"""A quote within quotes is doubled, as in RFC 4180 and the connector `file`; Spark's default is a backslash."""
 WORTH_SPLITTING: Final = 50_000
-"""Offsets below which a second reader costs more than it saves."""
+"""The number of offsets below which a second Spark task costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Tables:
         return self.spark.sparkContext.defaultParallelism if size >= WORTH_SPLITTING else 1
 
     def of_input(self, given: StepInput, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
-        """An input of a step: Kafka's columns, headers too, beside them the value's own if it has a schema."""
+        """An input of a step: Kafka's columns with headers, and the columns of the value if it has a schema."""
         frame = self.of_topic(given.topic, ranges, headers=True)
         if given.format is None or given.schema is None:
             return frame
@@ -67,7 +67,7 @@ class Tables:
 
 
 def parsed(frame: DataFrame, written_as: str, ddl: str) -> DataFrame:
-    """Add the columns of the value; a value that does not fit the schema fails the step, never turns to null."""
+    """Add the columns of the value; a value that does not fit the schema fails the step, it does not become null."""
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
     from pyspark.sql.types import StructType
 
@@ -83,7 +83,7 @@ def parsed(frame: DataFrame, written_as: str, ddl: str) -> DataFrame:
 
 
 def _as_texts(schema: StructType) -> StructType:
-    """Read plain types as text first: `"7"`, as CSV rows have it, is as good a number as `7`; the cast is strict."""
+    """The schema with text for plain types: both `"7"` and `7` are then cast to a number, strictly."""
     from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType, VariantType
 
     kept = (ArrayType, MapType, StructType, BinaryType, VariantType)
