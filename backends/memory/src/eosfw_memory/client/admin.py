@@ -1,4 +1,4 @@
-"""Ask a cluster about its topics over any transport."""
+"""The admin client (Kafka's `KafkaAdminClient`): topics, offsets, configurations."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class MemoryAdmin:
     ) -> FenceProducersResult:
         self._new_timer()
         timer = RetryTimer(self._runtime, self._runtime.now() + (options.timeout or self._timeout))
-        metadata = self._make_metadata()  # of its own: it goes on while this client is used for something else
+        metadata = self._make_metadata()  # its own connections: fencing goes on while other threads use this client
 
         def fence(result: FenceProducersResult) -> None:
             self._fencing.add(metadata.network)
@@ -170,7 +170,7 @@ class MemoryAdmin:
                 raise error_for(code, ADMIN, what, failed[0].get("error_message"))
 
     def _write(self, api: Api, request: Fields, what: str, timer: RetryTimer) -> Any:
-        """Ask any broker what may not be asked twice."""
+        """Send a request that may be sent only once to any broker."""
 
         def call() -> Answer:
             try:
@@ -194,7 +194,7 @@ class MemoryAdmin:
         return {each["name"]: each["value"] for each in found["configs"] if each["value"] is not None}
 
     def _of_broker(self, broker: int, api: Api, request: Fields, timer: RetryTimer) -> Any:
-        """Ask one broker what only it can say."""
+        """Send a request to the broker with this number."""
         metadata: Any = self._metadata.fetch_metadata([], timer)
         address = brokers_of(metadata)[broker]
         channel = self._metadata.network.at(address)
@@ -211,9 +211,9 @@ class MemoryAdmin:
         *,
         fresh: bool = False,
     ) -> Mapping[TopicPartition, int]:
-        """Ask the leaders, until each has answered; a partition of a `fresh` topic may be unknown for a while."""
+        """Ask the leaders until each has answered; a `fresh` topic may be unknown until the timeout of this client."""
         found: dict[TopicPartition, int] = {}
-        settled = self._runtime.now() + (self._timeout if fresh else self._metadata.network.propagation_timeout)
+        known_by = self._runtime.now() + (self._timeout if fresh else self._metadata.network.propagation_timeout)
         while left := [one for one in partitions if one not in found]:
             failed: EosfwError | None = None
             for channel, ones in self._metadata.by_leader(left, timer).items():
@@ -226,13 +226,13 @@ class MemoryAdmin:
                         raise failed from why
                     self._forget(ones)
                     continue
-                failed = self._take(answer, found, settled) or failed
+                failed = self._take(answer, found, known_by) or failed
             if failed is not None and not timer.backoff():
                 raise failed
         return found
 
-    def _take(self, answer: Any, found: dict[TopicPartition, int], settled: float) -> EosfwError | None:
-        """Note what an answer tells; give what may be tried again."""
+    def _take(self, answer: Any, found: dict[TopicPartition, int], known_by: float) -> EosfwError | None:
+        """Add the offsets of an answer to `found`; return the last error that may be tried again."""
         failed: EosfwError | None = None
         for topic in answer["topics"]:
             for each in topic["partitions"]:
@@ -241,7 +241,7 @@ class MemoryAdmin:
                     found[one] = each["offset"]
                     continue
                 failed = error_for(code, ADMIN, self._what(f"list offsets of {one}"))
-                late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._runtime.now() >= settled
+                late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._runtime.now() >= known_by
                 if code not in RETRIABLE or late:
                     raise failed
                 if code in MOVED:

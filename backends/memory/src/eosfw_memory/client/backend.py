@@ -1,4 +1,4 @@
-"""Reach a cluster by direct calls, if this process serves it, else over a socket."""
+"""The backend `memory`: it calls a cluster of this process directly, and any other over a socket."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class MemoryBackend:
 
 
 def _served(settings: ClientSettings) -> EmbeddedCluster | None:
-    """The cluster that is called directly, or None where a socket is due."""
+    """The cluster to call directly, or None for one to reach over a socket."""
     found = None if settings.transport == "socket" else served_here(settings.servers)
     if found is None and settings.transport == "direct":
         why = f"this process serves no embedded cluster at {settings.servers}; start one, or say socket"

@@ -1,4 +1,4 @@
-"""Carry one request to one broker, its answer back."""
+"""The transport of this client: a channel to each broker, which carries requests and their answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eosfw_memory.delayed_operation import Answer
 
 
 class Address(NamedTuple):
-    """Where a broker listens."""
+    """The address at which a broker listens."""
 
     host: str
     port: int
@@ -20,23 +20,23 @@ class Address(NamedTuple):
 
 
 class NotSentError(ClusterUnavailableError):
-    """The request never left: it may be made again without a second thought."""
+    """The request was not sent, so it may be sent again."""
 
 
 class NoAnswerError(ClusterUnavailableError):
-    """The request left and no answer came back: it may have taken effect."""
+    """The request was sent and not answered, so it may have taken effect."""
 
 
 class NotRetriableError(ClusterUnavailableError):
-    """Asking the same broker again would not help."""
+    """The same broker would fail in the same way again."""
 
 
 class MalformedResponseError(NoAnswerError, NotRetriableError):
-    """What came back is no answer of Kafka's protocol."""
+    """The bytes that came back are no answer of Kafka's protocol."""
 
 
 class UnsupportedServerError(NotSentError, NotRetriableError):
-    """Whoever listens there does not speak Kafka's protocol, or no version that this client speaks."""
+    """The server does not speak Kafka's protocol, or no version of it that this client speaks."""
 
 
 class ClosedError(FatalError):
@@ -44,27 +44,27 @@ class ClosedError(FatalError):
 
 
 class Channel(Protocol):
-    """A way to one broker, used by one thread at a time."""
+    """A channel to one broker; one thread at a time may use it."""
 
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
-        """The broker's answer; NotSentError, NoAnswerError or ClosedError when there is none by the deadline."""
+        """The broker's answer; raise NotSentError, NoAnswerError or ClosedError if there is none by the deadline."""
 
 
 class Network(Protocol):
-    """Every channel of one client object; `close` may be called from any thread and frees who waits inside."""
+    """All channels of one client object; `close` may be called from any thread and ends every call that waits."""
 
     servers: str
-    """The addresses the user gave, for messages."""
+    """The value of `bootstrap.servers`, for messages."""
     eager: bool
-    """Whether a request costs so little that nothing is gained by waiting for more to send."""
+    """Whether records are sent at once, since a request costs too little to gain from larger batches."""
     propagation_timeout: float
-    """Seconds for which a topic may be unknown although it was created, since brokers learn of it one by one."""
+    """Seconds for which a broker may not know a topic yet that was created at another one."""
 
     def any(self, deadline: float) -> Channel:
         """A channel to some broker."""
 
     def at(self, address: Address) -> Channel:
-        """The channel to the broker at an address that metadata named."""
+        """The channel to the broker at this address."""
 
     def close(self) -> None:
-        """Let go of every channel."""
+        """Close every channel."""

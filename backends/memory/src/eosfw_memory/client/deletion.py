@@ -17,7 +17,7 @@ from eosfw_memory.codes import Code
 def delete_topics(
     metadata: ClusterMetadata, topics: Collection[str], timer: RetryTimer
 ) -> Mapping[str, EosfwError | None]:
-    """What became of each; asked again where an answer was lost, so a topic may be unknown that was just deleted."""
+    """The outcome for each topic. After a lost answer a repeated request may not know a topic it has just deleted."""
     outcomes: dict[str, EosfwError | None] = {}
     while left := [name for name in dict.fromkeys(topics) if name not in outcomes]:
         request = Fields(topic_names=tuple(left), timeout=milliseconds(timer.remaining()))

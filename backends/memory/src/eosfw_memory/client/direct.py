@@ -1,4 +1,4 @@
-"""Call the handlers of a broker that runs in this very process."""
+"""The transport without a network: it calls the handlers of a broker in this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectC
 from eosfw_memory.protocol.handlers import handler_of
 
 _SLICE = 0.25
-"""Seconds one wait may take before it is looked whether the cluster is still there."""
+"""Seconds of one wait, after which a call checks whether the cluster still serves."""
 
 
 @cache
@@ -23,7 +23,7 @@ def _context(api: Api) -> Context:
 
 
 class DirectNetwork:
-    """The one broker there is, for one client object; both a network and its only channel."""
+    """The only broker of an embedded cluster: a network and its single channel in one object."""
 
     eager = True
     propagation_timeout = 0.0
@@ -58,7 +58,7 @@ class DirectNetwork:
             raise
         except DisconnectClientError as why:
             raise NoAnswerError(f"{api.name} at {self.servers}: {why}") from why
-        except Exception as why:  # on the wire such a mistake would cost the client its connection
+        except Exception as why:  # over a socket such a failure closes the connection, so the client sees the same here
             raise self._failed(api, why) from why
         finally:
             broker.settle()
@@ -75,7 +75,8 @@ class DirectNetwork:
         self._broker.await_answer(deferred, self._wake)
         try:
             while True:
-                # Events are raised for good, so each round has its own, made before the attempt it belongs to.
+                # An event stays set, so each attempt has one of its own. It is made before the attempt, so that a wake
+                # between attempt and wait is not lost.
                 event = self._event = self._runtime.event()
                 left = until - self._runtime.now()
                 answer = self._broker.attempt(deferred, expired=left <= 0)

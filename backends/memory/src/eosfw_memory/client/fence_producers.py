@@ -1,4 +1,4 @@
-"""Fence transactional ids with a bare InitProducerId each, as Kafka's Admin.fenceProducers does (ADM-01)."""
+"""Fence transactional ids with one InitProducerId each, as Kafka's `FenceProducersHandler` does."""
 
 from __future__ import annotations
 
@@ -19,64 +19,65 @@ from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 
 _TRANSACTION_TIMEOUT: Final = milliseconds(10.0)
-"""Stored with the id until its next owner initialises; no transaction is opened meanwhile, so any legal value does."""
+"""Stored with the id until its next owner initialises it. No transaction opens before, so any legal value will do."""
 _WINDOW: Final = 100
-"""Ids that are looked at together: among thousands, what one attempt touched is out of reach when the next comes."""
+"""Ids of one window: with thousands at once, the state of an id has left the caches before its second attempt."""
 _NONE: Final = Code.NONE
-_Told: TypeAlias = ProducerIdAndEpoch | int | EosfwError
-"""What came back for one id: the holder now, a code of the coordinator's that names why not, or why neither came."""
+_HolderOrError: TypeAlias = ProducerIdAndEpoch | int | EosfwError
+"""The result for one id: its producer now, the coordinator's error code, or why there was no answer."""
+_Outcomes: TypeAlias = dict[str, _HolderOrError]
 
 
 class FenceProducersHandler:
-    """Fences without a producer: all ids go out in rounds, so those that take longer wait together."""
+    """Fences ids in rounds, so that those whose transactions are still being aborted wait together."""
 
     def __init__(self, metadata: ClusterMetadata) -> None:
         self._metadata = metadata
 
     def fence(self, result: FenceProducersResult, timer: RetryTimer) -> None:
-        """Decide every id by the deadline."""
+        """Settle the result of every id by the deadline."""
         victims = result.transactional_ids
-        told: dict[str, _Told] = {}
+        outcomes: _Outcomes = {}
         waiting: dict[str, Fields] = {}
         for first in range(0, len(victims), _WINDOW):
             some = {
                 each: init_producer_id_request(each, _TRANSACTION_TIMEOUT) for each in victims[first : first + _WINDOW]
             }
-            # Whose open transaction is aborted by the first attempt is mostly done with the second.
-            waiting |= self._round(self._round(some, told, timer), told, timer)
-            self._settle(some.keys() - waiting.keys(), told, result)
+            # The first attempt aborts an open transaction, whose markers are mostly written at the second.
+            waiting |= self._round(self._round(some, outcomes, timer), outcomes, timer)
+            self._settle(some.keys() - waiting.keys(), outcomes, result)
         while waiting and timer.backoff():
-            asked, waiting = waiting, self._round(waiting, told, timer)
-            self._settle(asked.keys() - waiting.keys(), told, result)
-        self._settle(waiting, told, result)
+            asked, waiting = waiting, self._round(waiting, outcomes, timer)
+            self._settle(asked.keys() - waiting.keys(), outcomes, result)
+        self._settle(waiting, outcomes, result)
 
-    def _settle(self, victims: Iterable[str], told: Mapping[str, _Told], result: FenceProducersResult) -> None:
+    def _settle(self, victims: Iterable[str], outcomes: _Outcomes, result: FenceProducersResult) -> None:
         for victim in victims:
-            result.settle(victim, self._outcome(victim, told[victim]))
+            result.settle(victim, self._outcome(victim, outcomes[victim]))
 
-    def _round(self, waiting: Mapping[str, Fields], told: dict[str, _Told], timer: RetryTimer) -> dict[str, Fields]:
-        """One attempt to shut holders out, noted in `told`; give those for whom there is reason for another."""
-        for channel, victims in self._by_coordinator(waiting, told, timer).items():
+    def _round(self, waiting: Mapping[str, Fields], outcomes: _Outcomes, timer: RetryTimer) -> dict[str, Fields]:
+        """Try to fence these ids once, and note each in `outcomes`; return those to try again."""
+        for channel, victims in self._by_coordinator(waiting, outcomes, timer).items():
             for victim in victims:
                 answer = _response(channel, waiting[victim], timer.deadline)
-                found = _told(answer)
-                told[victim] = _last(told.get(victim), found)
-                # Shutting out twice does no harm, so a lost answer is no reason to give up.
+                found = _holder_or_error(answer)
+                outcomes[victim] = _last(outcomes.get(victim), found)
+                # Fencing an id twice does no harm, so a lost answer is a reason to try again.
                 if _lost_coordinator(found):
                     self._metadata.forget_coordinator(victim)
-        return {victim: request for victim, request in waiting.items() if _may_change(told[victim])}
+        return {victim: request for victim, request in waiting.items() if _may_change(outcomes[victim])}
 
     def _by_coordinator(
-        self, waiting: Mapping[str, Fields], told: dict[str, _Told], timer: RetryTimer
+        self, waiting: Mapping[str, Fields], outcomes: _Outcomes, timer: RetryTimer
     ) -> Mapping[Channel, list[str]]:
-        """Who is to be asked about whom; `told` gets why where nobody is found."""
+        """The ids of each coordinator; an id without one gets its error in `outcomes`."""
         grouped: dict[Channel, list[str]] = {}
         try:
             self._metadata.look_up_coordinators(tuple(waiting), timer)
         except ClosedError:
             raise
         except EosfwError as why:
-            told |= {victim: _last(told.get(victim), why) for victim in waiting}
+            outcomes |= {victim: _last(outcomes.get(victim), why) for victim in waiting}
             return grouped
         for victim in waiting:
             try:
@@ -84,15 +85,15 @@ class FenceProducersHandler:
             except ClosedError:
                 raise
             except EosfwError as why:
-                told[victim] = _last(told.get(victim), why)
+                outcomes[victim] = _last(outcomes.get(victim), why)
         return grouped
 
-    def _outcome(self, victim: str, told: _Told) -> ProducerIdAndEpoch | EosfwError:
-        if isinstance(told, int):
-            return error_for(told, FENCE, f"fence {victim!r} at {self._metadata.network.servers}")
-        if isinstance(told, ClusterUnavailableError):
-            return type(told)(f"fence {victim!r}: {told}")
-        return told
+    def _outcome(self, victim: str, outcome: _HolderOrError) -> ProducerIdAndEpoch | EosfwError:
+        if isinstance(outcome, int):
+            return error_for(outcome, FENCE, f"fence {victim!r} at {self._metadata.network.servers}")
+        if isinstance(outcome, ClusterUnavailableError):
+            return type(outcome)(f"fence {victim!r}: {outcome}")
+        return outcome
 
 
 def _response(channel: Channel, request: Fields, deadline: float) -> Answer | ClusterUnavailableError:
@@ -103,23 +104,23 @@ def _response(channel: Channel, request: Fields, deadline: float) -> Answer | Cl
         return why
 
 
-def _told(answer: Answer | EosfwError) -> _Told:
+def _holder_or_error(answer: Answer | EosfwError) -> _HolderOrError:
     if isinstance(answer, EosfwError):
         return answer
     code: int = answer["error_code"]  # type: ignore[assignment]
     return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]) if code == _NONE else code  # type: ignore[arg-type]
 
 
-def _last(before: _Told | None, now: _Told) -> _Told:
-    """What there is to tell: that the time ran out says less than the code that was waited with until then."""
+def _last(before: _HolderOrError | None, now: _HolderOrError) -> _HolderOrError:
+    """The result to keep: an error code says more than that the time ran out later."""
     return before if isinstance(before, int) and isinstance(now, RetriableError) else now
 
 
-def _lost_coordinator(told: _Told) -> bool:
-    return told in LOST_COORDINATOR if isinstance(told, int) else isinstance(told, EosfwError)
+def _lost_coordinator(outcome: _HolderOrError) -> bool:
+    return outcome in LOST_COORDINATOR if isinstance(outcome, int) else isinstance(outcome, EosfwError)
 
 
-def _may_change(told: _Told) -> bool:
-    if isinstance(told, int):
-        return told in RETRIABLE
-    return isinstance(told, RetriableError) and not isinstance(told, NotRetriableError)
+def _may_change(outcome: _HolderOrError) -> bool:
+    if isinstance(outcome, int):
+        return outcome in RETRIABLE
+    return isinstance(outcome, RetriableError) and not isinstance(outcome, NotRetriableError)

@@ -1,4 +1,4 @@
-"""Show what a reader may see of fetched batches, as columns (KIP-98)."""
+"""The records of a fetch that a reader may see, as Kafka's `CompletedFetch` filters them (KIP-98)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from eosfw_memory.records.transaction_result import TransactionResult
 
 @dataclass(slots=True)
 class VisibleRecords:
-    """What was shown of one partition, with the position behind it."""
+    """The visible records of one partition, and the position behind them."""
 
     batches: list[LogBatch]
     position: int
 
 
 class _AbortedProducers:
-    """The producers whose aborted transactions begin at or before the batch that is looked at."""
+    """The producers with an aborted transaction at the current offset."""
 
     def __init__(self, aborted: Iterable[Mapping[str, Any]]) -> None:
         pending = [(each["first_offset"], each["producer_id"]) for each in aborted]
@@ -46,7 +46,7 @@ class _AbortedProducers:
 def visible_records(
     where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool
 ) -> VisibleRecords:
-    """The visible records of a fetch from `position` up to `end`; the position moves over what is hidden, too."""
+    """The visible records of a fetch from `position` up to `end`; the position also moves over invisible ones."""
     columns: list[tuple[int, RecordColumns]] = []
     aborted_producers = _AbortedProducers(fetched["aborted_transactions"] or ())
     for header, batch in split(_in_one(fetched["records"])):
@@ -56,7 +56,7 @@ def visible_records(
             break
         aborted_producers.reach(header.last_offset)
         if header.control:
-            keys = decode_records(batch, header).keys  # none in a batch that compaction has emptied
+            keys = decode_records(batch, header).keys  # a batch that compaction has emptied has no key
             if keys and result_of(keys[0] or b"") is TransactionResult.ABORT:
                 aborted_producers.end(header.producer_id)
         elif not aborted_producers.is_aborted(header):
@@ -68,7 +68,7 @@ def visible_records(
 
 
 def _in_one(records: Any) -> bytes:
-    """Whole as they come through a socket, in pieces as a handler gives them."""
+    """The batches as one piece: a socket delivers one, a handler a sequence of slices."""
     return records if isinstance(records, bytes) else b"".join(records or ())
 
 
@@ -84,7 +84,7 @@ def _inside(found: RecordColumns, start: int, end: int) -> RecordColumns:
 
 
 def _runs(columns: Sequence[tuple[int, RecordColumns]]) -> Iterator[tuple[int, list[RecordColumns]]]:
-    """Batches in a row whose timestamps are of one type."""
+    """Consecutive batches with the same type of timestamps."""
     run: list[RecordColumns] = []
     kind = 0
     for its_kind, each in columns:

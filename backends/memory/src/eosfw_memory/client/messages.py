@@ -1,4 +1,4 @@
-"""Write requests as frames, read answers from frames."""
+"""Encode requests as frames, decode answers from frames."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from eosfw_memory.records.batch import Buffer
 
 _LENGTH = struct.Struct(">i")
 _HEADER = struct.Struct(">hhih")
-"""Kind, version, number, length of the client's name, which has the old form in every version."""
+"""Key, version, correlation id, length of the client id: the client id has the old form in every version."""
 _Flatten = Callable[[Any], Mapping[str, Any]]
 
 
 class AnswerError(Exception):
-    """A frame holds no answer of this kind, or one that declares more than it holds."""
+    """A frame holds no answer of this kind, or an answer that declares more bytes than it has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one version of one request looks on the wire."""
+    """The wire format of one version of a request and of its answer."""
 
     key: int
     version: int
@@ -44,7 +44,7 @@ class Format:
     flatten: _Flatten
 
     def frame(self, correlation_id: int, client_id: str, request: Fields) -> bytes:
-        """The whole frame of a request."""
+        """The frame of a request, with its length in front."""
         named = client_id.encode()
         header = _HEADER.pack(self.key, self.version, correlation_id, len(named)) + named
         pieces: list[Buffer] = [b"", header, b"\0" if self.flexible else b""]
@@ -53,19 +53,19 @@ class Format:
         return b"".join(pieces)
 
     def answer(self, frame: bytes) -> tuple[int, Answer]:
-        """The correlation id and the answer in a frame; AnswerError where it holds no such answer."""
+        """The correlation id and the answer in a frame; raise AnswerError if it holds no such answer."""
         try:
             check_answer(frame, self.answered)
             header, size = self.read_header(frame, 0)
             body, _ = self.read_body(frame, size)
-        except Exception as wrong:  # whatever bytes a stranger sends, the reader's complaint ends here
+        except Exception as wrong:  # kio raises many types for bytes that are no answer
             raise AnswerError(f"{wrong}") from wrong
         return header.correlation_id, self.flatten(body)
 
 
 @cache
 def format_of(key: int, version: int) -> Format:
-    """The format of one version of a request; its schemas are loaded when first needed."""
+    """The format of one version of a request; kio loads its schemas at the first call."""
     request, response = load_request_schema(key, version), with_numeric_timestamps(load_response_schema(key, version))
     return Format(
         key,
@@ -81,7 +81,7 @@ def format_of(key: int, version: int) -> Format:
 
 @cache
 def flattener(schema: type) -> _Flatten:
-    """A function that turns a message of this class into mappings by field names, as handlers answer."""
+    """A function that turns a message of this class into mappings by field names, the form that handlers answer in."""
     plan = [(field.name, _converter(field)) for field in dataclasses.fields(schema)]
 
     def flatten(message: Any) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Find the broker in charge of a partition, or of a transactional id."""
+"""What one client knows of its cluster, as Kafka's `Metadata` does: leaders of partitions, coordinators of ids."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SOFTWARE, _SOFTWARE_VERSION = "eosfw", "1"
 
 
 class CoordinatorType(IntEnum):
-    """What a coordinator coordinates; the numbers are FindCoordinator's."""
+    """Kafka's `CoordinatorType`: the kinds of keys that FindCoordinator takes."""
 
     GROUP = 0
     TRANSACTION = 1
 
 
 class ClusterMetadata:
-    """What one client object knows of its cluster."""
+    """The leaders and coordinators that one client object knows, looked up when they are needed."""
 
     def __init__(self, network: Network, runtime: Runtime, *, may_create: bool = False) -> None:
         self.network = network
@@ -39,14 +39,14 @@ class ClusterMetadata:
         self._leaders: dict[str, Sequence[Address | None]] = {}
         self._coordinators: dict[tuple[CoordinatorType, str], Address] = {}
 
-    # --- asking any broker
+    # --- requests to any broker
 
     def ask(self, api: Api, request: Fields, timer: RetryTimer) -> Answer:
-        """Ask any broker what may be asked twice; ClusterUnavailableError at the deadline."""
+        """Send a repeatable request to any broker; raise ClusterUnavailableError at the deadline."""
         return self.retry(lambda: self.network.any(timer.deadline).call(api, request, timer.deadline), timer)
 
     def retry(self, call: Callable[[], Answer], timer: RetryTimer) -> Answer:
-        """Make a call again while nobody answers; one that gets nonsense is not worth it."""
+        """Repeat a call until a broker answers it; raise at the deadline, or when another attempt would not help."""
         while True:
             try:
                 return call()
@@ -58,19 +58,19 @@ class ClusterMetadata:
                     raise ClusterUnavailableError(f"{said}; is the cluster running?") from why
 
     def transaction_version(self, timer: RetryTimer) -> int:
-        """The version of transactions that the cluster has settled on: from 2 on each has its own epoch (KIP-890)."""
+        """The version of transactions that the cluster has finalized; from 2 on each has its own epoch (KIP-890)."""
         request = Fields(client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION)
         try:
             answer: Any = self.ask(FEATURES, request, timer)
-        except UnsupportedServerError:  # a broker older than features, or none at all: the next request will tell
+        except UnsupportedServerError:  # an older broker, or no broker, which the next request finds out
             return _FIRST_VERSION
-        settled = {each["name"]: each["max_version_level"] for each in answer.get("finalized_features") or ()}
-        return int(settled.get(_TRANSACTION_VERSION, _FIRST_VERSION))
+        finalized = {each["name"]: each["max_version_level"] for each in answer.get("finalized_features") or ()}
+        return int(finalized.get(_TRANSACTION_VERSION, _FIRST_VERSION))
 
     # --- topics
 
     def fetch_metadata(self, topics: Collection[str] | None, timer: RetryTimer) -> Answer:
-        """What the cluster says of topics (None: of all), remembering who leads them."""
+        """The metadata of topics, or of all if None; the leaders in it are remembered."""
         wanted = None if topics is None else [Fields(name=name, topic_id=None) for name in topics]
         creates = self._may_create and topics is not None
         request = Fields(topics=wanted, allow_auto_topic_creation=creates, include_topic_authorized_operations=False)
@@ -88,14 +88,14 @@ class ClusterMetadata:
                 self._leaders.pop(topic["name"], None)
 
     def partitions(self, topic: str, timer: RetryTimer) -> int:
-        """How many partitions a topic has, waiting a moment for one that was just made."""
+        """The number of partitions of a topic; waits a moment for one that was just created."""
         return len(self._known(topic, timer))
 
     def leader(self, one: TopicPartition, timer: RetryTimer) -> Channel:
-        """The channel to a partition's leader; UnknownTopicOrPartitionError if there is no such partition."""
+        """The channel to a partition's leader; raise UnknownTopicOrPartitionError if there is no such partition."""
         while True:
             leaders = self._known(one.topic, timer)
-            if one.partition >= len(leaders):  # some may have been added since
+            if one.partition >= len(leaders):  # the topic may have got more partitions since
                 self.forget(one.topic)
                 leaders = self._known(one.topic, timer)
             if not 0 <= one.partition < len(leaders):
@@ -112,31 +112,31 @@ class ClusterMetadata:
     def by_leader(
         self, ones: Collection[TopicPartition], timer: RetryTimer
     ) -> Mapping[Channel, Sequence[TopicPartition]]:
-        """Partitions, grouped by the channel to their leader."""
+        """Partitions grouped by the channel to their leader."""
         grouped: dict[Channel, list[TopicPartition]] = {}
         for one in ones:
             grouped.setdefault(self.leader(one, timer), []).append(one)
         return grouped
 
     def forget(self, topic: str) -> None:
-        """Look again who leads a topic's partitions."""
+        """Forget the leaders of a topic, so that the next call looks them up."""
         self._leaders.pop(topic, None)
 
     def _known(self, topic: str, timer: RetryTimer) -> Sequence[Address | None]:
         known = self._leaders.get(topic)
         if known is not None:
             return known
-        settled = self.runtime.now() + self.network.propagation_timeout
+        known_by = self.runtime.now() + self.network.propagation_timeout
         while True:
             answer: Any = self.fetch_metadata([topic], timer)
             known = self._leaders.get(topic)
             if known is not None:
                 return known
             code = next((each["error_code"] for each in answer["topics"]), Code.UNKNOWN_TOPIC_OR_PARTITION)
-            if code not in RETRIABLE or self.runtime.now() >= settled or not timer.backoff():
+            if code not in RETRIABLE or self.runtime.now() >= known_by or not timer.backoff():
                 raise error_for(code, ADMIN, f"topic {topic!r} at {self.network.servers}")
 
-    # --- transactional ids, groups
+    # --- coordinators
 
     def coordinator(self, name: str, timer: RetryTimer, kind: CoordinatorType = CoordinatorType.TRANSACTION) -> Channel:
         """The channel to the coordinator of a transactional id or a group."""
@@ -145,14 +145,14 @@ class ClusterMetadata:
     def coordinator_address(
         self, name: str, timer: RetryTimer, kind: CoordinatorType = CoordinatorType.TRANSACTION
     ) -> Address:
-        """Where the coordinator of a transactional id or a group is."""
+        """The address of the coordinator of a transactional id or a group."""
         found = self._coordinators.get((kind, name))
         if found is None:
             found = self._coordinators[kind, name] = self._find_coordinator(name, timer, kind)
         return found
 
     def look_up_coordinators(self, transactional_ids: Sequence[str], timer: RetryTimer) -> None:
-        """Find many coordinators with one question, as far as that goes; `coordinator` asks for what is left."""
+        """Look up many coordinators with one request; `coordinator` looks up those that the answer lacks."""
         kind = CoordinatorType.TRANSACTION
         unknown = [name for name in transactional_ids if (kind, name) not in self._coordinators]
         if unknown:
@@ -163,7 +163,7 @@ class ClusterMetadata:
                     self._coordinators[kind, name] = Address(each["host"], each["port"])
 
     def forget_coordinator(self, name: str, kind: CoordinatorType = CoordinatorType.TRANSACTION) -> None:
-        """Look again who coordinates an id or a group."""
+        """Forget the coordinator of an id or a group, so that the next call looks it up."""
         self._coordinators.pop((kind, name), None)
 
     def _find_coordinator(self, name: str, timer: RetryTimer, kind: CoordinatorType) -> Address:
@@ -179,10 +179,10 @@ class ClusterMetadata:
 
 
 def _find(names: Sequence[str], kind: CoordinatorType) -> Fields:
-    # Up to version 3 a request carries one key, from 4 on many.
+    # Up to version 3 a request has one key, from 4 on many.
     return Fields(key=names[0], key_type=int(kind), coordinator_keys=tuple(names))
 
 
 def brokers_of(metadata: Mapping[str, Any]) -> Mapping[int, Address]:
-    """Every broker by its number."""
+    """The address of each broker by its number."""
     return {each["node_id"]: Address(each["host"], each["port"]) for each in metadata["brokers"]}

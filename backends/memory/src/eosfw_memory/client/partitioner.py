@@ -22,20 +22,20 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of(key: bytes, partitions: int) -> int:
-    """Where records of a key go."""
+    """The partition of records with this key."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
 class StickyPartitioner:
-    """Where records without a key go: to one partition of a topic until a batch is full, then to the next."""
+    """Partitions for records without a key: the same one until a batch is full, then the next one (KIP-480)."""
 
     def __init__(self) -> None:
         self._at: dict[str, int] = {}
 
     def partition(self, topic: str, partitions: int) -> int:
-        """The partition whose turn it is."""
+        """The current partition of a topic."""
         return self._at.get(topic, 0) % partitions
 
     def on_new_batch(self, topic: str) -> None:
-        """Turn to the next partition."""
+        """Choose the next partition of a topic, because a batch is closed."""
         self._at[topic] = self._at.get(topic, 0) + 1

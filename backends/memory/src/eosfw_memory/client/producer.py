@@ -1,4 +1,4 @@
-"""Produce in transactions over any transport."""
+"""The producer, with or without transactions, over any transport (Kafka's `KafkaProducer`)."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from eosfw_memory.client.sender import Sender
 from eosfw_memory.client.transaction_manager import TransactionManager, new_producer_id
 
 _FULL = 1 << 20
-"""Bytes ready to go from which on a sender delivers them, instead of leaving that to flush or commit."""
+"""Bytes of closed batches at which a send delivers them, instead of leaving that to flush or commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerSettings:
-    """What a producer knows of itself: its id with its timeout, how long `send` may wait, the largest batch."""
+    """The settings of one producer; durations in seconds, sizes in bytes."""
 
     transactional_id: str | None
     transaction_timeout: float
     max_block: float
     max_request: int
     idempotent: bool
-    """Whether a batch that was not answered may be sent again; by its transactional id, or by an id for that alone."""
+    """Whether batches carry a producer id, so that one whose answer was lost may be sent again."""
     acks: int
     transaction_version: int | None = None
-    """Of KIP-890; None is what the cluster has settled on."""
+    """The version of transactions (KIP-890); None means the one that the cluster has finalized."""
 
 
 class MemoryProducer(TransactionalProducer):
     """A `TransactionalProducer` that speaks Kafka's protocol itself.
 
-    It has no thread: what was sent leaves with the call that makes it enough for a request, or with flush and commit;
-    by direct calls a transaction's first record and every batch leave at once.
+    It has no thread. Sent records are delivered by the call that completes enough of them for a request, by flush, and
+    by commit. With direct calls a transaction's first record and every batch are delivered at once.
     """
 
     def __init__(self, settings: ProducerSettings, metadata: ClusterMetadata) -> None:
@@ -92,7 +92,7 @@ class MemoryProducer(TransactionalProducer):
                     self._ready += ready
                 if ready and batch.partition is None:
                     self._sticky.on_new_batch(batch.topic)
-        # The cluster is to learn of a transaction with its first record, where that costs next to nothing.
+        # Where a request costs next to nothing, the cluster learns of a transaction with its first record.
         self._deliver_early(due=len(batch) > 1 or not self._sender.transaction_started)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
@@ -131,16 +131,16 @@ class MemoryProducer(TransactionalProducer):
         self._metadata.network.close()
 
     def _identify(self) -> None:
-        """Get a producer id, where batches are to be known again without a transactional id (PRD-01)."""
+        """Get a producer id for an idempotent producer without a transactional id."""
         if self._anonymous and self._sender.producer is NO_PRODUCER:
             with self._lock:
                 if self._sender.producer is NO_PRODUCER:
                     self._sender.producer = new_producer_id(self._metadata, self._new_timer(self._settings.max_block))
 
-    # --- where records go
+    # --- partitions
 
     def _split(self, batch: ProducerBatch) -> Iterator[tuple[int, ProducerBatch, Sequence[int] | None]]:
-        """The parts of a batch by partition, in the order of sending, with their places in it; None means all."""
+        """The parts of a batch by partition, in the order of sending, with their indexes in it; None means all."""
         if batch.partition is not None:
             yield batch.partition, batch, None
             return
@@ -167,10 +167,10 @@ class MemoryProducer(TransactionalProducer):
             else:
                 yield partition, select_records(batch, chosen, partition), chosen
 
-    # --- delivering
+    # --- delivery
 
     def _deliver_early(self, *, due: bool) -> None:
-        """Deliver on behalf of a send, if there is enough; in a transaction a failure surfaces from the next call."""
+        """Deliver during a send, if there is enough; in a transaction the next call raises a failure."""
         transactional = self._transaction_manager is not None
         eager = due and transactional and self._metadata.network.eager
         if not eager and self._ready < _FULL:
@@ -178,7 +178,7 @@ class MemoryProducer(TransactionalProducer):
         try:
             self._deliver(self._new_timer(self._settings.max_block), closing=eager)
         except EosfwError as why:
-            # The records were accepted: whoever sent them again would send them twice.
+            # The records were accepted, so the caller must not send them again, as a retriable error would ask for.
             failed = AbortableError(str(why)) if isinstance(why, RetriableError) else why
             if not transactional:
                 raise failed from why
@@ -230,13 +230,13 @@ class MemoryProducer(TransactionalProducer):
 
 
 class _Failing:
-    """What fails a send fails the transaction, unless nothing was accepted, so that it may be sent again."""
+    """Fails the transaction when a send fails, but not by a retriable error, after which the send may be repeated."""
 
     def __init__(self, progress: ProducerStateMachine) -> None:
         self._progress = progress
 
     def __enter__(self) -> None:
-        """Nothing is held, so one serves every thread."""
+        """Do nothing: this object holds no state, so all threads share it."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -1,4 +1,4 @@
-"""Check Kafka's client properties, type those that this client acts on."""
+"""Validate Kafka's client properties, and give those that this client uses their types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ALL = ("all", "-1")
 _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("bootstrap.servers", "client.id", "request.timeout.ms", "default.api.timeout.ms"), Client.ANY),
     **dict.fromkeys(("security.protocol", TRANSPORT), Client.ANY),
-    # Connections, retries and look-ups follow each call's own deadline here.
+    # Accepted without effect: the deadline of each call bounds its connections, retries and look-ups.
     **dict.fromkeys(("client.rack", "client.dns.lookup", "metadata.max.age.ms", "retries"), Client.ANY),
     **dict.fromkeys(("reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms"), Client.ANY),
     **dict.fromkeys(("retry.backoff.max.ms", "connections.max.idle.ms", "enable.metrics.push"), Client.ANY),
@@ -24,12 +24,12 @@ _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("socket.connection.setup.timeout.ms",), Client.ANY),
     **dict.fromkeys(("acks", "enable.idempotence", "compression.type", "max.request.size"), Client.PRODUCER),
     **dict.fromkeys(("max.block.ms", "transaction.timeout.ms", "transactional.id"), Client.PRODUCER),
-    # One request is under way at a time; batches are as large as what was sent since the last one.
+    # Accepted without effect: one request is in flight at a time, and a batch has what was sent since the last one.
     **dict.fromkeys(("linger.ms", "batch.size", "buffer.memory", "delivery.timeout.ms"), Client.PRODUCER),
     **dict.fromkeys(("max.in.flight.requests.per.connection",), Client.PRODUCER),
     **dict.fromkeys((TRANSACTION_VERSION,), Client.ANY),
     **dict.fromkeys(("fetch.max.bytes", "max.partition.fetch.bytes", "fetch.max.wait.ms"), Client.CONSUMER),
-    # What only a consumer group needs, or what a reader settles itself.
+    # Accepted without effect: only consumer groups need them, or the reader decides them itself.
     **dict.fromkeys(("fetch.min.bytes", "check.crcs", "group.id", "group.instance.id"), Client.CONSUMER),
     **dict.fromkeys(("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms"), Client.CONSUMER),
     **dict.fromkeys(("max.poll.records", "auto.offset.reset", "enable.auto.commit"), Client.CONSUMER),
@@ -68,14 +68,14 @@ def check(properties: Mapping[str, str]) -> None:
 
 
 def problems_of(properties: Mapping[str, str], client: Client) -> list[Problem]:
-    """What one kind of client refuses, names and values alike, each at its name."""
+    """The names and values that one kind of client refuses, each with its name."""
     anywhere = {"bootstrap.servers": ""}
     return refusals(properties, lambda one: ClientSettings.of(anywhere, one, client))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """What one client object acts on; durations in seconds."""
+    """The typed properties of one client object; durations in seconds."""
 
     servers: str
     transport: str
@@ -94,7 +94,7 @@ class ClientSettings:
 
     @classmethod
     def of(cls, properties: Mapping[str, str], overrides: Mapping[str, str] | None, client: Client) -> Self:
-        """Layer the backend's properties with those of one client; ConfigError for what this client cannot do."""
+        """The backend's properties, overridden by those of one client; raise ConfigError for what it cannot do."""
         if found := _problems(overrides or {}, client):
             raise ConfigError(*found)
         given = {**properties, **(overrides or {})}
@@ -109,7 +109,7 @@ class ClientSettings:
             fetch_bytes=number(given, "fetch.max.bytes", 50 << 20),
             partition_bytes=number(given, "max.partition.fetch.bytes", 4 << 20),
             fetch_wait=seconds(given, "fetch.max.wait.ms", 0.5),
-            # With 0 a broker answers nothing, so that nobody would hear of what it refused: 1 is the least here.
+            # With acks=0 a broker does not answer, so this client could not report a refusal: it sends acks=1 instead.
             acks=-1 if given.get("acks", "all").strip().lower() in _ALL else 1,
             transaction_version=_VERSIONS[given.get(TRANSACTION_VERSION, "auto").strip().lower()],
             given=given,

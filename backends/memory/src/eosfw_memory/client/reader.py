@@ -1,4 +1,4 @@
-"""Read ranges of partitions over any transport."""
+"""The reader of ranges of partitions, over any transport (the fetches of Kafka's `KafkaConsumer`)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from eosfw_memory.log_errors import LogError
 
 _ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
 _GRACE = 1.0
-"""How much longer than the read may last a fetch may take."""
+"""Seconds that a fetch may take beyond the deadline of its read."""
 _NO_SESSION, _NO_EPOCH, _NO_OFFSET, _CLIENT = 0, -1, -1, -1
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderSettings:
-    """What is read and how: bytes of one fetch, bytes of one partition in it, seconds one fetch may wait."""
+    """The settings of one reader; sizes in bytes, `fetch_wait` in seconds."""
 
     isolation: IsolationLevel
     headers: bool
@@ -68,13 +68,13 @@ class MemoryReader:
         self, positions: dict[TopicPartition, int], ends: Mapping[TopicPartition, int], stall_timeout: float
     ) -> Iterator[LogBatch]:
         timer = self._new_timer(stall_timeout)
-        settled = self._runtime.now() + self._metadata.network.propagation_timeout
+        known_by = self._runtime.now() + self._metadata.network.propagation_timeout
         failed: Exception | None = None
         while positions:
             moved = False
             try:
                 for one, fetched in self._fetched(positions, timer):
-                    visible = self._visible(one, fetched, positions[one], ends[one], settled)
+                    visible = self._visible(one, fetched, positions[one], ends[one], known_by)
                     moved |= self._advance(positions, one, visible.position, ends[one])
                     yield from visible.batches
                 failed = None
@@ -89,7 +89,7 @@ class MemoryReader:
                 raise self._stalled(positions, ends, stall_timeout, failed)
 
     def _advance(self, positions: dict[TopicPartition, int], one: TopicPartition, to: int, end: int) -> bool:
-        """Take a new position; what moved goes behind those that did not, so that each gets its room in a fetch."""
+        """Set a new position; a partition that moved goes last, so that each gets its share of a fetch."""
         if to <= positions[one]:
             return False
         del positions[one]
@@ -101,7 +101,7 @@ class MemoryReader:
         self, positions: Mapping[TopicPartition, int], timer: RetryTimer
     ) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
         grouped = self._metadata.by_leader(tuple(positions), timer)
-        # With one leader it waits for news, with several nobody may wait for another's.
+        # The leaders are asked one after the other, so they share the time to wait for new records.
         wait = min(self._settings.fetch_wait / len(grouped), max(0.0, timer.remaining()))
         for channel, ones in grouped.items():
             yield from self._ask(channel, {one: positions[one] for one in ones}, wait, timer.deadline)
@@ -109,7 +109,7 @@ class MemoryReader:
     def _ask(
         self, channel: Channel, wanted: Mapping[TopicPartition, int], wait: float, deadline: float
     ) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
-        # A broker answers an empty fetch at the end of its wait, which may be the moment of the deadline.
+        # A broker answers an empty fetch at the end of its wait, which may be at the deadline.
         answer: Any = channel.call(FETCH, self._request(wanted, wait), deadline + _GRACE)
         if answer.get("error_code", Code.NONE) != Code.NONE:
             raise error_for(answer["error_code"], READ, self._what())
@@ -145,7 +145,7 @@ class MemoryReader:
         )
 
     def _visible(
-        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, settled: float
+        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, known_by: float
     ) -> VisibleRecords:
         code = fetched["error_code"]
         if code == Code.NONE:
@@ -157,7 +157,7 @@ class MemoryReader:
         if code == Code.OFFSET_OUT_OF_RANGE:
             raise error_for(code, READ, what, f"the log begins at {fetched.get('log_start_offset', _NO_OFFSET)}")
         missing = code == Code.UNKNOWN_TOPIC_OR_PARTITION
-        if code not in RETRIABLE or (missing and self._runtime.now() >= settled):
+        if code not in RETRIABLE or (missing and self._runtime.now() >= known_by):
             raise error_for(code, READ, what)
         if code in MOVED:
             raise _MovedError(f"{what}: {Code(code).name}")
@@ -190,4 +190,4 @@ class MemoryReader:
 
 
 class _MovedError(Exception):
-    """Somebody else leads a partition now."""
+    """Another broker leads a partition now."""

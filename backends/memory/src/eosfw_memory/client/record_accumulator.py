@@ -1,7 +1,7 @@
-"""Hold what was sent and not yet delivered, as encoded batches for each partition.
+"""Gather the records of one producer in batches for each partition, as Kafka's `RecordAccumulator` does.
 
-Records gather in columns until there are enough for a batch; a batch gets its sequence numbers when it is encoded, in
-the order of sending, so it keeps them over every attempt to deliver it (PRD-07).
+Records gather in columns until they are enough for a batch. A batch gets its sequence numbers when it is encoded, in
+the order of sending, and keeps them at every attempt to deliver it, so that the broker recognises a repetition.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from eosfw_memory.records.codec import encode_batch, encode_record
 _LOG = logging.getLogger(__name__)
 BATCH_RECORDS = 2000
 _WORTH_A_BATCH = 500
-"""A run of so many records becomes a batch of its own without being copied once more."""
+"""So many records at once become a batch of their own, without another copy of their columns."""
 _OVERHEAD = 32
-"""More than the bytes a record takes beside key, value and headers."""
+"""An upper bound of the bytes that a record needs besides its key, value and headers."""
 NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_EPOCH)
 
 Callbacks = Sequence[tuple[int, DeliveryCallback]]
 
 
 class ClosedBatch(NamedTuple):
-    """An encoded batch; `callbacks` are those who want to hear of single records, by index."""
+    """An encoded batch, with the delivery callbacks of its records by index."""
 
     data: bytes
     base_sequence: int
@@ -38,7 +38,7 @@ class ClosedBatch(NamedTuple):
 
 
 class PartitionAccumulator:
-    """The records of one producer for one partition, in the order of sending.
+    """The undelivered records of one producer for one partition, in the order of sending.
 
     The queue that the Java client's `RecordAccumulator` has for one partition.
     """
@@ -62,7 +62,7 @@ class PartitionAccumulator:
         self._bytes = 0
 
     def add(self, batch: ProducerBatch, now_ms: int, callbacks: Sequence[DeliveryCallback] | None) -> int:
-        """Take records, with a callback for each if there are any; give the bytes that are ready to go."""
+        """Add records, each with a callback if callbacks are given; return the bytes of the batches this closed."""
         ready = start = 0
         for part, size in split_batch(batch, self._max_bytes):
             end = start + len(part)
@@ -96,11 +96,11 @@ class PartitionAccumulator:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing waits here."""
+        """Whether every record is delivered."""
         return not self.closed_batches and not self._values
 
     def close_batch(self) -> int:
-        """Make a batch of what has gathered; give its bytes."""
+        """Encode the gathered records as a batch; return its size in bytes."""
         records = len(self._values)
         if not records:
             return 0
@@ -151,12 +151,12 @@ class PartitionAccumulator:
         return len(data)
 
     def complete_first(self, base_offset: int) -> None:
-        """Let go of the first batch, telling who wants to hear of its records."""
+        """Remove the first batch, which was delivered, and call its callbacks."""
         for number, callback in self.closed_batches.popleft().callbacks:
             _call_back(callback, RecordMetadata(*self.where, base_offset + number), None)
 
     def fail_first(self, why: EosfwError) -> None:
-        """Tell that the first batch is lost; in a transaction it stays, so that its sequence numbers are used again."""
+        """Call the callbacks of the first batch, which was refused; in a transaction it keeps its sequence numbers."""
         lost = self.closed_batches.popleft()
         if self._transactional:
             self.closed_batches.appendleft(ClosedBatch(lost.data, lost.base_sequence, ()))
@@ -166,7 +166,7 @@ class PartitionAccumulator:
             _call_back(callback, None, why)
 
     def _close_gap(self, first: int) -> None:
-        """Give the sequence numbers of a lost batch to those behind it: the broker lets none be left out."""
+        """Give the sequence numbers of a refused batch to those behind it, since the broker accepts no gap."""
         behind = self.closed_batches[0].base_sequence if self.closed_batches else self._next_sequence
         gap = (behind - first) & MAX_SEQUENCE
         kept = [(one, (one.base_sequence - gap) & MAX_SEQUENCE) for one in self.closed_batches]
@@ -176,7 +176,7 @@ class PartitionAccumulator:
         self._next_sequence = (self._next_sequence - gap) & MAX_SEQUENCE
 
     def discard(self, why: EosfwError) -> None:
-        """Forget what is not delivered; its sequence numbers go to what is sent next."""
+        """Discard undelivered records; their sequence numbers go to the records sent next."""
         self.close_batch()
         if not self.closed_batches:
             return
@@ -196,7 +196,7 @@ class PartitionAccumulator:
 
 
 def split_batch(batch: ProducerBatch, max_bytes: int) -> Iterator[tuple[ProducerBatch, int]]:
-    """Cut a batch into parts that are small enough to be record batches, each with its size in bytes."""
+    """Split a batch into parts small enough for a record batch, each with its size in bytes."""
     whole = _bytes_of(batch)
     if len(batch) <= BATCH_RECORDS and whole <= max_bytes:
         if len(batch):
@@ -215,7 +215,7 @@ def split_batch(batch: ProducerBatch, max_bytes: int) -> Iterator[tuple[Producer
 
 
 def select_records(batch: ProducerBatch, indexes: Sequence[int], partition: int) -> ProducerBatch:
-    """Some records of a batch, for a partition."""
+    """The records of a batch at these indexes, for a partition."""
 
     def chosen(column: Sequence[object] | None) -> list[object] | None:
         return None if column is None else [column[at] for at in indexes]
@@ -239,7 +239,7 @@ def _bytes_of(batch: ProducerBatch) -> int:
 
 
 def _bytes_of_headers(column: Sequence[Headers]) -> int:
-    """Those of many records, which mostly differ in the value of their last header alone."""
+    """The bytes of a column of headers; fast where records differ only in the value of their last header."""
     size, front, name, alike = 0, None, None, 0
     for headers in column:
         if not headers:

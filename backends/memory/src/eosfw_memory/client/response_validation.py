@@ -1,4 +1,4 @@
-"""Notice an answer that says nothing of what was asked, since silence would pass for success."""
+"""Find what an answer lacks of its request: a missing part would pass for success."""
 
 from __future__ import annotations
 
@@ -26,52 +26,55 @@ from eosfw_memory.delayed_operation import Answer
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    asked: Callable[[Any], Iterable[object]]
-    told: Callable[[Any], Iterable[object]]
+    requested: Callable[[Any], Iterable[object]]
+    answered: Callable[[Any], Iterable[object]]
 
 
 def find_missing(api: Api, request: Fields, answer: Answer) -> object | None:
-    """Something that was asked for and is not spoken of; None where nothing is missing, or nothing was asked for.
+    """Something of the request that the answer lacks, or None.
 
-    Produce is not looked at, since its sender accounts for each batch; nor is Fetch, where silence means no news.
+    Produce is not checked here, since its sender accounts for each batch; nor is Fetch, whose answer may leave out
+    partitions without new records.
     """
     rule = _RULES.get(api.key)
-    if rule is None or (api is FIND_COORDINATOR and "coordinators" not in answer):  # an old one is about its only key
+    if rule is None or (
+        api is FIND_COORDINATOR and "coordinators" not in answer
+    ):  # an old answer has no list, it is about its only key
         return None
-    told = frozenset(rule.told(answer))
-    return next((one for one in rule.asked(request) if one not in told), None)
+    answered = frozenset(rule.answered(answer))
+    return next((one for one in rule.requested(request) if one not in answered), None)
 
 
 def _numbers(one: Any) -> Iterable[int]:
-    """The partitions of one topic in a request, plain or with more about each."""
+    """The partition numbers of one topic in a request, which are plain or fields of structures."""
     if hasattr(one, "partition_indexes"):
         return one.partition_indexes  # type: ignore[no-any-return]
     return (each if isinstance(each, int) else each.partition_index for each in one.partitions)
 
 
-def _asked(topics: Iterable[Any]) -> Iterable[TopicPartition]:
+def _requested(topics: Iterable[Any]) -> Iterable[TopicPartition]:
     return (TopicPartition(topic.name, number) for topic in topics for number in _numbers(topic))
 
 
-def _told(topics: Iterable[Any], inside: str = "partitions") -> Iterable[TopicPartition]:
+def _answered(topics: Iterable[Any], inside: str = "partitions") -> Iterable[TopicPartition]:
     return (TopicPartition(topic["name"], each["partition_index"]) for topic in topics for each in topic[inside])
 
 
 def _marked(answer: Any) -> Iterable[TopicPartition]:
-    return (where for marker in answer["markers"] for where in _told(marker["topics"]))
+    return (where for marker in answer["markers"] for where in _answered(marker["topics"]))
 
 
-_PARTITIONS: Final = _Rule(lambda request: _asked(request.topics), lambda answer: _told(answer["topics"]))
+_PARTITIONS: Final = _Rule(lambda request: _requested(request.topics), lambda answer: _answered(answer["topics"]))
 _RULES: Final[Mapping[int, _Rule]] = {
     LIST_OFFSETS.key: _PARTITIONS,
     DESCRIBE_PRODUCERS.key: _PARTITIONS,
     TXN_OFFSET_COMMIT.key: _PARTITIONS,
     ADD_PARTITIONS.key: _Rule(
-        lambda request: _asked(request.get("v3_and_below_topics", ())),  # from version 4 on brokers ask each other
-        lambda answer: _told(answer.get("results_by_topic_v3_and_below", ()), "results_by_partition"),
+        lambda request: _requested(request.get("v3_and_below_topics", ())),  # only brokers use version 4 and later
+        lambda answer: _answered(answer.get("results_by_topic_v3_and_below", ()), "results_by_partition"),
     ),
     WRITE_TXN_MARKERS.key: _Rule(
-        lambda request: (where for marker in request.markers for where in _asked(marker.topics)), _marked
+        lambda request: (where for marker in request.markers for where in _requested(marker.topics)), _marked
     ),
     CREATE_TOPICS.key: _Rule(
         lambda request: (topic.name for topic in request.topics),

@@ -1,4 +1,4 @@
-"""Deliver the batches of one producer to the leaders of their partitions."""
+"""Deliver the batches of one producer to the leaders of their partitions, as Kafka's `Sender` does."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from eosfw_memory.delayed_operation import Answer
 
 _ALL = -1
 _AT_ONCE = 8 << 20
-"""Bytes of one request, well below what brokers accept (100 MiB)."""
+"""Bytes of one request; brokers accept 100 MiB."""
 
 
 class Sender:
-    """What a producer has to deliver, and its part in the open transaction; used by one thread at a time.
+    """The undelivered batches of a producer, and what its open transaction contains; one thread at a time uses it.
 
     The Java client's `RecordAccumulator` over all partitions, and the produce requests of its `Sender`.
     """
@@ -40,7 +40,7 @@ class Sender:
         acks: int = _ALL,
     ) -> None:
         self.waiting: dict[TopicPartition, PartitionAccumulator] = {}
-        """Every outbox that may hold something; however many partitions a producer knows, few are in use."""
+        """The accumulators that may hold records, a few of all that the producer has used."""
         self.producer: ProducerIdAndEpoch = NO_PRODUCER
         self._metadata = metadata
         self._transaction_manager = transaction_manager
@@ -51,7 +51,7 @@ class Sender:
         self._groups: set[str] = set()
 
     def accumulator(self, where: TopicPartition) -> PartitionAccumulator:
-        """The outbox of a partition, to put something in."""
+        """The accumulator of a partition, to add records to."""
         found = self._accumulators.get(where)
         if found is None:
             found = self._accumulators[where] = PartitionAccumulator(
@@ -61,21 +61,21 @@ class Sender:
         return found
 
     def close_batches(self) -> set[str]:
-        """Make everything ready to go; give the topics of what was not."""
+        """Close every open batch; return the topics of those that were open."""
         return {accumulator.where.topic for accumulator in self.waiting.values() if accumulator.close_batch()}
 
     def drop_empty(self) -> None:
-        """Lose sight of the outboxes that are empty."""
+        """Forget the accumulators that hold nothing."""
         for where in [where for where, accumulator in self.waiting.items() if accumulator.empty]:
             del self.waiting[where]
 
     def begin(self) -> None:
-        """A new transaction touches nothing yet."""
+        """Begin a transaction, which contains no partition or group yet."""
         self._added.clear()
         self._groups.clear()
 
     def set_producer(self, producer: ProducerIdAndEpoch) -> None:
-        """Write the next transaction with this producer; under another epoch sequence numbers begin anew."""
+        """Write the next transaction with this producer; with another epoch sequence numbers start at 0."""
         if producer != self.producer:
             self.producer = producer
             self._accumulators.clear()
@@ -83,32 +83,32 @@ class Sender:
 
     @property
     def transaction_started(self) -> bool:
-        """Whether the coordinator may know of the open transaction."""
+        """Whether the transaction contains a partition or a group, so that the coordinator may know of it."""
         return bool(self._added or self._groups)
 
     def deliver(self, timer: RetryTimer) -> None:
-        """Deliver every sealed batch; raise the first failure."""
-        settled = self._metadata.runtime.now() + self._metadata.network.propagation_timeout
+        """Deliver every closed batch; raise the first failure."""
+        known_by = self._metadata.runtime.now() + self._metadata.network.propagation_timeout
         while waiting := [accumulator for accumulator in tuple(self.waiting.values()) if accumulator.closed_batches]:
             self._add_new(waiting, timer)
             failed = 0
             for channel, some in self._by_leader(waiting, timer):
-                failed = self._produce(channel, some, timer, settled) or failed
+                failed = self._produce(channel, some, timer, known_by) or failed
             if failed and not timer.backoff():
                 raise error_for(failed, PRODUCE, self._what())
 
     def discard(self, why: EosfwError) -> None:
-        """Forget everything that is not delivered."""
+        """Discard every record that is not delivered."""
         for accumulator in tuple(self.waiting.values()):
             accumulator.discard(why)
         self.drop_empty()
 
-    # --- the coordinators' part
+    # --- requests to coordinators
 
     def send_offsets(
         self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timer: RetryTimer
     ) -> None:
-        """Make offsets of a consumer group a part of the open transaction (PRD-05)."""
+        """Add offsets of a consumer group to the open transaction."""
         if self._transaction_manager is None:
             return
         transaction_v2 = self._transaction_manager.transaction_v2
@@ -125,17 +125,18 @@ class Sender:
         new = [accumulator.where for accumulator in waiting if accumulator.where not in self._added]
         if new:
             for accumulator in waiting:
-                self._leader(accumulator, timer)  # so that a partition that does not exist is named, not the others
+                # Raises for a partition that does not exist; the coordinator would also refuse those beside it.
+                self._leader(accumulator, timer)
             if not self._transaction_manager.transaction_v2:
                 self._transaction_manager.add_partitions(self.producer, new, timer)
             self._added.update(new)
 
-    # --- the leaders' part
+    # --- requests to leaders
 
     def _by_leader(
         self, waiting: Collection[PartitionAccumulator], timer: RetryTimer
     ) -> list[tuple[Channel, list[PartitionAccumulator]]]:
-        """One batch of each partition, in requests that are not too large."""
+        """The first batch of each partition, grouped into requests of limited size."""
         grouped: dict[Channel, list[PartitionAccumulator]] = {}
         for accumulator in waiting:
             grouped.setdefault(self._leader(accumulator, timer), []).append(accumulator)
@@ -150,9 +151,9 @@ class Sender:
             raise indefinite(self._what(), why) if self._transaction_manager else why from why
 
     def _produce(
-        self, channel: Channel, some: Sequence[PartitionAccumulator], timer: RetryTimer, settled: float
+        self, channel: Channel, some: Sequence[PartitionAccumulator], timer: RetryTimer, known_by: float
     ) -> int:
-        """Send the first batch of each outbox; give a code that may be tried again, 0 if there is none."""
+        """Send the first batch of each accumulator; return the code of one to try again, or 0."""
         answer: Any = self._answer(channel, some, timer)
         if answer is None:
             return int(Code.NETWORK_EXCEPTION)
@@ -163,17 +164,17 @@ class Sender:
         }
         failed = 0
         for accumulator in some:
-            failed = self._settle(accumulator, results.get(accumulator.where), settled) or failed
+            failed = self._settle(accumulator, results.get(accumulator.where), known_by) or failed
         return failed
 
-    def _settle(self, accumulator: PartitionAccumulator, result: Any, settled: float) -> int:
+    def _settle(self, accumulator: PartitionAccumulator, result: Any, known_by: float) -> int:
         if result is None:
             raise IndefiniteOutcomeError(f"{self._what()}: the broker did not say what became of {accumulator.where}")
         code = result["error_code"]
         if code in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER):
             accumulator.complete_first(result["base_offset"])
             return 0
-        late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._metadata.runtime.now() >= settled
+        late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._metadata.runtime.now() >= known_by
         if code not in RETRIABLE or late:
             what, said = f"{self._what()} to {accumulator.where}", result.get("error_message")
             accumulator.fail_first(error_for(code, DELIVERY, what, said))
@@ -183,7 +184,7 @@ class Sender:
         return int(code)
 
     def _answer(self, channel: Channel, some: Sequence[PartitionAccumulator], timer: RetryTimer) -> Answer | None:
-        """The answer; None when the same batches may be sent again."""
+        """The answer, or None when the same batches may be sent again."""
         request = _request(self._transactional_id, some, timer.remaining(), self._acks)
         api = (
             PRODUCE_V2
@@ -195,7 +196,7 @@ class Sender:
         except ClusterUnavailableError as why:
             for accumulator in some:
                 self._metadata.forget(accumulator.where.topic)
-            # Sequence numbers make a repetition harmless; without them it could store the records twice.
+            # With sequence numbers the broker recognises a repeated batch. Without them it would store it twice.
             lost = isinstance(why, NoAnswerError) and self.producer is NO_PRODUCER
             if lost or isinstance(why, NotRetriableError) or timer.remaining() <= 0:
                 raise self._failure(why) from why

@@ -1,4 +1,4 @@
-"""Reach brokers over blocking sockets, one connection each."""
+"""The transport over blocking sockets, with one connection to each broker."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from eosfw_memory.delayed_operation import Answer
 
 _LENGTH = struct.Struct(">i")
 _MAX_FRAME = 256 << 20
-"""Beyond what any fetch of ours asks for: whoever announces more does not speak Kafka's protocol."""
+"""More than any answer has; a server that announces more does not speak Kafka's protocol."""
 _FIRST_ROOM = 1 << 20
 _SHORTEST = 0.001
 _MAX_CORRELATION = 2**31 - 1
 
 
 class SocketChannel:
-    """One connection, made when first needed, made anew after it broke."""
+    """One connection, opened when it is needed, and again after it broke."""
 
     def __init__(self, address: Address, client_id: str, request_timeout: float, runtime: Runtime) -> None:
         self._address = address
@@ -48,7 +48,7 @@ class SocketChannel:
         return self._exchange(api, self._version(api), request, deadline)
 
     def connect(self, deadline: float) -> None:
-        """Make the connection unless it stands; NotSentError if that cannot be done."""
+        """Open the connection unless it is open; raise NotSentError if that fails."""
         if self._closed:
             raise ClosedError(f"the connection to {self._address} was closed")
         if self._socket is not None and not _abandoned(self._socket):
@@ -69,7 +69,7 @@ class SocketChannel:
         self._versions = {each["api_key"]: (each["min_version"], each["max_version"]) for each in answer["api_keys"]}  # type: ignore[attr-defined]
 
     def close(self) -> None:
-        """Let go; a call that waits on another thread ends."""
+        """Close the connection; a call that waits on another thread ends."""
         self._closed = True
         self._drop()
 
@@ -120,10 +120,10 @@ class SocketChannel:
         if not 0 < size <= _MAX_FRAME:
             self._drop()
             raise MalformedResponseError(f"{self._address} sent no answer of Kafka's protocol: a frame of {size} bytes")
-        return bytes(self._receive(size, deadline))  # kio reads from nothing else
+        return bytes(self._receive(size, deadline))  # kio reads from bytes only
 
     def _receive(self, size: int, deadline: float) -> bytearray:
-        """So many bytes; room is made as they come, since a stranger may announce more than it sends."""
+        """Receive so many bytes; the buffer grows with them, since a server may announce more than it sends."""
         opened, received, at = self._open(), bytearray(min(size, _FIRST_ROOM)), 0
         while at < size:
             if at == len(received):
@@ -147,7 +147,7 @@ class SocketChannel:
         return max(_SHORTEST, deadline - self._runtime.now())
 
     def _lost(self, api: Api, why: OSError) -> NoReturn:
-        # An answer that comes later must not be taken for that of the next request.
+        # Drop the connection: a late answer must not be taken for that of the next request.
         self._drop()
         if self._closed:
             raise ClosedError(f"{api.name}: the connection to {self._address} was closed") from why
@@ -156,13 +156,13 @@ class SocketChannel:
     def _drop(self) -> None:
         opened, self._socket = self._socket, None
         if opened is not None:
-            with suppress(OSError):  # wakes who waits for it on another thread
+            with suppress(OSError):  # wakes a thread that waits for bytes
                 opened.shutdown(socket.SHUT_RDWR)
             opened.close()
 
 
 def _abandoned(opened: socket.socket) -> bool:
-    """Whether the broker closed an idle connection, or said something unasked: nothing should be sent there."""
+    """Whether the broker closed an idle connection, or sent bytes that no request asked for."""
     opened.setblocking(False)
     try:
         opened.recv(1, socket.MSG_PEEK)
@@ -174,7 +174,7 @@ def _abandoned(opened: socket.socket) -> bool:
 
 
 class SocketNetwork:
-    """The brokers of a cluster for one client object."""
+    """The connections of one client object to the brokers of a cluster."""
 
     eager = False
     propagation_timeout = 2.0
@@ -189,7 +189,7 @@ class SocketNetwork:
         self._runtime = runtime
 
     def any(self, deadline: float) -> SocketChannel:
-        """A connected channel: one that stands, else the first address that lets us in."""
+        """An open channel: first those that were used, then the bootstrap addresses."""
         failed: NotSentError | None = None
         known = sorted(self._channels, key=lambda address: address not in self._bootstrap)
         for number, address in enumerate(every := [*dict.fromkeys((*known, *self._bootstrap))]):
@@ -214,7 +214,7 @@ class SocketNetwork:
         return found
 
     def __del__(self) -> None:
-        # A client that is forgotten, not closed, must not hold its connections.
+        # A client that was dropped without a close must not keep its connections.
         self.close()
 
     def close(self) -> None:
@@ -224,7 +224,7 @@ class SocketNetwork:
 
 
 def addresses(servers: str) -> Sequence[Address]:
-    """The addresses in `bootstrap.servers`; ValueError naming what is none."""
+    """The addresses in `bootstrap.servers`; raise ValueError that names a wrong one."""
     found = []
     for text in filter(None, (part.strip() for part in servers.split(","))):
         host, colon, port = text.rpartition(":")

@@ -1,4 +1,4 @@
-"""Read moments as numbers: where Kafka sends -1 for "none" though its schema allows no null, kio would complain."""
+"""Read timestamps as numbers: kio refuses the -1 that Kafka sends for "none" where its schema allows no null."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, get_args
 
 from eosfw_memory.protocol.schemas import is_array, message_class
 
-_MOMENT, _NUMBER = "datetime_i64", "int64"
+_TIMESTAMP, _NUMBER = "datetime_i64", "int64"
 _ABOUT = ("__type__", "__version__", "__flexible__", "__api_key__", "__header_schema__")
 
 
 @cache
 def with_numeric_timestamps(schema: type[Any]) -> Any:
-    """The message class with such moments read as milliseconds; itself, if it has none."""
+    """The message class with its non-nullable timestamps as milliseconds; the same class if it has none."""
     fields = dataclasses.fields(schema)
     changed = {field.name: made for field in fields if (made := _changed(field)) is not None}
     if not changed:
@@ -31,7 +31,7 @@ def with_numeric_timestamps(schema: type[Any]) -> Any:
 
 def _changed(field: dataclasses.Field[Any]) -> tuple[str, Any, Any] | None:
     kind = field.metadata.get("kafka_type")
-    if kind == _MOMENT and type(None) not in get_args(field.type):
+    if kind == _TIMESTAMP and type(None) not in get_args(field.type):
         return field.name, int, _copied(field, {**field.metadata, "kafka_type": _NUMBER})
     if kind is not None:
         return None

@@ -1,4 +1,4 @@
-"""Look at transactions and their producers, end one by hand (KIP-664)."""
+"""List and describe transactions and producers, and abort a hanging transaction (KIP-664)."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _ABORT = False
 
 
 class TransactionAdmin:
-    """The questions an admin client asks coordinators and leaders about transactions."""
+    """The requests about transactions that an admin client sends to coordinators and leaders."""
 
     def __init__(self, metadata: ClusterMetadata) -> None:
         self._metadata = metadata
 
-    # --- what coordinators know
+    # --- coordinators
 
     def list_transactions(self, filters: TransactionFilters, timer: RetryTimer) -> Iterator[TransactionListing]:
-        """The ids of every coordinator; each knows only its own."""
+        """The transactions of all coordinators, each of which lists its own."""
         request = Fields(
             state_filters=tuple(state.value for state in filters.states),
             producer_id_filters=tuple(filters.producer_ids),
@@ -75,24 +75,24 @@ class TransactionAdmin:
     def describe_transactions(
         self, transactional_ids: Collection[str], timer: RetryTimer
     ) -> Mapping[str, TransactionDescription | EosfwError]:
-        """What its coordinator says of each id."""
-        told: dict[str, TransactionDescription | EosfwError] = {}
-        while left := [name for name in dict.fromkeys(transactional_ids) if name not in told]:
+        """The description of each id by its coordinator, or why there is none."""
+        described: dict[str, TransactionDescription | EosfwError] = {}
+        while left := [name for name in dict.fromkeys(transactional_ids) if name not in described]:
             late: dict[str, EosfwError] = {}
-            for address, names in self._by_coordinator(left, told, timer).items():
-                late |= self._described_by(address, names, told, timer)
+            for address, names in self._by_coordinator(left, described, timer).items():
+                late |= self._described_by(address, names, described, timer)
             if late and not timer.backoff():
-                return told | late
-        return told
+                return described | late
+        return described
 
     def _described_by(
         self,
         address: Address,
         names: Sequence[str],
-        told: dict[str, TransactionDescription | EosfwError],
+        described: dict[str, TransactionDescription | EosfwError],
         timer: RetryTimer,
     ) -> Mapping[str, EosfwError]:
-        """Note what one coordinator tells; give why, of those that are worth another question."""
+        """Add the descriptions by one coordinator to `described`; return the errors of ids to ask about again."""
         channel = self._metadata.network.at(address)
         late: dict[str, EosfwError] = {}
         try:
@@ -100,28 +100,28 @@ class TransactionAdmin:
         except ClusterUnavailableError as lost:
             self._forget_coordinators(names)
             lost_for_good = isinstance(lost, NotRetriableError)
-            told |= dict.fromkeys(names, lost) if lost_for_good else {}
+            described |= dict.fromkeys(names, lost) if lost_for_good else {}
             return {} if lost_for_good else dict.fromkeys(names, lost)
         for each in answer["transaction_states"]:
             name, code = each["transactional_id"], each["error_code"]
             if code == Code.NONE:
-                told[name] = _description(each, self._number(address, timer))
+                described[name] = _description(each, self._number(address, timer))
                 continue
             why = self._error_for(code, TRANSACTIONS, f"describe {name!r}")
-            (late if code in RETRIABLE else told)[name] = why
+            (late if code in RETRIABLE else described)[name] = why
             if code in LOST_COORDINATOR:
                 self._forget_coordinators([name])
         return late
 
     def _by_coordinator(
-        self, names: Sequence[str], told: dict[str, TransactionDescription | EosfwError], timer: RetryTimer
+        self, names: Sequence[str], described: dict[str, TransactionDescription | EosfwError], timer: RetryTimer
     ) -> Mapping[Address, list[str]]:
         found: dict[Address, list[str]] = {}
         for name in names:
             try:
                 found.setdefault(self._metadata.coordinator_address(name, timer), []).append(name)
             except EosfwError as why:
-                told[name] = why
+                described[name] = why
         return found
 
     def _number(self, address: Address, timer: RetryTimer) -> int:
@@ -132,14 +132,14 @@ class TransactionAdmin:
         for name in names:
             self._metadata.forget_coordinator(name)
 
-    # --- what leaders know
+    # --- leaders
 
     def describe_producers(
         self, partitions: Collection[TopicPartition], timer: RetryTimer
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
-        """Who writes to each partition."""
-        told: dict[TopicPartition, Sequence[ProducerState]] = {}
-        while left := [one for one in partitions if one not in told]:
+        """The active producers of each partition."""
+        described: dict[TopicPartition, Sequence[ProducerState]] = {}
+        while left := [one for one in partitions if one not in described]:
             failed: EosfwError | None = None
             for channel, ones in self._metadata.by_leader(left, timer).items():
                 request = Fields(
@@ -153,18 +153,18 @@ class TransactionAdmin:
                     failed = why
                     self._forget_leaders(ones)
                     continue
-                failed = self._take(answer, told) or failed
+                failed = self._take(answer, described) or failed
             if failed is not None and not timer.backoff():
                 raise failed
-        return told
+        return described
 
-    def _take(self, answer: Any, told: dict[TopicPartition, Sequence[ProducerState]]) -> EosfwError | None:
+    def _take(self, answer: Any, described: dict[TopicPartition, Sequence[ProducerState]]) -> EosfwError | None:
         failed: EosfwError | None = None
         for topic in answer["topics"]:
             for each in topic["partitions"]:
                 where, code = TopicPartition(topic["name"], each["partition_index"]), each["error_code"]
                 if code == Code.NONE:
-                    told[where] = [_producer(one) for one in each["active_producers"]]
+                    described[where] = [_producer(one) for one in each["active_producers"]]
                     continue
                 failed = self._error_for(code, TRANSACTIONS, f"describe the producers of {where}")
                 if code not in RETRIABLE:
@@ -173,7 +173,7 @@ class TransactionAdmin:
         return failed
 
     def abort_transaction(self, where: TopicPartition, start_offset: int, timer: RetryTimer) -> ProducerState:
-        """Write the marker that ends, in this partition, what is open since an offset."""
+        """Write the marker that aborts, in this partition, the transaction open since an offset."""
         (states,) = self.describe_producers([where], timer).values()
         found = next((each for each in states if each.open_since == start_offset), None)
         if found is None:
@@ -200,7 +200,7 @@ class TransactionAdmin:
         )
         channel = self._metadata.leader(where, timer)
         request = Fields(markers=[marker])
-        # Writing it twice does no harm: the second finds nothing open.
+        # It may be written twice: the second marker finds no open transaction.
         answer: Any = self._metadata.retry(lambda: channel.call(WRITE_TXN_MARKERS, request, timer.deadline), timer)
         code: int = answer["markers"][0]["topics"][0]["partitions"][0]["error_code"]
         return code
@@ -239,7 +239,7 @@ def _producer(each: Any) -> ProducerState:
 
 
 def _milliseconds(value: Any) -> int:
-    """A time or a duration of an answer: over a socket it is Python's own, in process a number."""
+    """Milliseconds of a timestamp or duration: kio gives Python's own types, a direct call gives numbers."""
     if value is None:
         return _NOTHING
     if isinstance(value, timedelta):

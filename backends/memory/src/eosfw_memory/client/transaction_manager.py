@@ -1,4 +1,4 @@
-"""Ask the coordinator of a transactional id: initialise, add partitions, end (KIP-98)."""
+"""The requests of one transactional id to its coordinator: initialise, add partitions, end (KIP-98)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _TRANSACTION_V2: Final = 2
 
 
 class TransactionManager:
-    """The coordinator as one transactional id sees it.
+    """The requests of one transactional id to its coordinator.
 
-    The requests that the Java client's `TransactionManager` sends.
+    Kafka's client-side `TransactionManager`, without its state machine, which is `eosfw.state.producer_state`.
     """
 
     def __init__(self, metadata: ClusterMetadata, transactional_id: str, version: int | None = None) -> None:
@@ -45,7 +45,7 @@ class TransactionManager:
         """Whether each transaction has an epoch of its own (version 2 of transactions, KIP-890)."""
 
     def init_producer_id(self, timeout: float, timer: RetryTimer) -> ProducerIdAndEpoch:
-        """Take the id over: a higher epoch, everyone before shut out."""
+        """Initialise the id with a higher epoch, which fences its earlier producers."""
         version = self._wanted or self._metadata.transaction_version(timer)
         self.transaction_v2 = version >= _TRANSACTION_V2
         request = init_producer_id_request(self.transactional_id, milliseconds(timeout))
@@ -55,7 +55,7 @@ class TransactionManager:
     def add_partitions(
         self, producer: ProducerIdAndEpoch, partitions: Collection[TopicPartition], timer: RetryTimer
     ) -> None:
-        """Let the transaction touch partitions."""
+        """Add partitions to the transaction."""
         request = Fields(
             v3_and_below_transactional_id=self.transactional_id,
             v3_and_below_producer_id=producer.producer_id,
@@ -65,7 +65,7 @@ class TransactionManager:
         self._ask(ADD_PARTITIONS, request, ADD, timer, _telling_code)
 
     def add_offsets(self, producer: ProducerIdAndEpoch, group_id: str, timer: RetryTimer) -> None:
-        """Let the transaction touch the offsets of a consumer group."""
+        """Add the offsets of a consumer group to the transaction."""
         request = Fields(
             transactional_id=self.transactional_id,
             producer_id=producer.producer_id,
@@ -75,7 +75,7 @@ class TransactionManager:
         self._ask(ADD_OFFSETS, request, ADD, timer)
 
     def end_transaction(self, producer: ProducerIdAndEpoch, timer: RetryTimer, *, commit: bool) -> ProducerIdAndEpoch:
-        """Decide the transaction; give what the next one is written with."""
+        """Commit or abort the transaction; return the producer of the next one."""
         request = Fields(
             transactional_id=self.transactional_id,
             producer_id=producer.producer_id,
@@ -90,8 +90,8 @@ class TransactionManager:
         except InvalidTxnStateError as why:
             if not commit:
                 raise
-            # Version 1 tells of a transaction that was timed out by its epoch, version 2, where an end may be asked
-            # for again, by its state.
+            # After a timeout the coordinator has aborted the transaction. Version 1 reports that as an old epoch,
+            # version 2, in which an end may be repeated, as a wrong state.
             raise ProducerFencedError(
                 f"{why}: its coordinator has aborted the transaction, as after a timeout"
             ) from why
@@ -105,14 +105,14 @@ class TransactionManager:
         timer: RetryTimer,
         code_of: Callable[[Any], int] | None = None,
     ) -> Any:
-        # Only an InitProducerId that never left leaves no doubt: whoever gets no answer to the others must stop.
+        # An InitProducerId that was not sent may be tried again; after any other request the outcome is unknown.
         unanswered = unavailable if api is INIT_PRODUCER_ID else indefinite
         request = CoordinatorRequest(api, fields, errors, code_of or _code, unanswered, repeatable=False)
         return self._coordinator.ask(request, timer)
 
 
 def new_producer_id(metadata: ClusterMetadata, timer: RetryTimer) -> ProducerIdAndEpoch:
-    """A producer id that nobody had before: idempotence without a transactional id (KIP-98)."""
+    """A new producer id, for idempotence without a transactional id (KIP-98)."""
     request = Fields(
         transactional_id=None, transaction_timeout=timedelta(0), producer_id=_NOBODY, producer_epoch=_NOBODY
     )
@@ -126,7 +126,7 @@ def new_producer_id(metadata: ClusterMetadata, timer: RetryTimer) -> ProducerIdA
 
 
 def init_producer_id_request(transactional_id: str, timeout: timedelta) -> Fields:
-    """The request that takes an id over."""
+    """The InitProducerId request of a transactional id without a known producer."""
     return Fields(
         transactional_id=transactional_id,
         transaction_timeout=timeout,
@@ -140,7 +140,7 @@ def _code(answer: Any) -> int:
 
 
 def _telling_code(answer: Any) -> int:
-    """The code that explains the others: where one partition fails, the rest is only "not attempted"."""
+    """The first error code that is a cause: where one partition fails, the others are only "not attempted"."""
     codes = [
         each["partition_error_code"]
         for topic in answer["results_by_topic_v3_and_below"]
