@@ -1,4 +1,7 @@
-"""Know in which leader epoch each offset was written (KIP-101), so that a client can notice a cut log (KIP-320)."""
+"""The leader epochs of a log with their offsets (KIP-101), by which clients notice truncation (KIP-320).
+
+Kafka's `LeaderEpochFileCache`, as functions over lists.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class EpochEnd(NamedTuple):
 
 
 UNDEFINED: Final = EpochEnd(NO_LEADER, -1)
-"""What is said of an epoch that nobody knows here."""
+"""The answer for an epoch that this log does not know."""
 
 
 def following(histories: Iterable[Iterable[EpochStart]]) -> Iterator[EpochStart]:

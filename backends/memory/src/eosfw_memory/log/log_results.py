@@ -1,4 +1,4 @@
-"""Name what the log of a partition tells: where a batch lies, what a look-up found, what is open."""
+"""What the methods of a partition's log return."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from eosfw_memory.records.batch import Buffer
 
 
 class LogAppendInfo(NamedTuple):
-    """Where a batch lies; `log_append_time` is -1 when its own timestamps count."""
+    """Where a batch was appended; `log_append_time` is -1 where the timestamps of the producer count."""
 
     base_offset: int
     last_offset: int
     log_append_time: int
     duplicate: bool
-    """It was there already; nothing was appended."""
+    """The batch repeats one that was appended before; nothing was appended."""
 
 
 class FetchDataInfo(NamedTuple):
@@ -33,7 +33,7 @@ class FetchDataInfo(NamedTuple):
 
     @property
     def records(self) -> bytes:
-        """The pieces in one."""
+        """All pieces as one string of bytes."""
         return b"".join(self.pieces)
 
 
@@ -46,7 +46,7 @@ class TimestampAndOffset(NamedTuple):
 
 
 class UndecidedTransaction(NamedTuple):
-    """A transaction that is open here (KIP-664)."""
+    """A transaction that is open in this partition (KIP-664)."""
 
     producer: ProducerIdAndEpoch
     first_offset: int

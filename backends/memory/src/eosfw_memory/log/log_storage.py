@@ -1,4 +1,4 @@
-"""Say what a partition asks of the place that keeps its batches."""
+"""The protocol by which a partition keeps its batches, with an implementation in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eosfw_memory.log.undecided_transactions import UndecidedTransactions
 
 @dataclass(slots=True)
 class LogState:
-    """What the batches of a log tell besides their records; always the same as a replay of them gives."""
+    """What follows from the batches of a log besides their records; a replay of them gives an equal state."""
 
     producers: ProducerStateManager = field(default_factory=ProducerStateManager)
     open: UndecidedTransactions = field(default_factory=UndecidedTransactions)
@@ -27,7 +27,7 @@ class LogState:
 
 @dataclass(slots=True)
 class LoadedLog:
-    """What of a partition was there already."""
+    """A partition as the start of the broker found it. Kafka's `LoadedLogOffsets`, with segments and state."""
 
     segments: list[Segment]
     """At least one; each begins where the one before it ends."""
@@ -36,33 +36,33 @@ class LoadedLog:
     first_dirty_offset: int = 0
     """Below it the log was compacted."""
     leader_epoch: int = 0
-    """In which it is led from now on."""
+    """The epoch in which the partition is led from now on."""
 
 
 class LogStorage(Protocol):
     """Where one partition's segments are; raises KafkaStorageError when that fails, with nothing changed."""
 
     checkpoint_bytes: int
-    """By how much a segment grows before its state is worth keeping."""
+    """By how many bytes a segment grows between two checkpoints."""
 
     @property
     def failed(self) -> str | None:
-        """Why nothing is accepted any more; None while all is well. Reads go on."""
+        """Why writes are refused; None while they are accepted. Reads are not affected."""
 
     def failure_message(self) -> str:
-        """What to tell whoever wants to write all the same; the broker's log is told it, too, once."""
+        """The message of the error for a write after a failure; the first call also logs it."""
 
     def describe_position(self, offset: int) -> str:
-        """Where an offset is, for people."""
+        """Where an offset is stored, for messages to users."""
 
     def load(self) -> LoadedLog:
-        """What was there; called once."""
+        """What the storage held at the start; called once."""
 
     def new_segment(self, base_offset: int) -> Segment:
         """Begin a segment."""
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
-        """Keep what a start must know of all up to now, so that it looks only at what is written later."""
+        """Save the state up to here, so that the next start reads only the batches behind it."""
 
     def segment_rolled(self, segment: Segment, state: LogState) -> None:
         """A segment gets no more batches; `state` is that of the log behind it."""
@@ -70,22 +70,22 @@ class LogStorage(Protocol):
     def replace_segments(
         self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex
     ) -> Segment:
-        """Replace sealed segments that follow each other by one with these stamped batches, at once or not at all.
+        """Replace rolled segments that follow each other by one with these stamped batches, at once or not at all.
 
         `aborted` are the aborted transactions that still have their markers.
         """
 
     def delete_segment(self, segment: Segment) -> None:
-        """Forget a segment with its batches."""
+        """Delete a segment with its batches."""
 
     def save_log_start_offset(self, offset: int) -> None:
-        """Remember the first offset that is there for readers."""
+        """Save the first offset that readers may fetch."""
 
     def save_first_dirty_offset(self, offset: int) -> None:
-        """Remember how far the log was compacted."""
+        """Save up to which offset the log is compacted."""
 
     def close(self, segments: list[Segment], state: LogState) -> None:
-        """Leave all in such an order that the next start needs no look at the batches."""
+        """Save everything that lets the next start read no batch."""
 
 
 class InMemoryLogStorage:

@@ -1,4 +1,4 @@
-"""Refuse the batches that Kafka refuses from a client."""
+"""Refuse the batches that Kafka refuses from a client. Kafka's `LogValidator`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check(header: BatchHeader, config: LogConfig, origin: Origin) -> None:
     problem = _problem(header, origin)
     if problem is not None:
         raise InvalidRecordError(problem)
-    if header.compression > _LAST_COMPRESSION:  # nobody could ever read it
+    if header.compression > _LAST_COMPRESSION:  # no reader could unpack it
         raise UnreadableRecordsError(f"compression type {header.compression} is unknown")
     if header.producer_epoch < NO_EPOCH and header.producer_id != NO_PRODUCER_ID:
         raise StaleProducerEpochError(f"producer {header.producer_id} writes with epoch {header.producer_epoch}")
@@ -103,7 +103,7 @@ def _walked(batch: bytes, header: BatchHeader, config: LogConfig) -> RecordWalk 
         walk = RecordWalk(plain, 0, header.records)
     except UnreadableRecordsError as wrong:
         raise InvalidRecordError(wrong.message) from None  # which Kafka says of packed records only
-    if walk.shifted:  # Kafka would pack them anew, and fails
+    if walk.shifted:  # Kafka would compress them again, and fails
         raise UnreadableRecordsError("the offsets of packed records do not count them")
     return walk
 

@@ -46,14 +46,14 @@ class PartitionLog:
         self.log_storage = InMemoryLogStorage() if log_storage is None else log_storage
         loaded = self.log_storage.load()
         self.log_start_offset = loaded.start_offset
-        """The first offset that is there for readers."""
+        """The first offset that readers may fetch."""
         self.first_dirty_offset = loaded.first_dirty_offset
         self.state = loaded.state
         self._local = LocalLog(self.log_storage, loaded, config)
 
     @property
     def leader_epoch(self) -> int:
-        """In which batches are written now."""
+        """The leader epoch of the batches that are written now."""
         return self._local.active.leader_epoch
 
     @property
@@ -84,8 +84,8 @@ class PartitionLog:
     ) -> LogAppendInfo:
         """Append one record batch as it is; raise a LogError, with nothing changed, when it may not be.
 
-        `header` is what `read_header` gave for this batch, so that a caller who looked does not pay twice. `bytes` are
-        kept, not copied. A batch of our `encoded_in_process` needs no look at its records.
+        `header` is what `read_header` gave for this batch, so that a caller who has it does not pay for a second
+        checksum. `bytes` are kept, not copied. Records that our own client encoded in this process are not checked.
         """
         self._local.refuse_if_failed()
         if header is None:
@@ -113,7 +113,7 @@ class PartitionLog:
         return LogAppendInfo(base_offset, last_offset, self._append_time(now_ms), duplicate=False)
 
     def append_internal(self, batch: bytes, records: int, now_ms: int) -> int:
-        """Append what the broker itself encoded just now for a topic of its own; give its base offset.
+        """Append a batch that the broker encoded for an internal topic; give its base offset.
 
         Only its size needs a check: raises MessageTooLargeError, with nothing changed.
         """
@@ -135,16 +135,16 @@ class PartitionLog:
         return offset
 
     def assign_epoch(self, epoch: int) -> None:
-        """Go on in a leader epoch, which is never an older one (KIP-101)."""
+        """Write further batches in a leader epoch, which is never older than the one before (KIP-101)."""
         self._local.active.assign_epoch(epoch)
 
     def update_config(self, config: LogConfig) -> None:
-        """Go by other rules from now on."""
+        """Apply other topic properties from now on."""
         self._local.update_config(config)
         self.config = config
 
     def on_clock_moved_back(self, now_ms: int) -> None:
-        """Let the active segment end in time, though the clock may have gone back."""
+        """Roll the active segment in time although the clock went back."""
         self._local.on_clock_moved_back(now_ms)
 
     def _append_time(self, timestamp: int) -> int:
@@ -198,11 +198,11 @@ class PartitionLog:
         return found if found is not None and found.offset < self.visible_end(isolation) else None
 
     def epochs(self) -> Sequence[EpochStart]:
-        """The leader epochs of all that is left, oldest first; the last is that of now."""
+        """The leader epochs from the start of the log on, oldest first; the last is the current one."""
         return self._local.epochs(self.log_start_offset)
 
     def end_of_epoch(self, epoch: int) -> EpochEnd:
-        """Where a leader epoch ends, as far as it is known here (KIP-320)."""
+        """Where a leader epoch ends, as far as this log knows it (KIP-320)."""
         return end_of(self.epochs(), epoch, self.high_watermark)
 
     # --- keeping
@@ -217,7 +217,7 @@ class PartitionLog:
         return self._local.rolled_segments()
 
     def delete_before(self, offset: int) -> int:
-        """Take everything before an offset (LATEST for the end) from readers; give where the log starts now."""
+        """Hide everything before an offset (LATEST for the end) from readers; give the new log start offset."""
         wanted = self.high_watermark if offset == LATEST else offset
         if not 0 <= wanted <= self.high_watermark:
             raise OffsetOutOfRangeError(f"{self.where}: cannot delete up to {offset}, the end is {self.high_watermark}")
@@ -228,7 +228,7 @@ class PartitionLog:
         return self.log_start_offset
 
     def delete_oldest_segment(self) -> None:
-        """Forget the oldest segment."""
+        """Delete the oldest segment; readers start at the next one."""
         self._local.delete_oldest_segment()
         begins = self._local.start_offset
         self.log_start_offset = max(self.log_start_offset, begins)
@@ -237,13 +237,13 @@ class PartitionLog:
     def replace_segments(
         self, segments: Sequence[Segment], batches: Sequence[bytes], gone_markers: Collection[int]
     ) -> None:
-        """Put one segment with these batches in the place of sealed ones that follow each other."""
+        """Put one segment with these batches in the place of rolled ones that follow each other."""
         aborted = self.state.aborted.without(gone_markers) if gone_markers else self.state.aborted
         self._local.replace_segments(segments, batches, aborted)
         self.state.aborted = aborted
 
     def mark_cleaned(self, offset: int) -> None:
-        """Remember that everything before an offset was compacted."""
+        """Save that everything before an offset is compacted."""
         self.log_storage.save_first_dirty_offset(offset)
         self.first_dirty_offset = offset
 
@@ -256,11 +256,11 @@ class PartitionLog:
         self._local.close()
 
     def delete(self) -> None:
-        """Give up all that is kept, for a topic that is deleted."""
+        """Delete every segment, for a topic that is deleted."""
         self._local.delete_all()
 
     def rebuild_producer_state(self) -> None:
-        """Forget what appends told, learn it from the batches, as a start does."""
+        """Forget the state that appends built, and build it from the batches, as a start does."""
         self.state.clear()
         for batch in self.batches():
             header = header_at(batch, 0)
@@ -273,16 +273,16 @@ class PartitionLog:
         return self._local.batches()
 
     def producers(self) -> Mapping[int, ProducerStateEntry]:
-        """What is known of each producer id; not to be changed."""
+        """The state of each producer by its id; read only."""
         return self.state.producers.known()
 
     def first_offset_of(self, producer_id: int) -> int | None:
-        """Where the producer's open transaction begins here, or None."""
+        """Where the producer's open transaction begins in this partition, or None."""
         state = self.state.producers.known().get(producer_id)
         return None if state is None or state.first_offset == NOT_OPEN else state.first_offset
 
     def has_open_transaction(self, producer_id: int, epoch: int) -> bool:
-        """Whether the producer's transaction is open here, under this very epoch."""
+        """Whether a transaction of the producer is open in this partition, in exactly this epoch."""
         state = self.state.producers.known().get(producer_id)
         return state is not None and state.first_offset != NOT_OPEN and state.epoch == epoch
 
@@ -291,11 +291,11 @@ class PartitionLog:
         self.state.producers.check_epoch(producer_id, epoch)
 
     def hanging_transactions(self, before_ms: int) -> list[UndecidedTransaction]:
-        """The open ones of which nothing was heard since (BRK-10)."""
+        """The open transactions that wrote nothing since (BRK-10)."""
         return [each for each in self.open_transactions() if each.last_timestamp < before_ms]
 
     def open_transactions(self) -> list[UndecidedTransaction]:
-        """Those that are not decided, oldest first: the first holds back the last stable offset."""
+        """The undecided transactions, oldest first: the first one holds back the last stable offset."""
         known = self.state.producers.known()
         return [
             UndecidedTransaction(

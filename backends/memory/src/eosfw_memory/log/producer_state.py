@@ -1,4 +1,4 @@
-"""Remember who wrote to a partition, so that nothing of a producer is appended twice, late or out of turn (KIP-98)."""
+"""The producers of one partition, so that none of their batches is appended twice, late or out of order (KIP-98)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry:
-    """What one partition knows of one producer id, changed in place with every append."""
+    """What one partition knows of one producer id; every append changes it."""
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "first_offset", "last_timestamp", "next_sequence")
 
@@ -61,21 +61,21 @@ class ProducerStateEntry:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def update_epoch(self, epoch: int) -> None:
-        """Take an epoch; a new one starts at 0 without memory of the old one's batches."""
+        """Take an epoch; in a new one sequence numbers start at 0, and batches of the old one are no duplicates."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.next_sequence = 0
             self.batches.clear()
 
     def add_batch(self, header: BatchHeader, base_offset: int) -> None:
-        """Take note of a batch with sequence numbers."""
+        """Add an appended batch that has sequence numbers."""
         last = header.last_sequence
         last_offset = base_offset + header.last_offset_delta
         self.batches.append(BatchMetadata(header.base_sequence, last, base_offset, last_offset, header.max_timestamp))
         self.next_sequence = 0 if last == MAX_SEQUENCE else last + 1
 
     def duplicate_of(self, header: BatchHeader) -> BatchMetadata | None:
-        """The batch of which this one is a repetition, if it is among the latest five."""
+        """The batch that this one repeats, if it is among the latest five."""
         if header.producer_epoch != self.epoch:
             return None
         wanted = (header.base_sequence, header.last_sequence)
@@ -93,11 +93,11 @@ class ProducerStateManager:
         self._verification_entries: dict[int, VerificationStateEntry] = {}
 
     def known(self) -> Mapping[int, ProducerStateEntry]:
-        """Every producer by its id; not to be changed."""
+        """Every producer by its id; read only."""
         return self._states
 
     def check_append(self, header: BatchHeader, origin: Origin) -> BatchMetadata | None:
-        """Let a batch pass (None), recognise its repetition, or raise; nothing is changed (BRK-01 to 04)."""
+        """Accept a batch (None), give the one it repeats, or raise; changes nothing (BRK-01 to BRK-04)."""
         state = self._states.get(header.producer_id)
         if state is None:
             self._check_verification_entry(header, nothing_known=True)
@@ -116,7 +116,10 @@ class ProducerStateManager:
         return None
 
     def maybe_create_verification_entry(self, header: BatchHeader, now_ms: int, *, strict: bool) -> None:
-        """Take note of a transactional batch that is still to be confirmed by the coordinator."""
+        """Note a transactional batch that the coordinator has to confirm before its append.
+
+        Kafka's `maybeCreateVerificationStateEntry`.
+        """
         known = self._verification_entries.get(header.producer_id)
         if known is None:
             self._verification_entries[header.producer_id] = VerificationStateEntry(header, now_ms, strict=strict)
@@ -124,7 +127,7 @@ class ProducerStateManager:
             known.update_lowest(header)
 
     def update(self, header: BatchHeader, base_offset: int) -> bool:
-        """Take note of an appended batch; tell whether it began a transaction here."""
+        """Add an appended batch; tell whether it began a transaction in this partition."""
         if self._verification_entries and header.transactional:
             self._verification_entries.pop(header.producer_id, None)
         state = self._states.get(header.producer_id)
@@ -172,7 +175,7 @@ class ProducerStateManager:
             )
 
     def complete_transaction(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, now_ms: int) -> int:
-        """Take note of an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""
+        """Add an appended marker; give the first offset of the transaction it ended, or NOT_OPEN."""
         if self._verification_entries:
             self._verification_entries.pop(producer.producer_id, None)
         state = self._states.get(producer.producer_id)

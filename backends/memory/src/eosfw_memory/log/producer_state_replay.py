@@ -1,4 +1,4 @@
-"""Learn from a batch in the log what its append told, as a restart must (design: all state is rebuilt by replay)."""
+"""Build the state of a log from its batches, as every start does: an append changes it in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold a run of batches so that they are found by offset, by size, by time."""
+"""Batches in order, found by offset, by size, by time. Kafka's `LogSegment` with its indexes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eosfw_memory.records.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHea
 
 
 class Segment(ABC):
-    """A run of batches; where their bytes are is up to the subclass."""
+    """Batches in order; a subclass keeps their bytes."""
 
     def __init__(self, base_offset: int) -> None:
         self.base_offset = base_offset
@@ -21,14 +21,14 @@ class Segment(ABC):
         self.size = 0
         """Bytes of all batches."""
         self.sparse = False
-        """Whether offsets are missing, as compaction leaves it."""
+        """Whether offsets are missing, as compaction leaves a log."""
         self.base_offsets = array("q")
         self.ends = array("q")
         """Bytes up to the end of each batch."""
         self.newest = array("q")
         """The largest timestamp up to each batch: rising, hence fit for bisection."""
         self.leader_epoch = NO_LEADER
-        """That of the next batch."""
+        """The leader epoch of the next batch."""
         self.epochs: list[EpochStart] = []
         """The leader epochs of all batches, the first from the beginning of the segment on."""
 
@@ -37,7 +37,7 @@ class Segment(ABC):
 
     @property
     def kept_size(self) -> int:
-        """How many of its bytes a start need not look at."""
+        """How many bytes a start need not read, since a checkpoint covers them."""
         return 0
 
     @property
@@ -57,11 +57,11 @@ class Segment(ABC):
         """The batches from number `first` up to but not including `last`, stamped with their offsets."""
 
     def pieces_of(self, first: int, last: int) -> Sequence[Buffer]:
-        """The same in as many pieces as spares copies."""
+        """The bytes of `bytes_of`, in pieces that need no copy."""
         return (self.bytes_of(first, last),)
 
     def assign_epoch(self, epoch: int) -> None:
-        """Have the batches from now on belong to a leader epoch."""
+        """Stamp further batches with a leader epoch."""
         if self.epochs and self.epochs[-1].start_offset == self.end_offset:
             self.epochs.pop()  # nothing was written in it
         if not self.epochs or self.epochs[-1].epoch != epoch:
@@ -69,7 +69,7 @@ class Segment(ABC):
         self.leader_epoch = epoch
 
     def take_epochs_of(self, segments: Sequence[Segment]) -> None:
-        """Have the leader epochs of segments whose place this one takes."""
+        """Take over the leader epochs of the segments that this one replaces."""
         self.epochs = list(following(segment.epochs for segment in segments))
         self.leader_epoch = segments[-1].leader_epoch
 
@@ -79,7 +79,7 @@ class Segment(ABC):
         return self.epochs[at].epoch
 
     def index_batch(self, base_offset: int, records: int, size: int, newest: int) -> None:
-        """Know the place of a batch behind all others."""
+        """Add a batch to the indexes, behind all others."""
         times = self.newest
         times.append(newest if not times or newest > times[-1] else times[-1])
         self.size = size = self.size + size
@@ -98,7 +98,7 @@ class Segment(ABC):
         return base_offset
 
     def index_stamped_batch(self, header: BatchHeader, size: int) -> None:
-        """Know the place of a batch that has its offset already, maybe with a gap before it."""
+        """Add a batch that has its offset already to the indexes, maybe behind a gap."""
         if header.base_offset != self.end_offset:
             self.sparse = True
         if header.leader_epoch != self.leader_epoch:
@@ -140,8 +140,8 @@ class Segment(ABC):
 class MemorySegment(Segment):
     """Batches in memory.
 
-    A batch stays the very bytes its producer sent: copying 100 kB into fresh memory costs ten times their checksum. The
-    offset it got is put before the rest of it by those who read.
+    A batch stays the object that its producer sent: copying 100 kB into fresh memory costs ten times their checksum. A
+    read puts the offset that the append gave to the batch in front of the rest of it.
     """
 
     def __init__(self, base_offset: int) -> None:

@@ -1,4 +1,4 @@
-"""Find the aborted transactions that lie in a range of offsets, however many there were (BRK-07)."""
+"""Find the aborted transactions in a range of offsets, however many there are (BRK-07). Kafka's `TransactionIndex`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AbortedTransaction(NamedTuple):
 
 
 class AbortedTxn(NamedTuple):
-    """All that is kept of one."""
+    """One entry of the index."""
 
     producer_id: int
     first_offset: int
@@ -75,7 +75,7 @@ class TransactionIndex:
         return list(map(AbortedTxn._make, zip(*columns, strict=True)))
 
     def without(self, markers: Collection[int]) -> TransactionIndex:
-        """The same but for those whose markers are gone; a reader would wait for them in vain."""
+        """The index without those whose markers compaction removed: readers would wait for those."""
         kept = TransactionIndex()
         for entry in self.ended_in(0, 1 << 62):
             if entry.marker_offset not in markers:
@@ -83,7 +83,7 @@ class TransactionIndex:
         return kept
 
     def forget_before(self, offset: int) -> None:
-        """Let go of those whose markers lie before an offset, where nobody reads any more."""
+        """Remove those whose markers lie before an offset, where no reader can be."""
         gone = bisect_left(self._markers, offset)
         if gone:
             for column in (self._producers, self._firsts, self._markers, self._stable):

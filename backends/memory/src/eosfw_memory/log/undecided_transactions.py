@@ -1,4 +1,4 @@
-"""Know the first offset whose transaction is not decided, however many are open (BRK-06)."""
+"""Find the first offset whose transaction is not decided, however many are open (BRK-06)."""
 
 from __future__ import annotations
 

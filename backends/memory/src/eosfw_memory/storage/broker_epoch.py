@@ -1,8 +1,8 @@
-"""Count how often a data directory was served; notice when it is an older copy of itself.
+"""Count the starts on a data directory, and notice when the directory is an older copy. Kafka's broker epoch.
 
-Each start leads every partition in leader epochs of its own. A start also touches the lock file and keeps its inode and
-change time, which no copy, archive or restore can set: where they are others, the directory came from a copy, and there
-may be clients who saw what came after it. A snapshot of the whole file system put back gives no such sign.
+Each start leads every partition in leader epochs of its own. A start also touches the lock file and saves its inode and
+change time, which no copy, archive or restore can set. Where they differ later, the directory came from a copy, and
+there may be clients that saw records which the copy lacks. Restoring a snapshot of the whole file system is not noticed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from eosfw_memory.storage.lock_file import LOCK
 
 NAME: Final = "incarnation"
 _STARTS_SINCE_A_COPY: Final = 1000
-"""More than there were, so that no leader epoch is used twice."""
+"""More starts than there can have been, so that no leader epoch is used twice."""
 _KEYS: Final = ("number", "lock", "restored")
 
 
 class BrokerEpoch:
-    """The number of the present start, on the disk before anything is written in it."""
+    """The number of this start; it is on the disk before anything else is written."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -30,20 +30,20 @@ class BrokerEpoch:
         kept = self._read()
         self.number = int(kept["number"])
         self.restored = kept["restored"] == "true" or kept["lock"] not in ("", self._lock())
-        """Whether this is an older copy whose clients may know better, until `producers_fenced`."""
+        """Whether this is an older copy, so that clients may have seen more, until `producers_fenced`."""
 
     def begin(self) -> None:
-        """Begin the next one; raises KafkaStorageError, with nothing changed, when it cannot be kept."""
+        """Count a start; raises KafkaStorageError, with nothing changed, when it cannot be saved."""
         os.utime(self._disk.root / LOCK)
         self._write(self.number + (_STARTS_SINCE_A_COPY if self.restored else 1))
 
     def producers_fenced(self) -> None:
-        """Take note that those who know better were shut out."""
+        """Save that the producers which may have seen more are fenced."""
         self.restored = False
         self._write(self.number)
 
     def leader_epoch(self, broker_epoch: int) -> int:
-        """That of a partition whose topic was made in an earlier start, or in this one."""
+        """The leader epoch of a partition whose topic was created in an earlier start, or in this one."""
         return (self.number - broker_epoch) * LEADER_EPOCHS_PER_START
 
     def _write(self, number: int) -> None:

@@ -1,4 +1,7 @@
-"""Seal what is kept beside the batches, so that nothing half-written or foreign is ever believed."""
+"""Frame indexes and snapshots with a checksum and a fingerprint of their log.
+
+A file that is half-written, or about other batches, is then never used.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _SIZE = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True)
 class LogFingerprint:
-    """Which bytes of which log something was made from."""
+    """Which bytes of which log a file was made from."""
 
     topic_id: UUID
     partition: int
@@ -30,7 +33,7 @@ class LogFingerprint:
 
 
 def encode_checksummed(kind: bytes, fingerprint: LogFingerprint, body: bytes) -> bytes:
-    """The bytes to keep; `kind` has four letters."""
+    """The bytes of a file about a log; `kind` has four letters."""
     head = _HEAD.pack(
         kind,
         VERSION,
@@ -45,12 +48,12 @@ def encode_checksummed(kind: bytes, fingerprint: LogFingerprint, body: bytes) ->
 
 
 def encode_framed(sealed: bytes) -> bytes:
-    """The same with its length before it, for a file that holds several."""
+    """A part of a file that has several: its length, then the part."""
     return _SIZE.pack(len(sealed)) + sealed
 
 
 def decode_framed(kind: bytes, data: memoryview, at: int) -> tuple[LogFingerprint, memoryview, int] | None:
-    """What was sealed and framed at a position, with the position behind it; None unless there is such a thing."""
+    """The fingerprint and body of the part at a position, with the position behind it; None without a whole part."""
     if at + _SIZE.size > len(data):
         return None
     begins = at + _SIZE.size
@@ -60,7 +63,7 @@ def decode_framed(kind: bytes, data: memoryview, at: int) -> tuple[LogFingerprin
 
 
 def decode_checksummed(kind: bytes, data: bytes | memoryview) -> tuple[LogFingerprint, memoryview] | None:
-    """What was sealed; None for damage, another kind, or a version that is not known here."""
+    """Fingerprint and body; None for damage, another kind, or an unknown version."""
     if len(data) < _HEAD.size + _CRC.size or _CRC.unpack_from(data, len(data) - _CRC.size)[0] != crc32c(
         memoryview(data)[: -_CRC.size]
     ):

@@ -1,4 +1,4 @@
-"""Find out what of a data directory is missing, or of another age than the rest."""
+"""Find files of a data directory that are missing, or of another age than the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eosfw_memory.storage.topic_storage import FIRST_PRODUCER_ID, StoredTopic
 
 
 def topics_newer_than_epoch(root: Path, topics: Iterable[StoredTopic], started: int) -> list[str]:
-    """Topics that were made after the last start that is known: parts of the directory are of different age."""
+    """Topics created after the last start that the directory knows: its files are of different age."""
     return [
         f"{root / BROKER_EPOCH_FILE}: is older than topic {topic.name}: restore all of it from one copy"
         for topic in topics
@@ -25,7 +25,7 @@ def topics_newer_than_epoch(root: Path, topics: Iterable[StoredTopic], started: 
 
 
 def stray_directories(root: Path, known: Collection[Path]) -> list[str]:
-    """Directories with records that belong to no topic: nobody but their owner can say what they are."""
+    """Directories with records that belong to no topic. Kafka's stray logs; only their owner can say what they are."""
     folders = [path for path in sorted(root.iterdir()) if path.is_dir() and path not in known and any(path.iterdir())]
     listed = root / TOPICS
     if folders and not known and not listed.exists():
@@ -36,7 +36,7 @@ def stray_directories(root: Path, known: Collection[Path]) -> list[str]:
 
 
 def lost_producer_ids(root: Path, states: Iterable[LogState], started: int) -> list[str]:
-    """Whether nobody knows any more which producer ids were given away: they would be given to others."""
+    """Whether the file of producer ids is lost, so that ids in use would be given away again."""
     path = root / PRODUCER_IDS
     if not started or path.exists():
         return []

@@ -1,7 +1,7 @@
-"""Keep a state that was derived from logs from a clean stop to the next start.
+"""Keep the state of the coordinators from a clean stop to the next start.
 
-It is believed once, and only where the logs are those it was derived from: taking it removes it, so that a crash later
-on finds none, and whatever was appended, cut or replaced since makes another fingerprint.
+A snapshot is used once, and only with the logs it was made from. Taking it removes it, so that a start after a crash
+finds none; an append, a truncation or a replaced file changes the fingerprint.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CRC: Final = struct.Struct(">I")
 
 
 def take_coordinator_snapshot(disk: Disk, witnesses: Sequence[LogFingerprint]) -> bytes | None:
-    """The state that was derived from these logs, if it is there and whole; it is not there afterwards."""
+    """The snapshot that was made from these logs, if it is there and whole; it is removed."""
     path = disk.root / NAME
     try:
         content = path.read_bytes()
@@ -39,7 +39,7 @@ def take_coordinator_snapshot(disk: Disk, witnesses: Sequence[LogFingerprint]) -
 
 
 def save_coordinator_snapshot(disk: Disk, witnesses: Sequence[LogFingerprint], state: bytes) -> None:
-    """Keep a state together with what tells of the logs it was derived from."""
+    """Save a snapshot with the fingerprint of the logs it was made from."""
     body = _fingerprint(witnesses) + state
     disk.replace(disk.root / NAME, _CRC.pack(crc32c(body)) + body, durable=disk.waits)
 

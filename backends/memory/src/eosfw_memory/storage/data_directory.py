@@ -1,4 +1,4 @@
-"""Keep a broker's topics in a data directory."""
+"""Keep a broker's topics in a data directory. Kafka's `LogManager`, as far as it knows files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from eosfw_memory.storage.topic_storage import LogDirDescription, StoredTopic
 
 _LOG = logging.getLogger(__name__)
 _RUNNING: Final = ".running"
-"""Which run of the machine a broker runs in, whether it waits for the disk; it is gone after a clean stop."""
+"""Holds the boot id of the machine, and whether the broker waits for the disk; a clean stop removes it."""
 _WAITS: Final = b"flush=fsync\n"
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
@@ -59,7 +59,7 @@ class DataDirectory:
 
     @classmethod
     def open(cls, root: Path, *, waits: bool, node_id: int, system: System | None = None) -> Self:
-        """Take the directory and put it in order.
+        """Lock the directory and recover it.
 
         Raises ConfigError for a directory that cannot be used, DamagedDataError, with nothing changed, for one whose
         data cannot be trusted.
@@ -103,7 +103,7 @@ class DataDirectory:
             for topic in topics:
                 made += self._made(topic)
             if made:
-                self.disk.sync_directory(self.disk.root)  # what is listed must be there
+                self.disk.sync_directory(self.disk.root)  # a listed directory must exist after a crash
             self._journal.put(topics)
         except (OSError, KafkaStorageError) as why:
             for directory in made:
@@ -164,14 +164,14 @@ class DataDirectory:
 
     def release(self) -> None:
         self._journal.close()
-        lock, self._lock = self._lock, None  # by now the number may be that of somebody else's file
+        lock, self._lock = self._lock, None  # closing twice could close a file that got the same number
         if lock is not None:
             os.close(lock)
 
     # --- the start
 
     def _recover(self) -> None:
-        """Look at everything first, so that nothing is changed where anything is damaged."""
+        """Read everything first, so that a directory with damage is left unchanged."""
         running, boot = self.disk.root / _RUNNING, _boot_id()
         previous_run = replace(_previous_run(running, boot), restored=self.restored)
         self._found = {
@@ -189,7 +189,9 @@ class DataDirectory:
         for where, found in self._found.items():
             self._apply(where, found)
             if self.disk.waits and found.kept is not None and not previous_run.stopped:
-                found.log_storage.sync(found.kept.segments)  # what a kill left to the system counts from now on
+                found.log_storage.sync(
+                    found.kept.segments
+                )  # from now on what a killed process left to the system is acknowledged
         self.disk.replace(running, boot + (_WAITS if self.disk.waits else b""), durable=True)
         if self.restored:
             _LOG.warning(
@@ -216,7 +218,7 @@ class DataDirectory:
         return found
 
     def _inconsistencies(self) -> list[str]:
-        """What its parts tell of each other."""
+        """What contradicts each other in the directory."""
         root, listed, started = self.disk.root, self._topics.values(), self._broker_epoch.number
         every = (*listed, *self._journal.deleting.values())
         mine = {self._directory(topic, n) for topic in every for n in range(topic.partitions)}
@@ -238,7 +240,7 @@ class DataDirectory:
             self.disk.remove(path)
         for joined in found.joined:
             finish(self.disk, found.file_at(joined.base_offset), joined)
-        if found.superfluous:  # what tells of more than there is must not come back
+        if found.superfluous:  # files about more than the log holds must not come back
             self.disk.sync_directory(log_storage.directory)
         for path, content in found.repairs:
             self.disk.replace(path, content, durable=False)
@@ -268,7 +270,7 @@ class DataDirectory:
                 self.disk.remove_directory(self._directory(topic, partition))
             for checkpoint in (self._starts, self._cleaned):
                 checkpoint.forget(topic.name)
-        self.disk.sync_directory(self.disk.root)  # what is listed no more must be gone
+        self.disk.sync_directory(self.disk.root)  # a directory that is no longer listed must be gone after a crash
         self._journal.deleted()
 
 

@@ -1,4 +1,4 @@
-"""Change the files of a data directory, until the first failure."""
+"""Change the files of a data directory, up to the first failure."""
 
 from __future__ import annotations
 
@@ -118,16 +118,16 @@ class Unsynced(NamedTuple):
 
 
 class Disk:
-    """Every change of a data directory; after one that failed none is tried again.
+    """Makes every change of a data directory; after one that failed it makes no other.
 
-    A write or a sync that failed leaves it open what is on the disk, and asking again may be answered with a success
-    that is none. So whatever fails closes the whole directory for writing, as Kafka takes a log directory offline.
+    After a write or an fsync that failed nobody can say what is on the disk, and a second fsync may report a success
+    that is none. So any failure closes the whole directory for writing, as Kafka takes a log directory offline.
     """
 
     def __init__(self, root: Path, system: System | None = None, *, waits: bool = False) -> None:
         self.root = root
         self.waits = waits
-        """Whether nothing counts before it is on the disk."""
+        """Whether nothing is acknowledged before it is on the disk (`--flush=fsync`)."""
         self.failed: str | None = None
         self.written = 0
         """How many writes there were."""
@@ -142,7 +142,7 @@ class Disk:
         wanted = sum(map(len, pieces))
         try:
             taken = self._system.write(file.descriptor(), pieces, at)
-            if taken != wanted:  # asking for the rest tells why
+            if taken != wanted:  # writing the rest shows why
                 rest = b"".join(pieces)[taken:]
                 taken += self._system.write(file.descriptor(), [rest], at + taken)
         except OSError as why:
@@ -154,9 +154,9 @@ class Disk:
             self._unsynced[file] = None
 
     def take_unsynced(self) -> list[Unsynced]:
-        """The files with writes that may not be on the disk; they count as synced from now on.
+        """The files with writes that may not be on the disk; the caller has to `sync` them.
 
-        The descriptors are copies, so that nobody can close them meanwhile: `sync` does.
+        The descriptors are copies, which `sync` closes, so that no other thread can close them during the fsync.
         """
         files = [Unsynced(file.path, os.dup(file.descriptor())) for file in self._unsynced]
         self._unsynced.clear()
@@ -168,7 +168,7 @@ class Disk:
         self.sync([Unsynced(file.path, os.dup(file.descriptor()))])
 
     def sync(self, files: Sequence[Unsynced]) -> None:
-        """Wait until the files are on the disk; a failure is final: a second try would be told all is well."""
+        """Wait until the files are on the disk; a failure is final, since a second fsync would report success."""
         try:
             for file in files:
                 self._sync(file)
@@ -196,7 +196,7 @@ class Disk:
             temporary.close()
 
     def add(self, path: Path, content: bytes, at: int) -> None:
-        """Write behind what counts of a file, in place of whatever does not; the disk is not waited for."""
+        """Write at the end of the valid part of a file, over what follows; does not wait for the disk."""
         if self.failed is not None:
             raise KafkaStorageError(self.failed)
         file = DataFile(path)
@@ -256,7 +256,7 @@ class Disk:
             raise self.fail(path, why) from why
 
     def report(self, kind: str, directory: Path, what: str) -> None:
-        """Say on the broker's log what clients are told by a code alone, once for each directory."""
+        """Log what clients get as an error code alone, once for each directory."""
         if (kind, directory) not in self._reported:
             self._reported.add((kind, directory))
             _LOG.error("%s", what)

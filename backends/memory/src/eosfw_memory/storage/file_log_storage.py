@@ -1,4 +1,4 @@
-"""Keep one partition's segments in a directory of its own."""
+"""Keep one partition's segments in a directory, with their indexes and snapshots."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FileLogStorage:
         self._disk = disk
         self._kept: LoadedLog | None = None
         self.leader_epoch = 0
-        """In which the partition is led from its loading on."""
+        """The leader epoch of the partition from its loading on."""
         self.save_log_start_offset: Note = lambda _: None
         self.save_first_dirty_offset: Note = lambda _: None
 
@@ -54,7 +54,7 @@ class FileLogStorage:
         return f"{self.directory / file_name(holding, LOG)} (offset {offset})"
 
     def keep(self, kept: LoadedLog | None) -> None:
-        """Have a log begin with what was found."""
+        """Set what `load` gives."""
         self._kept = kept
 
     def load(self) -> LoadedLog:
@@ -66,7 +66,7 @@ class FileLogStorage:
 
     def new_segment(self, base_offset: int) -> Segment:
         made = self._fresh(base_offset)
-        made.file.descriptor()  # an empty log still says where it goes on
+        made.file.descriptor()  # the name of an empty file still says at which offset the log continues
         if self._disk.waits:
             self._disk.sync_directory(self.directory)
         return made
@@ -76,7 +76,7 @@ class FileLogStorage:
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
         assert isinstance(segment, FileSegment)
-        if self._disk.waits:  # so that what is made of it proves that it was there
+        if self._disk.waits:  # an index on the disk proves that its batches were there
             self._disk.sync_file(segment.file)
         if segment.snapshot_at == segment.end_offset and segment.indexed == len(segment):
             return
@@ -93,7 +93,7 @@ class FileLogStorage:
             self._disk.remove(self.directory / file_name(before, SNAPSHOT))
 
     def files_beside(self, segment: FileSegment, state: LogState) -> list[tuple[Path, bytes]]:
-        """What belongs beside a segment whose end the state is of."""
+        """The index and the snapshot of a segment with the state at its end, as paths with content."""
         fingerprint = self.fingerprint(segment)
         return [self._index(segment, state.aborted), self._snapshot(fingerprint, state)]
 
@@ -128,10 +128,12 @@ class FileLogStorage:
     def delete_segment(self, segment: Segment) -> None:
         assert isinstance(segment, FileSegment)
         segment.file.close()
-        for suffix in (INDEX, SNAPSHOT):  # that of the next segment's start stays: it is where a replay begins
+        for suffix in (INDEX, SNAPSHOT):  # the snapshot at the next segment stays: a replay begins there
             self._disk.remove(self.directory / file_name(segment.base_offset, suffix))
         self._disk.remove(segment.file.path)
-        if self._disk.waits and self.directory.is_dir():  # else the next one may be gone, and this one there: a gap
+        if (
+            self._disk.waits and self.directory.is_dir()
+        ):  # else a crash may bring this one back and lose the next: a gap
             self._disk.sync_directory(self.directory)
 
     def close(self, segments: list[Segment], state: LogState) -> None:
@@ -144,7 +146,7 @@ class FileLogStorage:
                 segment.file.close()
 
     def sync(self, segments: Sequence[Segment]) -> None:
-        """Wait until segments that were here before, or are in use, are on the disk with their names."""
+        """Wait until segments and their names are on the disk."""
         for segment in segments:
             if isinstance(segment, FileSegment) and segment.size:
                 was_open = segment.file.is_open  # there may be more segments than a process may have files open
@@ -154,7 +156,7 @@ class FileLogStorage:
         self._disk.sync_directory(self.directory)
 
     def fingerprint(self, segment: FileSegment) -> LogFingerprint:
-        """What must be found again in the log for files about a segment to be believed."""
+        """What a log must still be for the files about a segment to be used."""
         return LogFingerprint(
             self.topic_id, self.partition, segment.base_offset, segment.end_offset, segment.size, segment.last_crc()
         )
@@ -163,7 +165,7 @@ class FileLogStorage:
         return FileSegment(base_offset, self.directory, self._disk)
 
     def _swap(self, old: FileSegment, new: FileSegment) -> None:
-        """Put a whole new file in the place of an old one."""
+        """Replace the file of a segment by a whole new one."""
         if self._disk.waits:
             self._disk.sync_file(new.file)
         self._disk.rename(new.file, old.file.path)
@@ -172,7 +174,7 @@ class FileLogStorage:
             self._disk.sync_directory(self.directory)
 
     def _reseal_snapshot(self, segment: FileSegment) -> None:
-        """The state behind a rewritten segment is the same, only its bytes are others."""
+        """Save the snapshot behind a rewritten segment under its new fingerprint: the state is as before."""
         path = self.directory / file_name(segment.end_offset, SNAPSHOT)
         found = decode_checksummed(SNAPSHOT_KIND, path.read_bytes()) if path.exists() else None
         if found is not None:

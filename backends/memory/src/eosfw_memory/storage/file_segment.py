@@ -1,4 +1,4 @@
-"""Hold a run of batches in a file that has Kafka's name and Kafka's bytes."""
+"""Batches in a file with Kafka's name and Kafka's bytes. Kafka's `FileRecords`."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def declared_crc(batch: bytes | memoryview) -> int:
 
 
 class FileSegment(Segment):
-    """Batches in a file; memory holds where they are."""
+    """Batches in a file; their positions are in memory."""
 
     def __init__(self, base_offset: int, directory: Path, disk: Disk) -> None:
         super().__init__(base_offset)
         self.file = DataFile(directory / file_name(base_offset, LOG))
         self.indexed = 0
-        """How many batches the file of its index tells of, in so many bytes:"""
+        """How many batches its index file covers, which has `index_size` bytes."""
         self.index_size = 0
         self.snapshot_at: int | None = None
-        """Of which offset within it, or at its end, a snapshot is there."""
+        """The offset, within the segment or at its end, of its latest snapshot."""
         self._disk = disk
 
     @property

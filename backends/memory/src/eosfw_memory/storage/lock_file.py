@@ -1,4 +1,4 @@
-"""Take possession of a data directory, or say in one sentence why that cannot be."""
+"""Lock a data directory, or say in one sentence why that is impossible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _IN_MEMORY: Final = ("tmpfs", "ramfs")
 
 
 def acquire(root: Path, *, waits: bool) -> int:
-    """Lock the directory, made where it is missing; give the descriptor that holds the lock until it is closed.
+    """Lock the directory, creating it if need be; give the descriptor that holds the lock until it is closed.
 
     The system releases the lock when the process ends, however it ends; no process id is compared.
     """

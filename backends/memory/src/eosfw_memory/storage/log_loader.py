@@ -1,8 +1,9 @@
-"""Find out what of a partition is whole on the disk, changing nothing.
+"""Find out what of a partition is whole on the disk, without changing anything. Kafka's `LogLoader`.
 
-Index and snapshot of a segment are believed where they fit the bytes they were made from. What lies behind the last
-pair that does is read batch by batch, every checksum compared, and replayed. So a clean start reads no batch, one after
-a crash those behind the last checkpoint; without any of those files the log alone gives the same.
+Index and snapshot of a segment are used where they fit the bytes they were made from. The batches behind the last such
+pair are read one by one, every checksum is compared, and they are replayed. So a start after a clean stop reads no
+batch, a start after a crash those behind the last checkpoint. Without any index or snapshot the log alone gives the
+same state.
 """
 
 from __future__ import annotations
@@ -33,51 +34,51 @@ _DIGITS = 20
 
 @dataclass(slots=True)
 class PartitionRecovery:
-    """One partition as it was found."""
+    """What a start found in the directory of one partition, and what has to be done about it."""
 
     log_storage: FileLogStorage
     kept: LoadedLog | None = None
     damage: list[str] = field(default_factory=list)
-    """Why it must not be served: file, position, what is wrong."""
+    """Why the partition must not be served: file, position, what is wrong."""
     cuts: list[tuple[Path, int, int]] = field(default_factory=list)
-    """Files with the size they should have and the one they have: the torn end of a last write."""
+    """Files to truncate, with the size to leave and the present size: the torn end of a last write."""
     repairs: list[tuple[Path, bytes]] = field(default_factory=list)
-    """Files to make again."""
+    """Files to write again, with their content."""
     superfluous: list[Path] = field(default_factory=list)
-    """Files about nothing that is there."""
+    """Indexes and snapshots to remove: their batches are gone."""
     joined: list[Joined] = field(default_factory=list)
-    """Files in the place of segments, of which some may still be there."""
+    """Files that replace several segments, some of which may still exist."""
 
     def file_at(self, base_offset: int) -> DataFile:
-        """That of the segment that begins there."""
+        """The file of the segment that begins there."""
         segments = [] if self.kept is None else self.kept.segments
         return next(each.file for each in segments if isinstance(each, FileSegment) and each.base_offset == base_offset)
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousRun:
-    """How the last run on a directory ended."""
+    """How the previous broker on a directory ended."""
 
     stopped: bool = False
     """Cleanly, with everything on the disk."""
     machine_went_down: bool = False
-    """So that of what was written since a wait for the disk anything may be missing, whatever came later."""
+    """The machine crashed: any write since the last fsync may be missing, even one before another that is there."""
     restored: bool = False
-    """And its files were replaced by older ones, beside which newer ones may have been left."""
+    """Files were replaced by older copies, and newer files may have stayed beside them."""
     waited: bool = False
     """Whether it waited for the disk, as with `--flush=fsync`."""
 
     @property
     def shuffled(self) -> bool:
-        """Whether a write that nobody was told of may be missing before one that is there.
+        """Whether an unacknowledged write may be missing before one that is there.
 
-        Of a run that did not wait, records that are missing before others are lost.
+        After a run without fsync such a gap means lost records, which is damage.
         """
         return self.machine_went_down and self.waited
 
     @property
     def kept_order(self) -> bool:
-        """Whether nothing that tells of a segment can be there without the segment."""
+        """Whether a file about a segment proves that the segment was there."""
         return not self.restored and (self.waited or not self.machine_went_down)
 
 
@@ -96,7 +97,7 @@ class LogLoader:
         self._found = PartitionRecovery(log_storage, joined=list(self._joined.values()))
 
     def run(self) -> PartitionRecovery:
-        """Say what is there."""
+        """Read everything, then tell what was found."""
         self._check_kinds()
         bases = [] if self._found.damage else self._bases()
         self._check_not_emptied(bases)
@@ -116,14 +117,14 @@ class LogLoader:
         return sorted(bases)
 
     def _check_kinds(self) -> None:
-        """What has the name of a file is one."""
+        """Nothing with the name of a file is a directory."""
         for path in sorted(self._log_storage.directory.iterdir()):
             if path.suffix in (LOG, INDEX, SNAPSHOT) and not path.is_file():
                 remedy = "restore the file from a copy" if path.suffix == LOG else "move it away, it is made again"
                 self._found.damage.append(f"{path}: is no file. Nothing was changed: {remedy}")
 
     def _check_not_emptied(self, bases: list[int]) -> None:
-        """What lies beside a log is made from one: a partition that is new has neither."""
+        """An index or a snapshot without any segment means that segments are missing."""
         beside = sorted(path for path in self._log_storage.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
         if beside and not bases and not self._found.damage:
             self._found.damage.append(
@@ -163,7 +164,7 @@ class LogLoader:
             )
 
     def _check_end(self, last: FileSegment) -> None:
-        """What is known to have been in the newest segment is there."""
+        """The newest segment holds all that an index or a snapshot proves."""
         known = self._recorded
         if known is None or (known.base_offset, known.size) <= (last.base_offset, last.size):
             return

@@ -1,4 +1,4 @@
-"""Write what a partition knows of its producers as bytes (BRK-08).
+"""Write the producers of a partition as bytes (BRK-08). Kafka's producer snapshot.
 
 Kafka's own snapshot keeps the latest batch of each producer only, so a repetition of an older one is no longer known
 after a restart. Here all five are kept, in a format of our own.

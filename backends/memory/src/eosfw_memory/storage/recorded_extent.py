@@ -1,4 +1,4 @@
-"""Find out what a partition's newest segment is known to have held."""
+"""Find out from indexes and snapshots how much the newest segment of a partition held at least."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eosfw_memory.storage.segment_index import KIND as INDEX_KIND
 
 
 class RecordedExtent(NamedTuple):
-    """So many bytes of a segment were there, up to an offset, when a file was made of them."""
+    """How much of a segment existed, in bytes and up to an offset, when `file` was made from it."""
 
     base_offset: int
     size: int
@@ -22,7 +22,7 @@ class RecordedExtent(NamedTuple):
 
 
 def recorded_extent(log_storage: FileLogStorage, newest: int) -> RecordedExtent | None:
-    """What the files beside a log tell of its newest segment, or of one behind it that is not there.
+    """The largest extent of the newest segment, or of one behind it that is missing, by the files beside them.
 
     Older segments need none: each has to end where the next begins, and compaction makes them smaller.
     """

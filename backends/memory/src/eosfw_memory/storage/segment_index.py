@@ -1,6 +1,6 @@
-"""Write where a segment's batches lie as bytes, with its leader epochs, the aborted transactions that end in it.
+"""Write the index of a segment as bytes: positions of batches, leader epochs, aborted transactions that end in it.
 
-A segment that grows has its index in several parts, so that none tells again what those before it told.
+The index of a growing segment has several parts; each covers only the batches behind those before it.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def join(disk: Disk, segments: Sequence[FileSegment], made: FileSegment) -> None
 
 
 def finish(disk: Disk, file: DataFile, joined: Joined) -> None:
-    """Remove what a file covers, then give it the name of a segment; done twice, the same is done."""
+    """Remove the files that a joined file covers, then give it the name of a segment. May be repeated."""
     directory = joined.path.parent
     for path in _covered(joined):
         disk.remove(path)

@@ -1,4 +1,4 @@
-"""Walk over the batches of a segment file, believing nothing."""
+"""Read the batches of a segment file, checking every one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eosfw_memory.records.batch import CONTROL, HEADER, LENGTH_END, MAGIC, PLACE
 from eosfw_memory.storage.file_segment import COVERED_FROM
 
 Visit: TypeAlias = Callable[[BatchHeader, int, bytes | None], None]
-"""Gets a batch's header, its size, its bytes if it is a control batch: nobody needs those of the others."""
+"""Gets a batch's header, its size, and its bytes if it is a control batch: other batches' bytes are not needed."""
 
 _EPOCH_AND_MAGIC: Final = re.compile(rb"(?=\x00...\x02)", re.DOTALL)
 """What every batch holds between its length and its checksum: it shows where one may begin."""
@@ -35,12 +35,12 @@ class SegmentScan:
     problem: str
     """What is wrong behind them; empty when they fill the file."""
     batch_behind: int | None
-    """Where a whole batch stands all the same, so that what is wrong cannot be the torn end of a last write."""
+    """Where a whole batch follows, so that the problem cannot be the torn end of a last write; else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBatch:
-    """What must come next in a file."""
+    """What the next batch of a file has to be."""
 
     offset: int
     gaps: bool
@@ -54,7 +54,7 @@ class ExpectedBatch:
 
 
 def scan(path: Path, due: ExpectedBatch, visit: Visit) -> SegmentScan:
-    """Show every batch in order up to the first that is damaged."""
+    """Call `visit` with every batch in order, up to the first that is damaged."""
     with _mapped(path) as view:
         at, next_offset = _walk(view, due, visit)
         if at == len(view):

@@ -23,7 +23,7 @@ from eosfw_memory.storage.topic_storage import StoredTopic
 
 JOURNAL: Final = "topics.journal"
 _FEW: Final = 1000
-"""Changes that a start reads in no time."""
+"""Changes that a start reads within milliseconds."""
 
 
 class TopicJournal:
@@ -38,7 +38,7 @@ class TopicJournal:
         self._changes = self._size = 0
         content = self._file.path.read_bytes() if self._file.path.exists() else b""
         self._stale = bool(content)
-        """Whether the snapshot is not all there is."""
+        """Whether the journal holds changes that the snapshot lacks."""
         self._replay(content)
 
     def put(self, topics: Sequence[StoredTopic]) -> None:
@@ -46,17 +46,17 @@ class TopicJournal:
         self._append({"put": [*map(plain_topic, topics)]})
 
     def delete(self, topic: StoredTopic) -> None:
-        """List a topic no more; its files are being deleted."""
+        """Remove a topic from the list; its files are being deleted."""
         self._append({"delete": str(topic.topic_id), "name": topic.name})
 
     def deleted(self) -> None:
-        """Take note that all files that were to be deleted are."""
+        """Save that the files of all topics to be deleted are deleted."""
         self._append({"deleted": [str(topic_id) for topic_id in self.deleting]})
 
     def snapshot(self) -> None:
-        """Write the whole list anew unless nothing has changed; the journal is empty afterwards.
+        """Write the whole list again unless nothing has changed; the journal is empty afterwards.
 
-        Whoever stops between the two goes through changes again that the snapshot has already: they end in the same.
+        After a crash between the two the next start applies changes that the snapshot has already, to the same effect.
         """
         if not self._stale:
             return
@@ -83,7 +83,7 @@ class TopicJournal:
         self._stale = True
         self._apply(change)
         if self._changes > max(_FEW, len(self.topics)):
-            with suppress(KafkaStorageError):  # the change is kept all the same
+            with suppress(KafkaStorageError):  # the change is in the journal already
                 self.snapshot()
 
     def _apply(self, change: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Say what a broker asks of the place that keeps its topics."""
+"""The protocol by which a broker keeps its topics, with an implementation in memory."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ class StoredTopic:
     partitions: int
     config: Mapping[str, str]
     broker_epoch: int = 0
-    """In which start of the broker it was made; storage knows."""
+    """The start of the broker in which it was created; the storage fills it in."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogDirDescription:
-    """Where everything is."""
+    """Where the data are. Kafka's `LogDirDescription`."""
 
     name: str
-    """A directory's path; something that is none for memory."""
+    """The path of the directory; a text in parentheses for memory."""
     total_bytes: int = -1
-    """Of the file system; -1 where there is no such thing, as with `usable_bytes`."""
+    """Size of the file system; -1, as `usable_bytes`, where there is none."""
     usable_bytes: int = -1
     failed: bool = False
-    """Whether it takes nothing any more."""
+    """Whether writes are refused after a failure."""
 
 
 class TopicStorage(Protocol):
-    """Where a broker's topics are; changes raise KafkaStorageError, with nothing changed, when they cannot be kept."""
+    """Keeps a broker's topics; a change that cannot be kept raises KafkaStorageError and changes nothing."""
 
     cluster_id: str
     producer_ids: Iterator[int]
-    """Producer ids that nobody had before, whatever happened before."""
+    """Producer ids that no producer ever had."""
 
     @property
     def restored(self) -> bool:
-        """Whether all is as it was some time ago, so that there may be clients who saw what came after it."""
+        """Whether the data are an older copy, so that clients may have seen records which are missing."""
 
     def topics(self) -> Sequence[StoredTopic]:
-        """Those that were there at the start."""
+        """The topics at the start."""
 
     def create(self, *topics: StoredTopic) -> None:
         """Keep topics from now on, all or none."""
@@ -66,28 +66,28 @@ class TopicStorage(Protocol):
         """Keep a topic with other properties, or with more partitions, from now on."""
 
     def delete(self, topic: StoredTopic) -> None:
-        """Forget a topic with its records."""
+        """Delete a topic with its records."""
 
     def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
-        """Where the segments of one partition are."""
+        """The storage of one partition's segments."""
 
     def describe_log_dir(self) -> LogDirDescription:
-        """Where everything is, with how much room there is."""
+        """Where the data are, with how much room there is."""
 
     def producers_fenced(self) -> None:
-        """Take note that clients who saw what is lost were shut out."""
+        """Save that the producers which may have seen more are fenced."""
 
     def begin_epoch(self) -> None:
-        """Count a start, so that no later one leads a partition in the epochs of this one."""
+        """Count a start, so that leader epochs of later starts differ from those of this one."""
 
     def group_fsync(self, lock: AbstractContextManager[object], runtime: Runtime) -> GroupFsync | None:
-        """What holds answers back until they are on the disk, if anything does; `lock` is the broker's."""
+        """What delays answers until they are on the disk, if the storage waits for it; `lock` is the broker's."""
 
     def take_coordinator_snapshot(self, logs: Sequence[PartitionLog]) -> bytes | None:
-        """What was derived from these logs up to a clean stop, unless they are others now; only once."""
+        """The coordinators' snapshot of the last clean stop, unless these logs have changed; only once."""
 
     def save_coordinator_snapshot(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
-        """Keep for the next start what was derived from logs that do not change any more."""
+        """Keep a snapshot of the coordinators for the next start; the logs do not change any more."""
 
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         """Leave all in good order."""
