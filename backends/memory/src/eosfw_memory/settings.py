@@ -70,7 +70,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCleanupSettings:
-    """When logs are looked after; in milliseconds."""
+    """How often logs are cleaned up, and after which time producers expire; in milliseconds."""
 
     producer_expiration_ms: int
     producer_check_ms: int
@@ -102,9 +102,9 @@ class Settings:
     max_connections: int
     faults: Path | None
     topic_defaults: Mapping[str, str]
-    """Properties of topics that do not say otherwise themselves, where they are not Kafka's."""
+    """The broker's defaults for properties of topics, where they differ from Kafka's."""
     given: Mapping[str, str]
-    """What was said, by Kafka's names."""
+    """The properties as they were given, by Kafka's names."""
 
     @classmethod
     def parse(cls, properties: Mapping[str, str]) -> Self:

@@ -18,7 +18,7 @@ INTERNAL = frozenset({TRANSACTION_LOG, GROUP_LOG})
 
 
 class Partition:
-    """One partition: its log, with those who wait for the log to grow."""
+    """One partition: its log, and the requests that wait for the log to grow."""
 
     __slots__ = ("_waiting", "log")
 
@@ -35,7 +35,7 @@ class Partition:
         self._waiting.discard(wake)
 
     def changed(self) -> None:
-        """Tell those who wait that the log has grown."""
+        """Wake the requests that wait for the log to grow."""
         if self._waiting:
             for wake in tuple(self._waiting):
                 wake()
@@ -72,7 +72,7 @@ class Topics:
     def __init__(self, storage: TopicStorage | None = None, defaults: Mapping[str, str] = NO_DEFAULTS) -> None:
         self._storage = InMemoryTopicStorage() if storage is None else storage
         self.defaults = defaults
-        """Properties of topics that do not say otherwise themselves, where they are not Kafka's."""
+        """The broker's defaults for properties of topics, where they differ from Kafka's."""
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
         self._by_folded: dict[str, str] = {}
@@ -94,7 +94,7 @@ class Topics:
         return found.partitions[index] if found is not None and 0 <= index < len(found.partitions) else None
 
     def check(self, name: str, partitions: int, config: Mapping[str, str]) -> None:
-        """Raise what Kafka answers when such a topic cannot be created."""
+        """Raise Kafka's error if such a topic cannot be created."""
         check_name(name)
         twin = self._by_folded.get(_folded(name))
         if twin == name:
@@ -104,14 +104,14 @@ class Topics:
         check_shape(partitions, config)
 
     def create(self, name: str, partitions: int, config: Mapping[str, str]) -> Topic:
-        """Add a topic; raise what Kafka answers when that is not possible."""
+        """Create a topic, or raise Kafka's error."""
         [made] = self.create_each([NewTopic(name, partitions, config)])
         if isinstance(made, KafkaError):
             raise made
         return made
 
     def create_each(self, wanted: Sequence[NewTopic]) -> list[Topic | KafkaError]:
-        """Add topics in one go; give each of them, or what Kafka answers when that one is not possible."""
+        """Create topics with one change of the storage; give each topic, or Kafka's error for it."""
         checked = [self._reserved(each) for each in wanted]
         stored = [each for each in checked if isinstance(each, StoredTopic)]
         try:
@@ -124,7 +124,7 @@ class Topics:
         return [self._add(each) if isinstance(each, StoredTopic) else each for each in checked]
 
     def _reserved(self, wanted: NewTopic) -> StoredTopic | KafkaError:
-        """What to keep of a topic, whose name is taken from now on."""
+        """What the storage keeps of a topic; its name is reserved from now on."""
         try:
             self.check(wanted.name, wanted.partitions, wanted.config)
         except KafkaError as refused:
@@ -150,7 +150,7 @@ class Topics:
         self._know(replace(topic, partitions=(*topic.partitions, *more)))
 
     def delete(self, topic: Topic) -> None:
-        """Forget a topic with its data; waiting readers hear of it."""
+        """Delete a topic with its data, and wake the requests that wait for it."""
         self._storage.delete(StoredTopic(topic.name, topic.topic_id, len(topic.partitions), topic.config))
         del self._by_name[topic.name]
         del self._by_id[topic.topic_id]

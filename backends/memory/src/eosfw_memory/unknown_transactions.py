@@ -1,9 +1,9 @@
-"""See to it that every transaction that a partition holds open will be ended.
+"""After a start, end the open transactions that the coordinator does not know.
 
-A record and the coordinator's note that its transaction touches the partition are written together before either is
-acknowledged. A machine that goes down may keep the record alone; without a note nobody would ever end the transaction
-there, so readers at read_committed would wait for good. Whoever wrote the record may still be there, ask again, and be
-told that it was written; so where it is still the holder's turn the note is written anew, instead of an abort.
+A record, and the change in the transaction log that adds its partition to the transaction, are both written before
+either is acknowledged. A crash of the machine may keep the record alone. Then no marker would ever be written to the
+partition, and readers at read_committed would wait for ever. The producer may still be alive and repeat the record,
+which is a duplicate then; so while the producer holds the id, the partition is added again instead of an abort.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENDS = frozenset({TransactionState.ONGOING, *COMPLETED})
 
 
 def end_unknown(broker: BrokerState) -> None:
-    """Have the coordinator know of every open transaction; abort those that none of its ids can be in."""
+    """Add every open transaction to the coordinator's state; abort those that belong to none of its ids."""
     opened = [(where, each.producer) for where, log in broker.topics.logs().items() for each in log.open_transactions()]
     holders = broker.coordinator.state.ids_by_producer() if opened else {}
     for where, producer in opened:
@@ -36,7 +36,7 @@ def end_unknown(broker: BrokerState) -> None:
 
 
 def _is_behind(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool:
-    """Whether a write is of the transaction after the decided one, whose markers were all there, then.
+    """Whether a write belongs to the transaction after the decided one, which therefore had all its markers.
 
     Their epochs differ with those clients that begin by writing (KIP-890); a marker would end the wrong one.
     """
@@ -46,7 +46,7 @@ def _is_behind(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool
 
 
 def _noted(broker: BrokerState, name: str, producer: ProducerIdAndEpoch, where: TopicPartition) -> bool:
-    """Whether the coordinator takes the partition in; only clients that begin by writing leave a record alone."""
+    """Whether the coordinator adds the partition; clients of version 2 alone write before that."""
     try:
         broker.coordinator.add_partitions(name, producer, [where], broker.now_ms(), TV_2)
     except KafkaError:

@@ -1,1 +1,1 @@
-"""Decide what becomes of transactions."""
+"""The transaction coordinator: states, decisions, log, markers; `groups` has the group coordinator."""

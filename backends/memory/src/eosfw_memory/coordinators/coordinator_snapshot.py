@@ -1,4 +1,4 @@
-"""Write what the coordinators know as few changes: replayed in place of the logs they give the same state."""
+"""Write the state of both coordinators as few records, which are replayed in place of the logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TransactionChange: TypeAlias = tuple[str, TransactionMetadata | None]
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorSnapshot:
-    """The changes that lead to a state; None where only the logs tell."""
+    """The records that lead to a state; None where the logs have to be read."""
 
     transactions: list[TransactionChange] | None = None
     groups: list[GroupLogRecord] | None = None
@@ -35,7 +35,7 @@ def encode(transactions: Iterable[TransactionMetadata], groups: Iterable[GroupLo
 
 
 def decode(state: bytes | None) -> CoordinatorSnapshot:
-    """What was encoded, if anything was."""
+    """The records of an encoded state, or none."""
     if state is None:
         return CoordinatorSnapshot()
     records, behind = _decoded(state, 0)

@@ -41,16 +41,16 @@ _END_ANSWERS: dict[tuple[TransactionState, TransactionResult], Code] = {
     (_S.PREPARE_ABORT, TransactionResult.COMMIT): Code.CONCURRENT_TRANSACTIONS,
     (_S.PREPARE_ABORT, TransactionResult.ABORT): Code.CONCURRENT_TRANSACTIONS,
 }
-"""COR-08: asked for before, or markers are under way; every other end of what is not ongoing is InvalidTxnState."""
+"""COR-08: the end was asked for before, or markers are being written; any other end is InvalidTxnState."""
 
 
 class _Claim(Enum):
-    """Who asks for an end that raises the epoch (KIP-890): the same epoch means something else before and after it."""
+    """Who asks for an end that raises the epoch (KIP-890), since that changes what an epoch means."""
 
     HOLDER = "holder"
-    """Holds the epoch of now, so this is about the transaction of now."""
+    """A client with the current epoch: it ends the current transaction."""
     REPEATED = "repeated"
-    """Held the epoch before: asks again for an end that was decided."""
+    """A client with the epoch before: it repeats a request for an end that was decided."""
 
 
 _BUMPING_ENDS: dict[tuple[TransactionState, TransactionResult, _Claim], Code | TransactionState] = {
@@ -69,10 +69,10 @@ _CLAIMS: dict[TransactionState, frozenset[_Claim]] = {
     _S.COMPLETE_COMMIT: frozenset(_Claim),
     _S.COMPLETE_ABORT: frozenset(_Claim),
 }
-"""Which claims a state permits; anybody else is fenced."""
+"""Which claims a state permits; a client with another one is fenced."""
 
 _NO_EPOCH_LEFT = Code.UNKNOWN_SERVER_ERROR
-"""Kafka 4.1 fails where a holder of the last epoch was fenced and asks again; InitProducerId without ids goes on."""
+"""What Kafka 4.1 answers a fenced holder of the last epoch; InitProducerId without an epoch succeeds."""
 
 
 def initialise(
@@ -83,7 +83,7 @@ def initialise(
     fresh_producer_id: Callable[[], int],
     version: int,
 ) -> Decision:
-    """Take over a transactional id (COR-02 to 05); PrepareAbort next means: come again once it is complete."""
+    """Take over a transactional id (COR-02 to COR-05); after PrepareAbort the client has to ask again."""
     if known.state in _PREPARING:
         return Code.CONCURRENT_TRANSACTIONS
     if expected is not None and not _may_continue(known, expected):
@@ -98,7 +98,7 @@ def initialise(
 
 
 def _may_continue(known: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
-    """KIP-360: whether a client that says who it was may be a holder of the id, past or present."""
+    """KIP-360: whether the producer id and epoch of a request may be of a holder of the id, past or present."""
     if known.epoch == NO_EPOCH or expected.producer_id == known.producer_id:
         return True
     # The answer to a rotation may have been lost: the client then still has the last epoch of the old producer id.
@@ -208,21 +208,21 @@ def _claim(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> _Claim |
 
 
 def _repeats_rotation(known: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool:
-    """Whether the holder of a used-up producer id asks again, not knowing that it has a new one."""
+    """Whether a request is from the holder of an exhausted producer id who missed the answer with a new one."""
     return (
         known.epoch == 0 and producer.epoch == LAST_CLIENT_EPOCH and producer.producer_id == known.previous_producer_id
     )
 
 
 def _prepared_bumping(known: TransactionMetadata, target: TransactionState, now_ms: int) -> TransactionMetadata:
-    """The markers carry the raised epoch, so a late write of the holder's cannot follow them."""
+    """The markers carry the raised epoch, so that partitions refuse a late write of the holder."""
     return known.transition_to(
         target, epoch=known.epoch + 1, updated_ms=now_ms, last_epoch=known.epoch, client_version=TV_2
     )
 
 
 def prepare_complete(prepared: TransactionMetadata, now_ms: int) -> TransactionMetadata:
-    """What is known once every marker was written; a used-up producer id is replaced (KIP-890)."""
+    """The metadata once every marker is written; an exhausted producer id is replaced (KIP-890)."""
     done = prepared.transition_to(COMPLETED[prepared.state], partitions=_NOWHERE, updated_ms=now_ms)
     if done.next_producer_id == NO_PRODUCER_ID:
         return done
@@ -260,7 +260,7 @@ def fenced_with_new_producer_id(
 def verify(
     known: TransactionMetadata | None, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
 ) -> Mapping[TopicPartition, Code]:
-    """Say of each partition whether a transactional write there belongs to the producer's transaction (KIP-890)."""
+    """The code for each partition: whether a write there belongs to the producer's transaction (KIP-890)."""
     code = _check_producer(known, producer)
     if known is None or code is not _NONE:
         return dict.fromkeys(partitions, code)

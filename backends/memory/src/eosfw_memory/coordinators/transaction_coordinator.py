@@ -100,7 +100,7 @@ class TransactionCoordinator:
     def end_with_epoch_bump(
         self, transactional_id: str, producer: ProducerIdAndEpoch, result: TransactionResult, now_ms: int
     ) -> ProducerIdAndEpoch:
-        """Decide the holder's transaction for good; give what it goes on with: the next epoch (KIP-890)."""
+        """Decide the holder's transaction for good; give the epoch that the holder continues with (KIP-890)."""
         known = self._known_or_none(transactional_id)
         decided = decisions.end_with_epoch_bump(known, producer, result, now_ms, self.fresh_producer_id)
         after = self._apply(transactional_id, decided, now_ms)
@@ -109,7 +109,7 @@ class TransactionCoordinator:
     def verify(
         self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, Code]:
-        """Say of each partition whether a write there belongs to the holder's ongoing transaction (KIP-890)."""
+        """The code for each partition: whether a write there belongs to the ongoing transaction (KIP-890)."""
         return decisions.verify(self._known_or_none(transactional_id), producer, partitions)
 
     def describe(self, transactional_id: str) -> TransactionMetadata | None:

@@ -27,7 +27,7 @@ class TransactionStateTopic:
         self._topic = topic
         self._snapshot = snapshot
         self._partitions: tuple[Partition, ...] = ()
-        """Those of the topic once it was made: nobody may delete it."""
+        """The partitions of the topic once it exists: an internal topic cannot be deleted."""
 
     def append(self, transactional_id: str, metadata: TransactionMetadata | None, now_ms: int) -> None:
         """Write one change; nothing is written when it raises."""
@@ -45,7 +45,7 @@ class TransactionStateTopic:
         return self._partition(transactional_id).log.leader_epoch
 
     def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
-        """Every change of every partition; or a snapshot of what they led to, once."""
+        """Every change of every partition; the first time a snapshot in their place, if there is one."""
         if self._snapshot is not None:
             changes, self._snapshot = self._snapshot, None
             yield from changes
@@ -64,7 +64,7 @@ class TransactionStateTopic:
 
 
 def not_written(why: KafkaError) -> KafkaError:
-    """What the coordinator answers where its own log refuses a change."""
+    """The error for a request whose change the transaction log refuses."""
     return KafkaError(Code.COORDINATOR_NOT_AVAILABLE, f"transaction log: {why}")
 
 

@@ -42,7 +42,7 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def decode_key(key: bytes) -> str | None:
-    """The transactional id of a key, or None if the key is of a kind not known here; what cannot be read is damage."""
+    """The transactional id of a key, or None for a key of an unknown version; raises DamagedDataError."""
     try:
         return _name_in(key)
     except (struct.error, ValueError) as why:
@@ -59,7 +59,7 @@ def _name_in(key: bytes) -> str | None:
 
 
 def encode_value(metadata: TransactionMetadata) -> bytes:
-    """The value that states what is known now."""
+    """The value of a record with this metadata."""
     (
         _,
         producer_id,
@@ -115,7 +115,7 @@ def _encode_tags(previous_producer_id: int, next_producer_id: int, client_versio
 
 
 def decode_value(transactional_id: str, value: bytes) -> TransactionMetadata:
-    """What a value states; what cannot be read is damage, since guessing could commit the wrong thing."""
+    """The metadata of a value; raises DamagedDataError, since a guess could commit the wrong transaction."""
     try:
         return _decoded(transactional_id, value)
     except (struct.error, IndexError, ValueError) as why:

@@ -22,7 +22,7 @@ from eosfw_memory.records.markers import Marker
 
 _LOG = logging.getLogger(__name__)
 _ENDED_ELSEWHERE = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.TRANSACTION_COORDINATOR_FENCED})
-"""Somebody ended the transaction by hand, in a newer epoch: as in Kafka it waits until the log is read again."""
+"""The transaction was ended by WriteTxnMarkers in a newer epoch: as in Kafka it waits for the next start."""
 
 WriteMarker: TypeAlias = Callable[[TopicPartition, Marker], None]
 """Appends a control record to a partition; raises KafkaError where that refuses it, but not where it was deleted."""

@@ -1,4 +1,4 @@
-"""Hold what the coordinator knows about one transactional id."""
+"""What the coordinator knows about one transactional id. Kafka's `TransactionMetadata`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LAST_CLIENT_EPOCH = 32766
 """The highest epoch a client gets; 32767 is kept for fencing its holder (COR-04)."""
 LAST_EPOCH = 32767
 TV_0 = 0
-"""What the log says of a client that knows no epochs per transaction (Kafka's TV_0)."""
+"""Kafka's version 0 of a client's transactions: the epoch stays from one transaction to the next."""
 TV_2 = 2
-"""A client that gets a new epoch with every end of a transaction (Kafka's TV_2, KIP-890)."""
+"""Kafka's version 2: every end of a transaction raises the epoch (KIP-890)."""
 
 
 class MetadataChanges(TypedDict, total=False):

@@ -26,7 +26,7 @@ class TransactionState(IntEnum):
     DEAD = 6
     """The id expired and is about to be forgotten."""
     PREPARE_EPOCH_FENCE = 7
-    """The epoch is being raised to shut out the holder of an ongoing transaction; never logged."""
+    """The epoch is being raised to fence the holder of an ongoing transaction; never logged."""
 
     @property
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""Know every transactional id, and log whatever changes. Kafka's `TransactionStateManager`."""
+"""The metadata of every transactional id, logged before it counts. Kafka's `TransactionStateManager`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TransactionStateManager:
         self._metadata = _replayed(self.log.replay())
 
     def get(self, transactional_id: str) -> TransactionMetadata | None:
-        """The metadata of an id, if somebody used it."""
+        """The metadata of an id, or None for an unused one."""
         return self._metadata.get(transactional_id)
 
     def __getitem__(self, transactional_id: str) -> TransactionMetadata:
@@ -68,7 +68,7 @@ class TransactionStateManager:
         return decided
 
     def unused_since(self, limit_ms: int) -> list[str]:
-        """The ids that nobody used since, but never one with an open transaction."""
+        """The ids that were not used since, but none with an open transaction."""
         return [
             each.transactional_id
             for each in self._metadata.values()

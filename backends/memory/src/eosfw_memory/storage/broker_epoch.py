@@ -2,7 +2,7 @@
 
 Each start leads every partition in leader epochs of its own. A start also touches the lock file and saves its inode and
 change time, which no copy, archive or restore can set. Where they differ later, the directory came from a copy, and
-there may be clients that saw records which the copy lacks. Restoring a snapshot of the whole file system is not noticed.
+there may be clients that saw records which the copy lacks. A restored snapshot of the whole file system is not noticed.
 """
 
 from __future__ import annotations

@@ -69,17 +69,17 @@ class GroupCoordinator:
         self._store.log = log
 
     def load(self, now_ms: int) -> None:
-        """Rebuild what is known from the log, with what waits for the end of a transaction."""
+        """Rebuild groups and offsets from the log, with offsets that wait for the end of a transaction."""
         self._store.load(now_ms)
 
     def snapshot(self) -> Iterator[GroupLogRecord]:
-        """As few changes as lead to what `load` makes of the log."""
+        """As few records as lead to what `load` makes of the log."""
         return self._store.snapshot()
 
     # --- members
 
     def join(self, group_id: str, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
-        """Let a client into a group, which the first one makes."""
+        """Let a client into a group; the first client creates it."""
         settings, timeout_ms = self._settings, request.session_timeout_ms
         if not group_id:
             return join_error(request.member_id, Code.INVALID_GROUP_ID)
@@ -106,7 +106,7 @@ class GroupCoordinator:
         return code if group is None else self._member_requests.heartbeat(group, request, now_ms)
 
     def leave(self, group_id: str, leavers: Sequence[tuple[str, str | None]], now_ms: int) -> list[Code]:
-        """Let members go; raises InvalidGroupId."""
+        """Remove members; raises InvalidGroupId."""
         group, code = self._existing(group_id)
         if group is not None:
             return self._member_requests.leave(group, leavers, now_ms)
@@ -115,7 +115,7 @@ class GroupCoordinator:
         return [code] * len(leavers)
 
     def _existing(self, group_id: str) -> tuple[Group | None, Code]:
-        """The group of a member, or what to tell somebody who believes to be one."""
+        """The group of a member, or None, with the code for a request about a group that does not exist."""
         if not group_id:
             return None, Code.INVALID_GROUP_ID
         return self._store.get(group_id), Code.UNKNOWN_MEMBER_ID
@@ -123,11 +123,11 @@ class GroupCoordinator:
     # --- looking in
 
     def groups(self) -> list[Group]:
-        """Every group; not to be changed."""
+        """Every group; read only."""
         return list(self._store)
 
     def group(self, group_id: str) -> Group | None:
-        """One group; not to be changed."""
+        """One group; read only."""
         return self._store.get(group_id)
 
     def delete(self, group_id: str, now_ms: int) -> Code:
@@ -139,12 +139,12 @@ class GroupCoordinator:
         return Code.NONE
 
     def on_clock_moved_back(self, now_ms: int) -> None:
-        """Let nobody wait for longer than a timeout from now, though the clock may have gone back."""
+        """Let no deadline be later than a timeout from now."""
         for group in self._store:
             group.on_clock_moved_back(now_ms)
 
     def on_topics_deleted(self, gone: Callable[[str], bool], now_ms: int) -> None:
-        """Forget what groups committed for topics that do not exist any more: others of their names may come."""
+        """Forget offsets of deleted topics: topics with these names may be created again."""
         for group_id, partitions in self._store.offsets.about(gone).items():
             try:
                 self._store.forget_offsets(group_id, partitions, now_ms)
@@ -158,12 +158,12 @@ class GroupCoordinator:
         return next(iter(self._store), None) is None
 
     def tick(self, now_ms: int) -> None:
-        """End sessions, and rebalances, that are due."""
+        """Expire sessions, and end rebalances whose time is over."""
         for group in self._store:
             self._rebalance.tick(group, now_ms)
 
     def expire_offsets(self, now_ms: int) -> None:
-        """Forget offsets that nobody used for `offsets.retention.minutes`, then groups that have nothing left."""
+        """Forget offsets unused for `offsets.retention.minutes`, then groups with neither members nor offsets."""
         for group in self._store:
             with suppress(KafkaError):  # what could not be logged is looked at again next time
                 gone = expired_offsets(group, self._store.offsets, self._settings.offsets_retention_ms, now_ms)

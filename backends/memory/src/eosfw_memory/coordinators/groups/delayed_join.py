@@ -1,4 +1,4 @@
-"""Hold the answer that a member waits for until the others have done their part."""
+"""Delay the answer to JoinGroup or SyncGroup until the other members have sent theirs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _FOREVER_MS = 2**31 - 1
 
 
 class DelayedJoin:
-    """One answer to come; whoever asks twice waits twice."""
+    """The answer to a member that waits. Kafka's `DelayedJoin` and `DelayedSync`; several requests may wait for it."""
 
     def __init__(self) -> None:
         self._answer: Answer | None = None
         self._waiting: set[Callable[[], None]] = set()
 
     def complete(self, answer: Answer) -> None:
-        """Give the answer; the first one counts."""
+        """Give the answer; a second one is ignored."""
         if self._answer is None:
             self._answer = answer
             for wake in tuple(self._waiting):
@@ -31,7 +31,7 @@ class DelayedJoin:
         self._waiting.discard(wake)
 
     def answer_or_delay(self, late: Answer) -> Answer | DelayedOperation:
-        """The answer, if it is there; else its promise, with what to say if the caller cannot wait any longer."""
+        """The answer if it is there, otherwise a delayed one, with `late` for a caller that cannot wait longer."""
         if self._answer is not None:
             return self._answer
         return DelayedOperation(lambda expired: self._answer or (late if expired else None), _FOREVER_MS, (self,))

@@ -1,4 +1,4 @@
-"""Hold one group: its members, its generation, what they agreed to speak."""
+"""One group: its members, its generation, its protocol. Kafka's `ClassicGroup`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Group:
         self.static_members: dict[str, str] = {}
         """Member ids by group.instance.id (KIP-345)."""
         self.pending_join_members: dict[str, int] = {}
-        """Member ids that were given to somebody who is to join with them, each with its deadline."""
+        """Member ids that were given to clients which have to join with them, each with its deadline."""
         self.pending_sync_members: set[str] = set()
-        """Members of this generation that have not asked for their assignment."""
+        """Members of this generation that have not sent SyncGroup."""
         self.join_deadline_ms: int | None = None
         self.join_left_ms = 0
         """How much longer a group's first rebalance may be put off while members keep coming."""
@@ -55,13 +55,13 @@ class Group:
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def all_joined(self) -> bool:
-        """Whether nobody is missing for the next generation."""
+        """Whether every member has joined the next generation."""
         return not self.pending_join_members and all(member.joining is not None for member in self.members.values())
 
     # --- members
 
     def add(self, member: Member, protocol_type: str) -> None:
-        """Take a member in; the first one decides the group's type, and leads."""
+        """Add a member; the first one decides the protocol type, and leads."""
         if not self.members:
             self.protocol_type = protocol_type
         self.members[member.member_id] = member
@@ -71,7 +71,7 @@ class Group:
         self.leader = self.leader or member.member_id
 
     def remove(self, member_id: str) -> Member | None:
-        """Let a member, or somebody who was about to become one, go."""
+        """Remove a member, or a client that was about to become one."""
         self.pending_join_members.pop(member_id, None)
         self.pending_sync_members.discard(member_id)
         member = self.members.pop(member_id, None)
@@ -93,7 +93,7 @@ class Group:
         return member
 
     def maybe_elect_new_leader(self) -> bool:
-        """See to it that the leader is somebody who joined; False if nobody did."""
+        """Make a member that joined the leader, unless the leader did; False if no member joined."""
         leader = self.members.get(self.leader or NO_MEMBER)
         if leader is None or leader.joining is None:
             joined = (member.member_id for member in self.members.values() if member.joining is not None)
@@ -104,7 +104,7 @@ class Group:
         return True
 
     def member(self, member_id: str, instance_id: str | None) -> Member:
-        """A member that proves who it is; raises UnknownMemberId, or FencedInstanceId for one that was replaced."""
+        """The member of these ids; raises UnknownMemberId, or FencedInstanceId for a replaced static member."""
         if instance_id is not None:
             holder = self.static_members.get(instance_id)
             if holder is None:
@@ -117,7 +117,7 @@ class Group:
         return member
 
     def current_member(self, member_id: str, instance_id: str | None, generation: int) -> Member:
-        """A member of the current generation; raises IllegalGeneration for one of another, too."""
+        """The member of these ids and the current generation; raises IllegalGeneration for another generation."""
         if self.state is GroupState.DEAD:
             raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         member = self.member(member_id, instance_id)
@@ -138,21 +138,21 @@ class Group:
     # --- protocols
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether a member with these could join: same type, and one protocol that everybody speaks."""
+        """Whether a member with these could join: the same type, and a protocol that every member supports."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type and protocols)
-        return self.protocol_type == protocol_type and not self._spoken_by_all().isdisjoint(
+        return self.protocol_type == protocol_type and not self._supported_by_all().isdisjoint(
             name for name, _ in protocols
         )
 
     def choose_protocol(self) -> str:
-        """The protocol that most members like best among those that all of them speak."""
-        candidates = self._spoken_by_all()
+        """The protocol that most members prefer among those that all of them support."""
+        candidates = self._supported_by_all()
         votes = Counter(
             next(name for name, _ in member.protocols if name in candidates) for member in self.members.values()
         )
         return votes.most_common(1)[0][0]
 
-    def _spoken_by_all(self) -> set[str]:
-        spoken = [{name for name, _ in member.protocols} for member in self.members.values()]
-        return set.intersection(*spoken) if spoken else set()
+    def _supported_by_all(self) -> set[str]:
+        supported = [{name for name, _ in member.protocols} for member in self.members.values()]
+        return set.intersection(*supported) if supported else set()

@@ -1,4 +1,4 @@
-"""Keep every group with its offsets, so that the log alone rebuilds them."""
+"""Keep every group with its offsets, so that the log alone rebuilds them. Kafka's `GroupMetadataManager`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class GroupMetadataManager:
         self.log = log
         self._groups: dict[str, Group] = {}
         self._logged: dict[str, bytes] = {}
-        """What was logged last of each group."""
+        """The value that was logged last for each group."""
         self.offsets = Offsets()
 
     # --- groups
@@ -65,7 +65,7 @@ class GroupMetadataManager:
         return self._groups.get(group_id)
 
     def get_or_create(self, group_id: str, now_ms: int) -> Group:
-        """A group that is there, or a new one without members, which nothing is logged of yet."""
+        """An existing group, or a new one without members, which is not logged yet."""
         group = self._groups.get(group_id)
         if group is None:
             group = self._groups[group_id] = Group(group_id, now_ms)
@@ -79,7 +79,7 @@ class GroupMetadataManager:
         return group
 
     def save(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
-        """Log who is in a group, with these assignments; raises KafkaError if that cannot be done."""
+        """Log the members of a group with these assignments; raises KafkaError if that cannot be done."""
         value = group_value(group, assignments, now_ms)
         self.log.append(group.group_id, [(group_key(group.group_id), value)], now_ms)
         self._logged[group.group_id] = value
@@ -124,7 +124,7 @@ class GroupMetadataManager:
             self.offsets.put_pending((self.log.partition_of(group_id), producer.producer_id), key, logged)
 
     def forget_offsets(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> None:
-        """Forget some of what a group committed."""
+        """Forget some of the offsets that a group committed."""
         keys = [OffsetKey(group_id, where) for where in partitions]
         if keys:
             self.log.append(group_id, [(offset_key(*key), None) for key in keys], now_ms)
@@ -138,7 +138,7 @@ class GroupMetadataManager:
     # --- replay
 
     def load(self, now_ms: int) -> None:
-        """Rebuild everything from the log; members that were there have their session timeout to be heard again."""
+        """Rebuild everything from the log; members have a session timeout to send a heartbeat."""
         self._groups, self._logged, self.offsets = {}, {}, Offsets()
         for each in self.log.replay():
             if isinstance(each, GroupLogMarker):
@@ -178,7 +178,7 @@ class GroupMetadataManager:
             self._logged[group_id] = value
 
     def snapshot(self) -> Iterator[GroupLogRecord]:
-        """As few changes as lead to what `load` makes of the log."""
+        """As few records as lead to what `load` makes of the log."""
         for group_id, value in self._logged.items():
             yield GroupLogRecord(self.log.partition_of(group_id), 0, None, group_key(group_id), value)
         for writer, key, logged in self.offsets.all_offsets():

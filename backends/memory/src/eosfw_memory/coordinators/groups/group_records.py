@@ -48,7 +48,7 @@ class Committed(NamedTuple):
     metadata: str
     committed_ms: int
     expires_ms: int = NO_EXPIRY
-    """Only clients of long ago said when."""
+    """Set by clients of before OffsetCommit 5 alone; -1 otherwise."""
 
 
 # --- keys
@@ -65,7 +65,7 @@ def group_key(group_id: str) -> bytes:
 
 
 def read_key(key: bytes) -> OffsetKey | GroupKey | None:
-    """What a record is about, or None if that is of no kind known here."""
+    """The group or offset that a record is about, or None for a key of an unknown kind."""
     reader = MessageReader(key, 0, compact=False)
     try:
         version = reader.unpack(_INT16)[0]
@@ -97,7 +97,7 @@ def offset_value(committed: Committed) -> bytes:
 
 
 def read_offset(key: OffsetKey, value: bytes) -> Committed:
-    """What a value states; what cannot be read is damage."""
+    """The offset of a value; raises DamagedDataError."""
     what = f"offset of group {key.group_id!r} for {key.where}"
     try:
         return _offset(_versioned(value, _OFFSET_VERSION, what), value)
@@ -118,7 +118,7 @@ def _offset(version: int, value: bytes) -> Committed:
 
 
 def group_value(group: Group, assignments: Mapping[str, bytes], now_ms: int) -> bytes:
-    """The value that states who is in a group, with these assignments."""
+    """The value of a record with the members of a group and these assignments."""
     parts = [
         _INT16.pack(_GROUP_VERSION),
         _string(group.protocol_type or ""),
@@ -146,7 +146,7 @@ def _member(member: Member, protocol: str | None, assignment: bytes) -> tuple[by
 
 
 def read_group(group_id: str, value: bytes) -> Group:
-    """The group that a value states, without anybody waiting; what cannot be read is damage."""
+    """The group of a value, without any delayed request; raises DamagedDataError."""
     what = f"group {group_id!r}"
     try:
         return _group(group_id, _versioned(value, _GROUP_VERSION, what), value)

@@ -1,4 +1,7 @@
-"""List the states of a group with the moves Kafka allows between them, with what each request is told in each."""
+"""The states of a group, the moves between them, and what each state answers to requests.
+
+Kafka's `ClassicGroupState`.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ HEARTBEAT: Mapping[GroupState, Code] = {
     _S.STABLE: Code.NONE,
     _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
 }
-"""What a heartbeat of a member of the current generation is told."""
+"""The answer to a heartbeat of a member of the current generation."""
 
 SYNC: Mapping[GroupState, Code] = {
     _S.EMPTY: Code.UNKNOWN_MEMBER_ID,
@@ -52,7 +55,7 @@ SYNC: Mapping[GroupState, Code] = {
     _S.STABLE: Code.NONE,
     _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
 }
-"""What a member of the current generation that asks for its assignment is told; NONE may come later."""
+"""The answer to SyncGroup of a member of the current generation; NONE may be delayed."""
 
 COMMIT: Mapping[GroupState, Code] = {
     _S.EMPTY: Code.NONE,
@@ -62,7 +65,7 @@ COMMIT: Mapping[GroupState, Code] = {
     _S.STABLE: Code.NONE,
     _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
 }
-"""What a member of the current generation that commits offsets, outside any transaction, is told."""
+"""The answer to OffsetCommit of a member of the current generation."""
 
 DELETE: Mapping[GroupState, Code] = {
     _S.EMPTY: Code.NONE,
@@ -71,7 +74,7 @@ DELETE: Mapping[GroupState, Code] = {
     _S.STABLE: Code.NON_EMPTY_GROUP,
     _S.DEAD: Code.GROUP_ID_NOT_FOUND,
 }
-"""What who deletes the group is told."""
+"""The answer to DeleteGroups."""
 
 
 class IllegalGroupTransitionError(Exception):

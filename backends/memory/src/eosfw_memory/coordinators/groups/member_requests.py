@@ -1,4 +1,4 @@
-"""Answer those who join, stay in, or leave a group."""
+"""Answer JoinGroup, SyncGroup, Heartbeat and LeaveGroup."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MemberRequests:
     # --- joining
 
     def join(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
-        """Let a client in, or in again."""
+        """Add a client to the group, or let a member join again."""
         if not self._has_room(group, request.member_id):
             group.remove(request.member_id)
             return join_error(NO_MEMBER, Code.GROUP_MAX_SIZE_REACHED)
@@ -87,7 +87,7 @@ class MemberRequests:
     def _replace(
         self, group: Group, old_id: str, new_id: str, request: JoinRequest, now_ms: int
     ) -> Answer | DelayedOperation:
-        """A static member is back under a new id: whoever has the old one is fenced (KIP-345)."""
+        """A static member returned under a new id: a client with the old id is fenced (KIP-345)."""
         _fence(group.members[old_id])
         leader = group.leader
         before = group.members[old_id].protocols
@@ -142,7 +142,7 @@ class MemberRequests:
     # --- leaving
 
     def leave(self, group: Group, leavers: Iterable[tuple[str, str | None]], now_ms: int) -> list[Code]:
-        """Let members go, each named by member id, or by group.instance.id alone (by an administrator)."""
+        """Remove members, each named by member id, or by group.instance.id alone (by an administrator)."""
         codes = [self._leave(group, member_id, instance_id) for member_id, instance_id in leavers]
         if Code.NONE in codes:
             self._rebalance.start_or_finish_without(group, now_ms)
@@ -167,7 +167,7 @@ def _current(group: Group, request: Any) -> Member:
 
 
 def _check_protocol(group: Group, request: Any) -> None:
-    """Clients say from version 5 on what they think was agreed (KIP-559)."""
+    """From version 5 on clients send the protocol they expect (KIP-559)."""
     for said, agreed in (
         (getattr(request, "protocol_type", None), group.protocol_type),
         (getattr(request, "protocol_name", None), group.protocol_name),
@@ -187,7 +187,7 @@ def _update(member: Member, request: JoinRequest) -> None:
 
 
 def _fence(member: Member) -> None:
-    """Tell who waits under an id that was taken over."""
+    """Answer the requests that wait under a member id that was taken over."""
     if member.joining is not None:
         member.joining.complete(join_error(member.member_id, Code.FENCED_INSTANCE_ID))
     if member.syncing is not None:

@@ -1,4 +1,4 @@
-"""Hold what a group knows of one member."""
+"""One member of a group, and its request to join. Kafka's `ClassicGroupMember`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TypeAlias
 from eosfw_memory.coordinators.groups.delayed_join import DelayedJoin
 
 Protocols: TypeAlias = tuple[tuple[str, bytes], ...]
-"""What a member offers to speak, the best first, each with the member's own metadata: opaque bytes to the broker."""
+"""The protocols a member supports, preferred first, each with metadata that the broker does not read."""
 
 NO_MEMBER = ""
-"""The member id of who has none yet."""
+"""The member id of a client that has none yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +45,9 @@ class Member:
     protocols: Protocols
     assignment: bytes = b""
     deadline_ms: int = 0
-    """When it counts as gone, unless it is heard before."""
+    """When its session expires, unless it sends a request before."""
     is_new: bool = False
-    """It has never been told its member id by the end of a join, so it cannot send heartbeats."""
+    """No join of it was answered yet, so it does not know its member id and cannot send heartbeats."""
     joining: DelayedJoin | None = None
     syncing: DelayedJoin | None = None
 
@@ -69,14 +69,14 @@ class Member:
         self.deadline_ms = now_ms + self.session_timeout_ms
 
     def session_expired(self, now_ms: int) -> bool:
-        """Whether it was not heard in time; who waits for the others is excused, unless it never got its id."""
+        """Whether it sent nothing in time; a member whose request is delayed is excused, unless it is new."""
         waits = self.joining is not None or self.syncing is not None
         return self.deadline_ms <= now_ms and (self.is_new or not waits)
 
     def metadata(self, protocol: str | None) -> bytes:
-        """What it says of itself in one protocol."""
+        """Its metadata in one protocol."""
         return dict(self.protocols).get(protocol or "", b"")
 
     def renamed(self, member_id: str) -> Member:
-        """The same member, with its assignment, under another id; nobody waits for it yet."""
+        """The member under another id, with its assignment and without delayed requests."""
         return replace(self, member_id=member_id, joining=None, syncing=None)

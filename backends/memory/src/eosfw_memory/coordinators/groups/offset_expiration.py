@@ -30,7 +30,7 @@ def _over(group: Group, where: TopicPartition, logged: LoggedOffset, retention_m
 
 
 def _unused_since(group: Group, where: TopicPartition, committed: Committed) -> int | None:
-    """From when on nobody used an offset; None while somebody may."""
+    """Since when an offset is unused; None while a member may use it."""
     if group.protocol_type is None:
         return committed.committed_ms
     if group.state is GroupState.EMPTY:

@@ -1,4 +1,4 @@
-"""Answer those who commit a group's offsets, look them up, or delete them."""
+"""Answer OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTHING = Committed(-1, NO_LEADER_EPOCH, "", -1)
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitter:
-    """Who commits: a member of a generation, or with the defaults anybody."""
+    """Who commits: a member of a generation, or by default a client that is no member."""
 
     member_id: str = NO_MEMBER
     instance_id: str | None = None
@@ -40,7 +40,7 @@ class OffsetRequests:
     def commit(
         self, group_id: str, who: OffsetCommitter, offsets: Mapping[TopicPartition, Committed], now_ms: int
     ) -> None:
-        """Commit offsets at once; raises what keeps the committer from it."""
+        """Commit offsets at once; raises KafkaError if the committer may not."""
         group = self._group(group_id, who, now_ms, unknown=Code.ILLEGAL_GENERATION)
         check(group, who, transactional=False)
         if who.generation >= 0 and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
@@ -55,7 +55,7 @@ class OffsetRequests:
         offsets: Mapping[TopicPartition, Committed],
         now_ms: int,
     ) -> None:
-        """Have offsets wait for the end of the producer's transaction; raises what keeps the committer from it."""
+        """Commit offsets with the producer's transaction; raises KafkaError if the committer may not."""
         group = self._group(group_id, who, now_ms, unknown=Code.ILLEGAL_GENERATION)
         check(group, who, transactional=True)
         self._store.commit(group_id, offsets, now_ms, producer)
@@ -63,7 +63,7 @@ class OffsetRequests:
     def fetch(
         self, group_id: str, partitions: Iterable[TopicPartition] | None, *, stable: bool
     ) -> Mapping[TopicPartition, Committed | Code]:
-        """What a group committed, -1 where nothing; of all partitions if none are named.
+        """The offsets that a group committed, -1 where it committed none; of all partitions if none are named.
 
         If only stable offsets are wanted, those that an open transaction may change are UnstableOffsetCommit.
         """
@@ -92,7 +92,7 @@ class OffsetRequests:
         return {where: Code.GROUP_SUBSCRIBED_TO_TOPIC if where in busy else Code.NONE for where in partitions}
 
     def _group(self, group_id: str, who: OffsetCommitter, now_ms: int, *, unknown: Code) -> Group:
-        """The group; who claims no generation may commit for one that does not exist yet."""
+        """The group; a committer without a generation may commit for one that does not exist yet."""
         group = self._store.get(group_id)
         if group is not None:
             return group

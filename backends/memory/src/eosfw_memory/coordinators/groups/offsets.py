@@ -1,4 +1,7 @@
-"""Know which offsets groups have committed, with those that wait for the end of a transaction (GRP-01)."""
+"""The offsets that groups committed, and those that wait for the end of a transaction (GRP-01).
+
+Kafka's `OffsetMetadataManager`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ Writer: TypeAlias = tuple[int, int]
 
 
 class LoggedOffset(NamedTuple):
-    """An offset with the place of its record in the log: of two, the one that was written later counts."""
+    """An offset with the position of its record in the log: of two, the later one counts."""
 
     committed: Committed
     position: int
@@ -30,7 +33,7 @@ class Offsets:
         self._committed: dict[str, dict[TopicPartition, LoggedOffset]] = {}
         self._pending: dict[Writer, dict[OffsetKey, LoggedOffset]] = {}
         self._writers: dict[str, dict[TopicPartition, set[Writer]]] = {}
-        """The same the other way round: who may change a group's offsets."""
+        """The index from groups to `_pending`: which transactions may change a group's offsets."""
 
     # --- what records say
 
@@ -52,7 +55,7 @@ class Offsets:
                 self.put(key, logged)
 
     def forget(self, key: OffsetKey) -> None:
-        """A tombstone: the group has no such offset, nor will an open transaction give it one."""
+        """Remove an offset, also from open transactions, as a tombstone asks for it."""
         known = self._committed.get(key.group_id, {})
         known.pop(key.where, None)
         if not known:
@@ -74,15 +77,15 @@ class Offsets:
     # --- what is known
 
     def of(self, group_id: str) -> Mapping[TopicPartition, LoggedOffset]:
-        """What a group has committed; not to be changed."""
+        """The offsets that a group committed; read only."""
         return self._committed.get(group_id, _NOTHING)
 
     def undecided(self, group_id: str) -> Collection[TopicPartition]:
-        """Where an open transaction may change a group's offset (GRP-03); not to be changed."""
+        """The partitions whose offsets an open transaction may change (GRP-03); read only."""
         return self._writers.get(group_id, {}).keys()
 
     def about(self, concerned: Callable[[str], bool]) -> Mapping[str, list[TopicPartition]]:
-        """What groups have committed, or may yet, for topics that `concerned` says yes to, by group."""
+        """The partitions with offsets, committed or pending, of the topics that `concerned` picks, by group."""
         groups = {*self._committed, *self._writers}
         found = {group: [key.where for key in self.keys(group) if concerned(key.where.topic)] for group in groups}
         return {group: partitions for group, partitions in found.items() if partitions}
@@ -95,5 +98,5 @@ class Offsets:
             yield from ((writer, key, logged) for key, logged in waiting.items())
 
     def keys(self, group_id: str) -> list[OffsetKey]:
-        """What has to be forgotten when a group is deleted."""
+        """The keys of all offsets of a group, committed and pending."""
         return [OffsetKey(group_id, where) for where in sorted({*self.of(group_id), *self.undecided(group_id)})]

@@ -39,7 +39,7 @@ class GroupLogMarker(NamedTuple):
 
 
 _PASSED_ON = frozenset({Code.INVALID_PRODUCER_EPOCH, Code.INVALID_TXN_STATE})
-"""What a producer is to know; everything else is the coordinator's own trouble."""
+"""Errors that the producer caused; any other failure of the log is CoordinatorNotAvailable."""
 
 
 class OffsetsTopic:
@@ -74,7 +74,7 @@ class OffsetsTopic:
         return offset
 
     def replay(self) -> Iterator[GroupLogRecord | GroupLogMarker]:
-        """Every record and marker of every partition, each in its order; or a snapshot of what they led to, once."""
+        """Every record and marker, partition by partition; the first time a snapshot instead, if there is one."""
         if self._snapshot is not None:
             changes, self._snapshot = self._snapshot, None
             yield from changes
@@ -94,7 +94,7 @@ class OffsetsTopic:
 
 
 def not_written(why: KafkaError) -> KafkaError:
-    """What the coordinator answers where its own log refuses records."""
+    """The error for a request whose records the log refuses."""
     code = why.code if why.code in _PASSED_ON else Code.COORDINATOR_NOT_AVAILABLE
     return KafkaError(code, f"group offsets: {why}")
 

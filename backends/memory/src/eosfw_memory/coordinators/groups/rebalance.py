@@ -17,7 +17,7 @@ Save = Callable[[Group, Mapping[str, bytes], int], None]
 """Write a group with these assignments to the log, at this time; raises KafkaError if that cannot be done."""
 
 NEW_MEMBER_TIMEOUT_MS = 300_000
-"""How long a member whose first join has no answer yet may go on waiting: it cannot be heard meanwhile."""
+"""How long the first join of a member may be delayed: it can send no heartbeat meanwhile."""
 _S = GroupState
 
 
@@ -31,31 +31,31 @@ class Rebalance:
     # --- members come or go
 
     def await_join(self, group: Group, member: Member, now_ms: int) -> DelayedJoin:
-        """Have a member wait for the next generation, preparing that if nobody has."""
+        """Have a member wait for the next generation; begin a rebalance unless one is under way."""
         promise = member.joining = member.joining or DelayedJoin()
         self.start_or_finish(group, now_ms)
         return promise
 
     def start_or_finish(self, group: Group, now_ms: int) -> None:
-        """Begin a rebalance, or end the one that is under way if nobody is missing any more."""
+        """Begin a rebalance, or end the one under way if every member has joined."""
         if group.may_rebalance:
             self._prepare(group, now_ms)
         else:
             self.finish_if_complete(group, now_ms)
 
     def finish_if_complete(self, group: Group, now_ms: int) -> None:
-        """End a rebalance for which nobody is missing; a group's first one also gives latecomers their time."""
+        """End a rebalance that every member has joined; the first one of a group also waits for more members."""
         putting_off = group.previous_state is _S.EMPTY
         if group.state is _S.PREPARING_REBALANCE and not putting_off and group.all_joined():
             self._finish(group, now_ms)
 
     def remove(self, group: Group, member: Member, now_ms: int) -> None:
-        """Let a member go, telling it so if it waits for an answer; the others share its work."""
+        """Remove a member, answering its delayed requests, and rebalance."""
         self.remove_without_rebalance(group, member)
         self.start_or_finish_without(group, now_ms)
 
     def start_or_finish_without(self, group: Group, now_ms: int) -> None:
-        """Go on after somebody left."""
+        """Rebalance after a member left."""
         if group.state in (_S.STABLE, _S.COMPLETING_REBALANCE):
             self._prepare(group, now_ms)
         else:
@@ -86,7 +86,7 @@ class Rebalance:
             self._finish(group, now_ms)
 
     def _finish(self, group: Group, now_ms: int) -> None:
-        """Begin the next generation with those who joined; nobody else is a member any more, unless static."""
+        """Begin the next generation with the members that joined, and static members; the others are removed."""
         group.join_deadline_ms = None
         for member in [each for each in group.members.values() if each.joining is None and each.instance_id is None]:
             self.remove_without_rebalance(group, member)
@@ -118,7 +118,7 @@ class Rebalance:
             _answer_join(member, join_response(group, member))
 
     def assign(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
-        """Take the leader's word for who does what; if it cannot be logged all join again."""
+        """Take the leader's assignment; if it cannot be logged all members join again."""
         wanted = {name: assignments.get(name, b"") for name in group.members}
         try:
             self._save(group, wanted, now_ms)
@@ -139,7 +139,7 @@ class Rebalance:
     # --- time passes
 
     def tick(self, group: Group, now_ms: int) -> None:
-        """Do what is due: sessions that ended, a rebalance that was waited for long enough."""
+        """Expire sessions, and end a rebalance whose time is over."""
         for member_id in [name for name, deadline in group.pending_join_members.items() if deadline <= now_ms]:
             group.remove(member_id)
             self.finish_if_complete(group, now_ms)
@@ -161,7 +161,7 @@ class Rebalance:
         group.join_left_ms = max(group.join_left_ms - self._initial_delay_ms, 0)
 
     def _sync_over(self, group: Group, now_ms: int) -> None:
-        """Whoever joined but never asked for its assignment is no member of this generation."""
+        """Remove the members that joined and never sent SyncGroup."""
         group.sync_deadline_ms = None
         silent = [group.members[name] for name in group.pending_sync_members]
         if silent:

@@ -1,4 +1,4 @@
-"""Put what a group decided into answers, by Kafka's field names."""
+"""The answers to JoinGroup and SyncGroup, by Kafka's field names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eosfw_memory.delayed_operation import Answer
 
 
 def join_response(group: Group, member: Member, *, skip_assignment: bool = False) -> Answer:
-    """What a member is told of the generation it is in; the leader also hears who else is."""
+    """The answer to a member that joined; the leader's has the other members, too."""
     leads = group.leader == member.member_id
     return {
         "error_code": Code.NONE,
@@ -24,7 +24,7 @@ def join_response(group: Group, member: Member, *, skip_assignment: bool = False
 
 
 def join_error(member_id: str, code: Code) -> Answer:
-    """What a client is told that does not get in."""
+    """The answer to a client that may not join."""
     return {
         "error_code": code,
         "generation_id": -1,
@@ -38,7 +38,7 @@ def join_error(member_id: str, code: Code) -> Answer:
 
 
 def sync_response(group: Group, member: Member) -> Answer:
-    """What a member is to do in this generation."""
+    """The answer with a member's assignment."""
     return {
         "error_code": Code.NONE,
         "protocol_type": group.protocol_type,
@@ -48,7 +48,7 @@ def sync_response(group: Group, member: Member) -> Answer:
 
 
 def sync_error(code: Code) -> Answer:
-    """What a member is told that has no assignment to get."""
+    """The answer to a member that gets no assignment."""
     return {"error_code": code, "protocol_type": None, "protocol_name": None, "assignment": b""}
 
 
