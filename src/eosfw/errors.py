@@ -49,6 +49,8 @@ __all__ = [
     "UnknownTopicOrPartitionError",
     "UnsupportedError",
     "described",
+    "one_line",
+    "with_class",
 ]
 
 
