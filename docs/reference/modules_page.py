@@ -10,9 +10,10 @@ PAGE = Path(__file__).with_name("modules.md")
 HEAD = """# Public modules
 
 What plugins, backends and tests may import. A module on this page has an `__all__`: the names in it are public, all
-others are private. A module that is not on this page is internal, and may change in any release. The distributions
-`eosfw-memory`, `eosfw-confluent`, `eosfw-kafka-python`, `eosfw-spark` and `eosfw-demo` have no public names: they are
-reached by the [hooks](hooks.md). This page is made from the code by `python docs/reference/modules_page.py`.
+others are private. A module that is not on this page is internal, and may change in any release. The packages
+`eosfw_memory`, `eosfw_confluent`, `eosfw_kafka_python`, `eosfw_spark` and `eosfw_demo` have no public names of their
+own: they are reached by the [hooks](hooks.md). This page is made from the code by
+`python docs/reference/modules_page.py`.
 """
 PUBLIC = {
     "Connectors": ("eosfw", "eosfw.config", "eosfw.connectors", "eosfw.records", "eosfw.errors"),
@@ -58,7 +59,11 @@ PUBLIC = {
         "eosfw.text",
     ),
     "Tests": ("pytest_eos", "pytest_eos.contracts", "pytest_eos.virtual"),
-    "Connectors that are shipped": ("eosfw_file",),
+    "Parts that are shipped, for wrapping and for examples": (
+        "eosfw_file",
+        "eosfw_memory.client.backend",
+        "eosfw_demo.flights",
+    ),
 }
 """The public modules, by what they are for."""
 

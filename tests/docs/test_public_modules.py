@@ -19,7 +19,9 @@ PUBLIC = {
 }
 SOURCES = {
     "eosfw": ROOT / "src",
+    "eosfw_demo": ROOT / "plugins" / "demo" / "src",
     "eosfw_file": ROOT / "plugins" / "file" / "src",
+    "eosfw_memory": ROOT / "backends" / "memory" / "src",
     "pytest_eos": ROOT / "pytest_eos" / "src",
 }
 USERS = [*(ROOT / "plugins").glob("*/src"), *(ROOT / "backends").glob("*/src"), ROOT / "pytest_eos" / "src"]
@@ -60,13 +62,13 @@ def test_names_outside_all_of_a_public_module_look_private(name: str) -> None:
     assert looks_public == set(), f"{name}: put these into __all__, or begin them with an underscore"
 
 
-def imports_of(path: Path) -> Iterator[tuple[str, str]]:
-    """Each module of the framework that a file imports from, with the name."""
+def imports_of(path: Path, *packages: str) -> Iterator[tuple[str, str]]:
+    """Each module of these packages that a file imports from, with the name."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "eosfw":
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in packages:
             yield from ((node.module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names if alias.name.split(".")[0] == "eosfw")
+            yield from ((alias.name, "") for alias in node.names if alias.name.split(".")[0] in packages)
 
 
 def is_public(module: str, name: str) -> bool:
@@ -78,12 +80,21 @@ def is_public(module: str, name: str) -> bool:
 
 @pytest.mark.parametrize("sources", USERS, ids=lambda path: path.parent.name)
 def test_plugins_backends_and_pytest_eos_use_public_names_alone(sources: Path) -> None:
-    files = sorted(sources.rglob("*.py"))
+    assert internal_imports(sources, "eosfw") == [], "internal names of eosfw: have a public module offer them"
 
-    used = {(path.relative_to(ROOT), *one) for path in files for one in imports_of(path)}
-    internal = sorted(f"{path}: {module}.{name}" for path, module, name in used if not is_public(module, name))
-    assert used, f"nothing of eosfw is imported below {sources}"
-    assert internal == [], "internal names of eosfw: have a public module offer them"
+
+def test_examples_use_public_names_alone() -> None:
+    distributions = ("eosfw", "pytest_eos", "eosfw_file", *WITHOUT_NAMES)
+
+    assert internal_imports(ROOT / "examples", *distributions) == [], "readers copy examples"
+
+
+def internal_imports(folder: Path, *packages: str) -> list[str]:
+    """What the files below a folder import of these packages although it is not public."""
+    files = sorted(folder.rglob("*.py"))
+    used = {(path.relative_to(ROOT), *one) for path in files for one in imports_of(path, *packages)}
+    assert used, f"nothing of {packages} is imported below {folder}"
+    return sorted(f"{path}: {module}.{name}" for path, module, name in used if not is_public(module, name))
 
 
 @pytest.mark.parametrize("name", WITHOUT_NAMES)

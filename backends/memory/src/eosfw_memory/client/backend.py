@@ -22,6 +22,8 @@ from eosfw_memory.client.reader import MemoryReader, ReaderSettings
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
 
+__all__ = ["MemoryBackend"]
+
 
 class MemoryBackend:
     """A `Backend` that speaks Kafka's protocol itself."""
