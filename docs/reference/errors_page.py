@@ -13,9 +13,9 @@ PAGE = Path(__file__).with_name("errors.md")
 HEAD = """# Errors
 
 Every error that eosfw raises on purpose is a class of `eosfw.errors`. Its text says what happened, to what, and what to
-do next. Its class says what the caller must do, its *fate*:
+do next. Its class says what the caller must do, the *reaction*:
 
-| fate | class | what a caller does |
+| reaction | class | what a caller does |
 |---|---|---|
 | retry | `RetriableError` | nothing happened: make the same call again |
 | abort | `AbortableError` | abort the transaction, go on with the same producer |
@@ -24,15 +24,15 @@ do next. Its class says what the caller must do, its *fate*:
 offsets, go on from there |
 | none | | the call cannot succeed until somebody changes something |
 
-Workers do all this by themselves. The fate matters to who writes a backend, or uses a producer directly. The last
+Workers do all this by themselves. The reaction matters to authors of backends, and to users of a producer. The last
 column is for who runs a pipeline. [Exit codes](exit-codes.md) are those of a command that ends with the error.
 
 This page is made from the code by `python docs/reference/errors_page.py`.
 
-| error | fate | exit code | meaning | what to do |
+| error | reaction | exit code | meaning | what to do |
 |---|---|---|---|---|
 """
-FATES = {IndefiniteOutcomeError: "discard", RetriableError: "retry", AbortableError: "abort", FatalError: "close"}
+REACTIONS = {IndefiniteOutcomeError: "discard", RetriableError: "retry", AbortableError: "abort", FatalError: "close"}
 REMEDIES = {
     "RetriableError": "Wait. If it stays, look at the cluster.",
     "AbortableError": "Read the text. The worker fails the task after it aborted.",
@@ -89,9 +89,9 @@ def classes() -> list[type[EosfwError]]:
 
 def _rows() -> Iterator[str]:
     for one in classes():
-        fate = next((word for kind, word in FATES.items() if issubclass(one, kind)), "none")
+        reaction = next((word for kind, word in REACTIONS.items() if issubclass(one, kind)), "none")
         meaning = " ".join((inspect.getdoc(one) or "").split())
-        yield f"| `{one.__name__}` | {fate} | {int(one.exit_code)} | {meaning} | {REMEDIES[one.__name__]} |"
+        yield f"| `{one.__name__}` | {reaction} | {int(one.exit_code)} | {meaning} | {REMEDIES[one.__name__]} |"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Errors by what the caller must do next: retry, abort, or close the producer.
 
-The fate of an error hangs on the call as much as on the code a broker sent, so each backend keeps one table per call
-and raises only the classes below. Leaf names are Kafka's.
+The right reaction depends on the call as much as on the code that a broker sent. So each backend has one table per
+call (`eosfw.error_table`), and raises only the classes below. Their names are Kafka's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Each error of librdkafka has one fate per call."""
+"""Each error of librdkafka has one class per call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from eosfw_confluent.errors import (
     translated_errors,
 )
 
-FATES: list[tuple[ErrorTable, int, type[EosfwError]]] = [
+EXPECTED: list[tuple[ErrorTable, int, type[EosfwError]]] = [
     (INIT, codes.TIMED_OUT, IndefiniteOutcomeError),
     (INIT, KafkaError.INVALID_TRANSACTION_TIMEOUT, InvalidTransactionTimeoutError),
     (INIT, codes.FENCED, ProducerFencedError),
@@ -58,7 +58,7 @@ FATES: list[tuple[ErrorTable, int, type[EosfwError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("table", "code", "expected"), FATES)
+@pytest.mark.parametrize(("table", "code", "expected"), EXPECTED)
 def test_the_fate_of_an_error_hangs_on_the_call(table: ErrorTable, code: int, expected: type[EosfwError]) -> None:
     """PRD-08: retry, abort, or close."""
     assert type(eosfw_error(KafkaError(code, "why"), table, "a call")) is expected

@@ -1,4 +1,4 @@
-"""Each error of kafka-python has one fate per call."""
+"""Each error of kafka-python has one class per call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from eosfw_kafka_python.errors import (
     translated_errors,
 )
 
-FATES: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
+EXPECTED: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
     (INIT, kafka_errors.KafkaTimeoutError(), IndefiniteOutcomeError),
     (INIT, kafka_errors.InvalidTransactionTimeoutError(), InvalidTransactionTimeoutError),
     (INIT, kafka_errors.ProducerFencedError(), ProducerFencedError),
@@ -74,7 +74,7 @@ FATES: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("table", "error", "expected"), FATES, ids=lambda one: str(one)[:40])
+@pytest.mark.parametrize(("table", "error", "expected"), EXPECTED, ids=lambda one: str(one)[:40])
 def test_an_error_has_the_fate_of_its_call(table: ErrorTable, error: Exception, expected: type[EosfwError]) -> None:
     """The same code means something else to another call: after some, nobody knows what happened."""
     told = eosfw_error(error, table, "a call at 127.0.0.1:1")

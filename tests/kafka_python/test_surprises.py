@@ -149,7 +149,7 @@ def test_it_goes_on_after_the_id_lost_its_producer(producer: KafkaPythonProducer
 
 
 def test_it_keeps_the_code_of_an_error_in_its_text_alone() -> None:
-    """Error fates: found there, so that callers see the same error from every client."""
+    """Error classes: found there, so that callers see the same error from every client."""
     library = manager()
     handler = EndTxnHandler(library, committed=True)
     handler.handle_response(SimpleNamespace(error_code=LOST_MAPPING))

@@ -1,4 +1,4 @@
-"""Every code that a call can get has one fate, written down here a second time."""
+"""Every code that a call can get has one class of error, written down here a second time."""
 
 from __future__ import annotations
 
