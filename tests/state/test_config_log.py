@@ -88,9 +88,19 @@ def test_a_deleted_connector_keeps_its_task_count_so_that_recreation_fences():
     folded(*removal_records("c"), *task_records("c", [SHARE]), log=log)
     entry = log.entry("c")
     assert (entry.properties, entry.tasks, entry.generation, entry.task_count_record) == (None, (), 0, 3)
+    assert entry.applied_properties is None
 
     folded(connector_record("c", {}), *task_records("c", [SHARE]), log=log)
     assert (log.entry("c").generation, log.entry("c").pending_fencing, log.entry("c").task_count_record) == (1, True, 3)
+
+
+def test_properties_apply_with_the_task_configurations_made_from_them():
+    """A leader writes both one after the other, and may fail in between (Connect's AppliedConnectorConfig)."""
+    log = folded(connector_record("c", {"n": "1"}), *task_records("c", [SHARE]), connector_record("c", {"n": "2"}))
+    assert (log.entry("c").properties, log.entry("c").applied_properties) == ({"n": "2"}, {"n": "1"})
+
+    folded(*task_records("c", [SHARE]), log=log)
+    assert log.entry("c").applied_properties == {"n": "2"}
 
 
 def test_the_drafts_task_count_is_read_as_the_released_one():

@@ -112,9 +112,13 @@ def _json(key: str, value: bytes | None) -> Mapping[str, Any] | None:
 
 def _connector(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change]:
     if value is None:
-        return name, lambda old: replace(old, properties=None, tasks=(), inconsistent=False, deferred=_NOTHING)
+        return name, _delete
     properties = _properties(keys.CONNECTOR + name, value)
     return name, lambda old: replace(old, properties=properties)
+
+
+def _delete(old: ConnectorEntry) -> ConnectorEntry:
+    return replace(old, properties=None, tasks=(), applied_properties=None, inconsistent=False, deferred=_NOTHING)
 
 
 def _task(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change | None]:
