@@ -101,9 +101,8 @@ class SourceTaskTransaction:
         self._recorder.open_records += count
 
     def _admit(self, topic: str) -> None:
-        if (
-            topic == self._plan.offsets_topic.name
-        ):  # at its next start the task would wait for its own transaction (TXN-15)
+        # At its next start the task reads that topic to its end, and would wait for its own transaction (TXN-15).
+        if topic == self._plan.offsets_topic.name:
             raise TaskFailedError(
                 f"task {self._plan.id} returned a record for {topic!r}, its own offsets topic; send it elsewhere"
             )
