@@ -44,7 +44,7 @@ from eosfw_confluent.events import ClientEvents
 from eosfw_confluent.producer_takeover import MakeProducer, ProducerTakeover
 
 _MARGIN = 1.0
-"""How much longer than librdkafka we wait for an answer that it has to give."""
+"""Seconds to wait for an answer beyond the timeout that librdkafka has."""
 _LEADER_POLL = 0.02
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
@@ -57,14 +57,14 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class _Answer(Protocol[A_co]):
-    """What the library calls a future."""
+    """A future of librdkafka."""
 
     def result(self, timeout: float | None = None) -> A_co: ...
 
 
 @dataclass(frozen=True, slots=True)
 class AdminSettings:
-    """Which cluster is asked, how long a call may take, what takes an id over for a moment."""
+    """The cluster, the seconds that a call may take, and the maker of producers that fence an id."""
 
     servers: str
     timeout: float
@@ -82,7 +82,7 @@ class ConfluentAdmin:
         self._fencing = WeakCloseables(runtime)
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
-        # Asking for all of them creates none, even where a broker creates topics that are asked for.
+        # A request for all topics creates none, even where a broker creates topics that a request names.
         known = self._metadata("list topics").topics
         return {
             name: len(topic.partitions)
@@ -173,7 +173,7 @@ class ConfluentAdmin:
         self._client = None
         self._fencing.close()
 
-    # --- one call each
+    # --- requests
 
     def _group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         asked = ConsumerGroupTopicPartitions(group_id, [KafkaPartition(one.topic, one.partition) for one in partitions])
@@ -222,7 +222,7 @@ class ConfluentAdmin:
             self._runtime.sleep(_LEADER_POLL)
 
     def _await_answers(self, partitions: Sequence[TopicPartition]) -> None:
-        # A broker may lead a partition by the metadata before it answers for it.
+        # Metadata may name a leader before that broker answers for the partition.
         def ask() -> object:
             return self._offsets(partitions, _LATEST, IsolationLevel.READ_UNCOMMITTED)
 
@@ -231,7 +231,7 @@ class ConfluentAdmin:
     # --- errors
 
     def _retry_until_deadline(self, call: Callable[[], T], *also: type[EosfwError]) -> T:
-        """Ask again while leaders move; at the deadline the last answer counts."""
+        """Repeat a call while leaders move; at the deadline its last error is raised."""
         deadline = self._runtime.now() + self._settings.timeout
         while True:
             try:
@@ -246,15 +246,15 @@ class ConfluentAdmin:
             self._refresh_metadata(deadline)
 
     def _refresh_metadata(self, deadline: float) -> None:
-        # Told that it asks by an old leader epoch, librdkafka goes on asking by it.
-        with suppress(KafkaException):  # the next answer tells
+        # After FENCED_LEADER_EPOCH librdkafka repeats the old epoch until its metadata is refreshed.
+        with suppress(KafkaException):  # the next call raises the error
             self._open().list_topics(timeout=max(_LEADER_POLL, deadline - self._runtime.now()))
 
     def _call(self, call: Callable[[AdminClient, float], T], what: str) -> T:
         client = self._open()
         with translated_errors(ADMIN, self._what(what)):
             answer = call(client, self._settings.timeout)
-            # Serves the log and error callbacks, which nothing else does here.
+            # Only poll() runs the log and error callbacks of this client.
             client.poll(0)
             return answer
 

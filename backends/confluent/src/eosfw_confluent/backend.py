@@ -23,7 +23,7 @@ from eosfw_confluent.reader import ConfluentReader, ReaderSettings
 _MAX_BLOCK = 60.0
 _API_TIMEOUT = 30.0
 _FENCING_TIMEOUT = 10.0
-"""Stored with a fenced id until its next owner initialises; no transaction opens meanwhile, so any legal value does."""
+"""Any legal value: it is stored with the id until the next owner initialises, and no transaction opens before."""
 
 
 class ConfluentBackend:
@@ -92,12 +92,12 @@ class ConfluentBackend:
         try:
             return self._made.add(make())
         except KafkaException as why:
-            # A client refuses values, never the cluster: it has not talked to one yet.
+            # Only a value can be refused here: a new client has not connected to a cluster yet.
             raise ConfigError(Problem("the confluent backend", why.args[0].str())) from why
 
 
 def _transactional(transactional_id: str, timeout: float, given: Mapping[str, str]) -> dict[str, object]:
-    # librdkafka wants delivery to fail before its transaction does; Java would wait for ever.
+    # librdkafka requires that a delivery fails before its transaction times out.
     delivery = min(timeout, seconds(given, "delivery.timeout.ms", timeout))
     return {
         "transactional.id": transactional_id,

@@ -45,7 +45,7 @@ TABLE: Mapping[str, Translation] = {
     # --- consumers
     **_same(Client.CONSUMER, "check.crcs", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes"),
     "fetch.max.wait.ms": Translation(Client.CONSUMER, "fetch.wait.max.ms"),
-    # What only a consumer group needs, or what a reader settles itself.
+    # Properties that only a consumer group needs, or that a reader sets itself.
     **handled_by_backend(
         Client.CONSUMER, "group.id", "group.instance.id", "session.timeout.ms", "heartbeat.interval.ms"
     ),
@@ -54,7 +54,7 @@ TABLE: Mapping[str, Translation] = {
     ),
     **handled_by_backend(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
 }
-"""Kafka's names, each with librdkafka's; the security names that only librdkafka knows are taken as they are."""
+"""librdkafka's name of each of Kafka's properties; security properties of librdkafka alone keep their names."""
 
 _HINTS: Mapping[str, str] = {
     "sasl.jaas.config": "it is Java's; say sasl.mechanism, sasl.username, sasl.password instead",
@@ -67,24 +67,24 @@ _DEFAULTS: Mapping[Client, Mapping[str, str]] = {
     Client.ANY: {
         "reconnect.backoff.max.ms": "1000",
         "topic.metadata.refresh.fast.interval.ms": "50",
-        # Else librdkafka drops its only broker while that restarts, then waits for ever for the dropped one to
-        # coordinate its groups (its issue 5511).
+        # With a rebootstrap librdkafka drops its only broker while that restarts, and then waits for ever for the
+        # dropped one to coordinate its groups (librdkafka#5511).
         "metadata.recovery.strategy": "none",
     },
     Client.PRODUCER: {
-        # A flush does not linger, so a transaction never waits for this; it only makes batches large.
+        # It only makes batches larger: a flush does not linger, so that a transaction never waits for it.
         "linger.ms": "20",
         "batch.num.messages": "100000",
         "queue.buffering.max.messages": "500000",
         "queue.buffering.max.kbytes": "262144",
         "acks": "all",
         "enable.idempotence": "true",
-        # How long a topic may be unknown before its records fail; create_topics waits for leaders.
+        # Within this time the metadata must show a topic, or its records fail; create_topics has waited for leaders.
         "topic.metadata.propagation.max.ms": "5000",
         "retry.backoff.ms": "50",
     },
     Client.CONSUMER: {
-        # The end of a partition is told with an empty answer: waiting long for more would delay every bounded read.
+        # An empty answer shows the end of a partition; a longer wait for data would delay every bounded read.
         "fetch.wait.max.ms": "5",
         "fetch.queue.backoff.ms": "5",
         "fetch.error.backoff.ms": "50",
@@ -94,17 +94,17 @@ _DEFAULTS: Mapping[Client, Mapping[str, str]] = {
 
 _FIXED: Mapping[Client, Mapping[str, str]] = {
     Client.PRODUCER: {
-        # Java's default partitioner: equal keys meet in equal partitions.
+        # Java's default partitioner: equal keys go to equal partitions, whichever client sends them.
         "partitioner": "murmur2_random",
     },
     Client.CONSUMER: {
-        # Needed by the library, used by nobody: offsets are assigned, none is committed.
+        # The library requires a group; partitions are assigned and no offset is committed, so that it is never used.
         "group.id": "eosfw-reader",
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
-        # A start that was deleted is an error, never a silent jump.
+        # A start offset that was deleted is an error, never a silent jump.
         "auto.offset.reset": "error",
-        # position() passes control records only at this event.
+        # position() moves past control records only at this event.
         "enable.partition.eof": "true",
         "allow.auto.create.topics": "false",
     },

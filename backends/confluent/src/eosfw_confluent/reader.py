@@ -29,23 +29,23 @@ from eosfw_confluent.producer import broker_answered
 
 _MAX_MESSAGES = 2000
 _LONGEST_WAIT = 0.2
-"""Seconds one call may block, so that close() soon ends a read."""
+"""Seconds that one call may block: close() on another thread is noticed between two calls."""
 _LOOK_AFTER = 1.0
-"""Seconds without progress after which a read makes sure that its partitions exist."""
+"""Seconds without progress after which a read checks that its partitions exist."""
 _LOG_APPEND_TIME = 2
-"""librdkafka's number for it (Kafka's is 1)."""
+"""librdkafka's number of the timestamp type; Kafka's is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderSettings:
-    """Which cluster is read, and whether headers are wanted."""
+    """The cluster to read, and whether headers are requested."""
 
     servers: str
     headers: bool
 
 
 class ConfluentReader:
-    """A `LogReader` over one librdkafka consumer, which it keeps between reads."""
+    """A `LogReader` over one librdkafka consumer, which all its reads use."""
 
     def __init__(self, config: dict[str, object], settings: ReaderSettings, runtime: Runtime) -> None:
         self._events = ClientEvents()
@@ -68,7 +68,7 @@ class ConfluentReader:
                 client.unassign()
 
     def close(self) -> None:
-        # The handle goes with its last reference; its own close() would wait for a group that does not exist.
+        # Dropping the last reference destroys the handle; its own close() would wait for a group that does not exist.
         self._client = None
 
     def _read_all(self, client: Consumer, progress: ReadProgress, stall_timeout: float) -> Iterator[LogBatch]:
@@ -98,7 +98,7 @@ class ConfluentReader:
     def _fetch(self, client: Consumer, deadline: float) -> Sequence[Message]:
         self._open()
         with translated_errors(READ, self._what("read")):
-            # Asking for many waits until there are so many; asking for one first does not.
+            # consume() waits until it has as many messages as requested, so that the first is requested alone.
             wait = min(_LONGEST_WAIT, max(0.0, deadline - self._runtime.now()))
             first = client.consume(1, timeout=wait)
             return [*first, *client.consume(_MAX_MESSAGES, timeout=0)] if first else first
@@ -108,7 +108,7 @@ class ConfluentReader:
         offset = last.offset()
         if last.error() is None:
             return -1 if offset is None else offset + 1
-        # Only the end-of-partition event tells of control records passed.
+        # Only at the end-of-partition event does position() move past control records.
         position = client.position([KafkaPartition(one.topic, one.partition)])[0].offset
         return max(position, offset if offset is not None and offset != OFFSET_INVALID else -1)
 
@@ -148,7 +148,7 @@ class ConfluentReader:
                 raise eosfw_error(error, READ, self._what(f"read {one}"))
 
     def _refuse_missing(self, client: Consumer, progress: ReadProgress, wait: float) -> None:
-        # The library waits half a minute for a topic to appear before it says that there is none.
+        # librdkafka reports a missing topic only after half a minute.
         for topic in {one.topic for one in progress.positions}:
             try:
                 known = client.list_topics(topic, timeout=min(wait, _LOOK_AFTER)).topics.get(topic)
@@ -169,14 +169,14 @@ class ConfluentReader:
 
 
 def _learn_leaders(client: Consumer, topics: Collection[str], timeout: float) -> None:
-    """Ask for each topic first: librdkafka may look a second for the leader of a partition it never heard of."""
+    """Request the metadata of each topic: without it librdkafka may search a second for a partition's leader."""
     for topic in topics:
-        with suppress(KafkaException):  # the read itself says what is wrong
+        with suppress(KafkaException):  # the read itself raises the error
             client.list_topics(topic, timeout=min(timeout, 2.0))
 
 
 def _by_partition(messages: Sequence[Message]) -> dict[TopicPartition, list[Message]]:
-    # They come in long runs of one partition, so most of the work is done by the iterators.
+    # Consecutive messages are mostly of one partition: groupby() makes a step for each group, not for each message.
     grouped: dict[TopicPartition, list[Message]] = {}
     for topic, of_topic in groupby(messages, Message.topic):
         for partition, run in groupby(of_topic, Message.partition):
