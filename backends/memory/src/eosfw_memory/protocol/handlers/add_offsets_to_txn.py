@@ -1,10 +1,10 @@
-"""AddOffsetsToTxn (25): let a transaction touch a group's offsets, starting it if need be (COR-07).
+"""AddOffsetsToTxn (25): add the offsets of a group to a transaction, which begins if none is open (COR-07).
 
 Behaviour
 - Adds the partition of `__consumer_offsets` that keeps the group, by the rules of AddPartitionsToTxn.
 
-Version notes: before 2 a fenced producer is told InvalidProducerEpoch. Version 2 of transactions does without this
-request (KIP-890).
+Version notes: before 2 the code for a fenced producer is InvalidProducerEpoch. Version 2 of transactions does not need
+this request (KIP-890).
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""AddPartitionsToTxn (24): let transactions touch partitions, starting them if need be.
+"""AddPartitionsToTxn (24): add partitions to transactions, which begin if none is open.
 
 Behaviour
 - All or nothing for each transaction: when one partition does not exist, it gets UnknownTopicOrPartition, the others
   OperationNotAttempted, and nothing is added. No client may add a partition of the broker's own topics.
-- Otherwise the coordinator's answer (COR-06) holds for every partition; to `verify_only` it answers for each partition
-  whether it is in the transaction, and adds none (COR-19).
+- Otherwise every partition gets the coordinator's answer (COR-06). With `verify_only` nothing is added, and the answer
+  says for each partition whether it is in the transaction (COR-19).
 
-Version notes: before 2 a fenced producer is told InvalidProducerEpoch; 4 and later carry several transactions at once,
+Version notes: before 2 the code for a fenced producer is InvalidProducerEpoch; 4 and later carry several transactions,
 each to be added or only verified, between brokers and in version 2 of transactions.
 """
 
@@ -71,7 +71,7 @@ def _added(
 def _untouchable(
     broker: Broker, wanted: Sequence[TopicPartition], *, internal: Code
 ) -> Mapping[TopicPartition, Code] | None:
-    """Why nothing may be added, for each partition; None if there is no such reason."""
+    """The code of each partition if one of them cannot be added, else None."""
     codes = {where: _existing(broker, where, internal) for where in wanted}
     if not any(codes.values()):
         return None

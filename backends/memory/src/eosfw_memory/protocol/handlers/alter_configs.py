@@ -1,9 +1,8 @@
-"""AlterConfigs (33): give topics all of their properties anew.
+"""AlterConfigs (33): replace all properties of topics.
 
 Behaviour
-- What is not named goes back to its default. The new properties count at once, and are kept with the topic.
-- The broker's own properties are given at its start; here they are refused, as Kafka refuses those of its that are not
-  dynamic.
+- A property that is not named gets its default. The new properties take effect at once and are stored with the topic.
+- The broker's own properties are set at its start; here they are refused, as Kafka refuses those that are not dynamic.
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 Behaviour
 - Lists exactly what `protocol.routes` lists.
 - The feature `transaction.version` says whether clients shall use a new epoch for each transaction (KIP-890).
-- A client that asks in a version too new is answered in version 0 with UnsupportedVersion (KIP-511); then `request` is
-  None, because its body cannot be known.
-
-- A client whose software or its version is called something impossible is InvalidRequest (KIP-511).
+- A request of a version that is too new is answered in version 0 with UnsupportedVersion (KIP-511); then `request` is
+  None, because its body cannot be read.
+- An invalid name or version of the client's software is InvalidRequest (KIP-511).
 
 Version notes: 3 and later name the client's software and carry features; a feature whose lowest version is 0 is left
 out of those supported before 4.

@@ -1,8 +1,8 @@
-"""ConsumerGroupHeartbeat (68): refuse the newer group protocol (KIP-848) in words that every client understands.
+"""ConsumerGroupHeartbeat (68): refuse the newer group protocol (KIP-848) with a code that every client knows.
 
 Behaviour
-- Answers UnsupportedVersion, whoever asks: so does a Kafka on which the protocol is turned off. That ends a consumer
-  which was told to use it at once. If the request were not advertised, librdkafka would wait for it without a word.
+- The answer is always UnsupportedVersion, as from a Kafka on which the protocol is turned off. A consumer that was
+  configured to use it fails at once. If the request were not advertised, librdkafka would wait for it in silence.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ from eosfw_memory.delayed_operation import Answer
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
-    """Answer that this is not to be had here."""
+    """Answer UnsupportedVersion."""
     return {"error_code": Code.UNSUPPORTED_VERSION, "member_epoch": 0, "heartbeat_interval": 0}

@@ -1,4 +1,4 @@
-"""CreateAcls (30): there is no authorizer, as in a Kafka that was given none."""
+"""CreateAcls (30): refuse it: there is no authorizer, as in a Kafka without `authorizer.class.name`."""
 
 from __future__ import annotations
 

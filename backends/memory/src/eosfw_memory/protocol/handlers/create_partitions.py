@@ -1,11 +1,12 @@
 """CreatePartitions (37): give topics more partitions (KIP-195).
 
 Behaviour
-- `count` is what a topic shall have then, more than it has. Its new partitions are there at once; keys go to other
-  partitions from then on.
-- Other than in Kafka the broker's own topics are InvalidRequest: what they keep would be looked for in another place.
+- `count` is the total after the request and must be larger than before. The new partitions exist at once; from then on
+  keys may go to other partitions.
+- Unlike in Kafka the broker's own topics are refused (InvalidRequest): with other partitions the coordinators would
+  search their records in the wrong ones.
 
-Version notes: 2 and 3 are as 1, only shorter.
+Version notes: 2 and 3 have the fields of 1 in the compact encoding.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from eosfw_memory.topics import Topic
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
-    """Answer for each topic, for one that is named twice only once."""
+    """Answer for each topic, once for one that is named twice."""
     times = Counter(topic.name for topic in request.topics)
     wanted = {topic.name: topic for topic in request.topics}
     return {"results": [_topic(broker, each, times[name], request.validate_only) for name, each in wanted.items()]}
@@ -40,7 +41,7 @@ def _topic(broker: Broker, wanted: Any, times: int, validate_only: bool) -> Answ
 
 
 def _growing(broker: Broker, wanted: Any, times: int) -> Topic:
-    """The topic, if it can have what is wanted of it."""
+    """The topic, if it can have as many partitions; raises KafkaError."""
     if times > 1:
         raise KafkaError(Code.INVALID_REQUEST, "Duplicate topic name.")
     topic = broker.topics.by_name(wanted.name)

@@ -1,10 +1,10 @@
 """CreateTopics (19): create topics.
 
 Behaviour
-- Each topic stands for itself; one refused leaves the others. Partitions -1 means `num.partitions`. One broker holds
-  one replica: a replication factor other than -1 or 1 is InvalidReplicationFactor.
-- Unknown or impossible topic properties are InvalidConfig, and named.
-- A request for more than 10,000 partitions in all is PolicyViolation, of which nothing is done.
+- A refusal of one topic does not affect the others. Partitions -1 means `num.partitions`. One broker holds one replica:
+  a replication factor other than -1 or 1 is InvalidReplicationFactor.
+- Unknown or invalid topic properties are InvalidConfig; the message names them.
+- A request for more than 10,000 partitions in all is PolicyViolation, and creates nothing.
 
 Version notes: validate_only from 1, defaults (-1) from 4, the topic's configuration in the answer from 5, ids from 7.
 """

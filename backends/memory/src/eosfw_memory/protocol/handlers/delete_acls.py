@@ -1,4 +1,4 @@
-"""DeleteAcls (31): there is no authorizer, as in a Kafka that was given none."""
+"""DeleteAcls (31): refuse it: there is no authorizer, as in a Kafka without `authorizer.class.name`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""DeleteRecords (21): take everything before an offset from readers.
+"""DeleteRecords (21): remove the records before an offset.
 
 Behaviour
-- -1 stands for the high watermark; an offset outside the log is OffsetOutOfRange. A topic that is only compacted
-  refuses (PolicyViolation): its records go when newer ones of their keys come; so does a topic of the broker's own
-  (InvalidTopic). Segments that lie wholly before the new start are dropped later, by the broker itself.
+- -1 stands for the high watermark; an offset outside the log is OffsetOutOfRange. A topic with
+  `cleanup.policy=compact` alone is PolicyViolation, a topic of the broker's own InvalidTopic. The log starts at the
+  offset at once; segments that end before it are deleted later, by a background task.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """DeleteTopics (20): delete topics with their records.
 
 Behaviour
-- At once; an open transaction completes without the partition. What groups have committed for a topic goes with it,
-  and what a transaction would commit.
-- A topic that is named twice, by name or id, is InvalidRequest, and stays. So is, other than in Kafka, one of the
-  broker's own: the coordinators would lose what they know.
+- They are gone at once; an open transaction completes without them. The offsets that groups committed for a topic are
+  deleted with it, and those that an open transaction would commit.
+- A topic that is named twice, by name or id, is InvalidRequest and stays. Unlike in Kafka so is one of the broker's
+  own: the coordinators would lose their state.
 
 Version notes: messages from 5; topics by id from 6.
 """
@@ -28,7 +28,7 @@ _ABSENT: Final = {
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
-    """Delete each topic, answering for each by itself, for one that is named twice only once."""
+    """Delete each topic; answer for each, once for one that is named twice."""
     by_id = context.version >= _BY_ID_VERSION
     wanted = (
         [(topic.name, topic.topic_id) for topic in request.topics]

@@ -1,4 +1,4 @@
-"""DescribeAcls (29): there is no authorizer, as in a Kafka that was given none."""
+"""DescribeAcls (29): refuse it: there is no authorizer, as in a Kafka without `authorizer.class.name`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""DescribeCluster (60): name the cluster with its brokers.
+"""DescribeCluster (60): name the cluster and its brokers.
 
 Behaviour
-- Who asks for controllers (KIP-919) is MismatchedEndpointType: this is a broker, though it controls itself.
+- A request for controllers (KIP-919) is MismatchedEndpointType, as at every endpoint of a broker.
 
-Version notes: 1 asks for brokers or controllers, 2 for fenced brokers, too, which there are none of.
+Version notes: 1 asks for brokers or controllers, 2 may ask for fenced brokers, of which there are none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""DescribeGroups (15): tell what a group does, with its members.
+"""DescribeGroups (15): describe groups with their members.
 
 Behaviour
 - A group that does not exist is Dead.
-- What members said of themselves is told only while the group is stable.
+- The metadata and assignments of members are shown only while the group is stable.
 
 Version notes: static members from 4 on; from 6 on an unknown group is GroupIdNotFound.
 """

@@ -1,10 +1,10 @@
-"""DescribeLogDirs (35): say where the logs are, how large each is, how much room is left (KIP-113).
+"""DescribeLogDirs (35): show where the logs are, the size of each, the free space (KIP-113).
 
 Behaviour
-- There is one directory; without a data directory it is called `(memory)`, of a size that nobody knows (-1).
-- Topics null means every partition; of those that were named, what does not exist is left out. No replica is ever moved
-  here, so none lags behind, none is a future one.
-- A directory that takes nothing any more is KafkaStorageError, without topics.
+- There is one directory; without a data directory it is called `(memory)`, of unknown size (-1).
+- Topics null means every partition; partitions that do not exist are left out. One broker moves no replicas, so none
+  lags and none is a future replica.
+- A directory that failed is KafkaStorageError, without topics.
 
 Version notes: 3 adds an error code for the whole answer, 4 the bytes of the file system. 5 is newer than Kafka 4.1.
 """

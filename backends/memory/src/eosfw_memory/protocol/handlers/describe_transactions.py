@@ -1,7 +1,7 @@
-"""DescribeTransactions (65): show what the coordinator knows of transactional ids (KIP-664).
+"""DescribeTransactions (65): show the state of transactional ids (KIP-664).
 
 Behaviour
-- An id that nobody used is TransactionalIdNotFound, with 0 in every other field, as Kafka has it.
+- An unknown id is TransactionalIdNotFound, with 0 in every other field, as in Kafka.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""EndTxn (26): decide a transaction.
+"""EndTxn (26): commit or abort a transaction.
 
 Behaviour
-- Answered once the decision is in the transaction log; the markers follow (COR-08, 09).
+- The answer comes when the decision is in the transaction log; the markers are written after it (COR-08, 09).
 
-Version notes: before 2 a fenced producer is told InvalidProducerEpoch; from 5 on each end raises the epoch, and the
-answer says with which producer id and epoch to go on (version 2 of transactions, KIP-890).
+Version notes: before 2 the code for a fenced producer is InvalidProducerEpoch; from 5 on each end raises the epoch, and
+the answer has the producer id and epoch for the next transaction (version 2 of transactions, KIP-890).
 """
 
 from __future__ import annotations

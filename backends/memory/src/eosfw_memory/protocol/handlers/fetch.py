@@ -1,12 +1,12 @@
-"""Fetch (1): read record batches as they lie in the log.
+"""Fetch (1): read record batches, as bytes of the log.
 
 Behaviour
-- read_committed stops at the last stable offset and names the aborted transactions of the range, for the client to
-  leave out (CON-01, BRK-07); read_uncommitted stops at the high watermark.
-- With fewer than min_bytes to give, and nothing wrong, the answer waits for the log to grow, or for max_wait.
-- The wait ends when a topic goes, also if another of its name comes at once.
-- One answer holds at most `fetch.max.bytes`, and of a partition that is named twice what was asked last.
-- No fetch sessions: every answer has session 0, so clients name all partitions each time (KIP-227 allows it).
+- read_committed stops at the last stable offset and lists the aborted transactions of the range, whose records the
+  client drops (CON-01, BRK-07); read_uncommitted stops at the high watermark.
+- With fewer than min_bytes, and without an error, the answer waits for the log to grow, at most for max_wait.
+- The wait ends when a topic is deleted, also if one of the same name is created at once.
+- One answer holds at most `fetch.max.bytes`. Of a partition that is named twice the last request counts.
+- There are no fetch sessions: every answer has session 0, so clients name all partitions each time (KIP-227 allows it).
 
 Version notes: 5 adds the log start offset, 7 sessions, 9 leader epochs, 13 topic ids instead of names, 15 moves the
 replica id.
@@ -30,14 +30,14 @@ from eosfw_memory.topics import Partition, Topic, Topics
 _BY_ID_VERSION = 13
 _NO_SESSION = 0
 _FIRST_EPOCH, _LAST_EPOCH = 0, -1
-"""Of a session, in which all partitions are named; those in between go on with a session that was begun before."""
+"""Epochs of requests that name all partitions; any epoch between them belongs to a session, of which there is none."""
 MAX_BYTES = 57_671_680
 """Kafka's default of `fetch.max.bytes`, for one answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """One partition of a fetch: where to look it up, or what to answer instead."""
+class _FetchPartition:
+    """One partition of a fetch: its topic, or the error code in its place."""
 
     name: str
     topic_id: UUID | None
@@ -47,55 +47,57 @@ class _Wanted:
 
     @property
     def partition(self) -> Partition | None:
-        """None for one that does not exist, or does no more."""
+        """None for one that does not exist, or was deleted."""
         return None if self.topic is None else self.topic.partitions[self.request.partition]
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
-    """Answer at once if there is enough to give, else when there is."""
+    """Answer at once if there are enough bytes, else delay the answer."""
     if getattr(request, "session_epoch", _LAST_EPOCH) not in (_FIRST_EPOCH, _LAST_EPOCH):
         return {"error_code": Code.FETCH_SESSION_ID_NOT_FOUND, "responses": ()}
     wanted = _wanted(broker, request, context)
-    poll = _Poll(broker.topics, request, wanted)
-    now = poll.attempt(request.max_wait.total_seconds() <= 0)
+    delayed = _DelayedFetch(broker.topics, request, wanted)
+    now = delayed.attempt(request.max_wait.total_seconds() <= 0)
     if now is not None:
         return now
     sources = [each.partition for each in wanted if each.partition is not None]
-    return DelayedOperation(poll.again, int(request.max_wait.total_seconds() * 1000), sources)
+    return DelayedOperation(delayed.retry, int(request.max_wait.total_seconds() * 1000), sources)
 
 
-def _wanted(broker: Broker, request: Any, context: Context) -> list[_Wanted]:
+def _wanted(broker: Broker, request: Any, context: Context) -> list[_FetchPartition]:
     by_id = context.version >= _BY_ID_VERSION
-    wanted: dict[tuple[object, int], _Wanted] = {}
+    wanted: dict[tuple[object, int], _FetchPartition] = {}
     for topic in request.topics:
         found = broker.topics.by_id(topic.topic_id) if by_id else broker.topics.by_name(topic.topic)
         missing = Code.UNKNOWN_TOPIC_ID if by_id and found is None else Code.UNKNOWN_TOPIC_OR_PARTITION
         name, topic_id = ("", topic.topic_id) if by_id else (topic.topic, None)
         for each in topic.partitions:
             exists = found is not None and 0 <= each.partition < len(found.partitions)
-            wanted[topic_id or name, each.partition] = _Wanted(name, topic_id, each, found if exists else None, missing)
+            wanted[topic_id or name, each.partition] = _FetchPartition(
+                name, topic_id, each, found if exists else None, missing
+            )
     return list(wanted.values())
 
 
-class _Poll:
-    """One fetch, tried until it has enough."""
+class _DelayedFetch:
+    """One fetch, tried until it has enough bytes; Kafka's `DelayedFetch`."""
 
-    def __init__(self, topics: Topics, request: Any, wanted: list[_Wanted]) -> None:
+    def __init__(self, topics: Topics, request: Any, wanted: list[_FetchPartition]) -> None:
         self._topics = topics
         self._wanted = wanted
         self._max_bytes = min(getattr(request, "max_bytes", MAX_BYTES), MAX_BYTES)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._isolation = IsolationLevel.READ_COMMITTED if request.isolation_level else IsolationLevel.READ_UNCOMMITTED
 
-    def again(self, expired: bool) -> Answer | None:  # noqa: FBT001
-        """The same after a while, in which topics may have gone."""
+    def retry(self, expired: bool) -> Answer | None:  # noqa: FBT001
+        """An attempt after a wait, during which topics may have been deleted."""
         for at, each in enumerate(self._wanted):
             if each.topic is not None and self._topics.by_id(each.topic.topic_id) is None:
                 self._wanted[at] = replace(each, topic=None, missing=Code.UNKNOWN_TOPIC_OR_PARTITION)
         return self.attempt(expired)
 
     def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001
-        """The answer, or None while there is too little to give."""
+        """The answer, or None while there are too few bytes."""
         responses: list[dict[str, Any]] = []
         size, urgent = 0, expired or not self._wanted
         for each in self._wanted:
@@ -107,8 +109,8 @@ class _Poll:
             return None
         return {"error_code": Code.NONE, "session_id": _NO_SESSION, "responses": responses}
 
-    def _partition(self, wanted: _Wanted, taken: int) -> dict[str, Any]:
-        """What a partition gives when those before it gave so many bytes."""
+    def _partition(self, wanted: _FetchPartition, taken: int) -> dict[str, Any]:
+        """The answer for one partition, when those before it took so many bytes."""
         index, partition = wanted.request.partition, wanted.partition
         if partition is None:
             return _refused(index, wanted.missing)
@@ -121,7 +123,7 @@ class _Poll:
             found = log.fetch(wanted.request.fetch_offset, limit, self._isolation)
         except KafkaError as refused:
             return _refused(index, refused.code)
-        # Only who comes first gets a batch whatever its size (KIP-74).
+        # A batch larger than the limit is returned only as the first of an answer (KIP-74).
         fits = not taken or sum(map(len, found.pieces)) <= limit
         return {
             "partition_index": index,
@@ -149,8 +151,8 @@ def _refused(index: int, code: Code) -> dict[str, Any]:
     }
 
 
-def _add(responses: list[dict[str, Any]], wanted: _Wanted, answer: dict[str, Any]) -> None:
-    """Put a partition under its topic; partitions of one topic follow each other in the request."""
+def _add(responses: list[dict[str, Any]], wanted: _FetchPartition, answer: dict[str, Any]) -> None:
+    """Append a partition to its topic, which is the last one: partitions of a topic follow each other in a request."""
     last = responses[-1] if responses else None
     if last is None or (last["topic"], last["topic_id"]) != (wanted.name, wanted.topic_id):
         last = {"topic": wanted.name, "topic_id": wanted.topic_id, "partitions": []}

@@ -1,8 +1,8 @@
-"""FindCoordinator (10): say which broker coordinates a transactional id or a group.
+"""FindCoordinator (10): name the broker that coordinates a transactional id or a group.
 
 Behaviour
 - It is always this broker. A key type other than group and transaction is InvalidRequest.
-- From then on the topic is there in which the coordinator keeps its state.
+- The coordinator's own topic is created if it does not exist.
 
 Version notes: key types from 1, many keys at once from 4.
 """

@@ -1,4 +1,4 @@
-"""Heartbeat (12): hear that a member lives, tell it when the group rebalances.
+"""Heartbeat (12): keep a member's session alive; its answer tells of a rebalance.
 
 Version notes: static members from 3 on.
 """

@@ -2,9 +2,8 @@
 
 Behaviour
 - Each property is set, deleted (back to its default), or, if it is a list, appended to or subtracted from. What is not
-  named stays. The new properties count at once, and are kept with the topic.
-- The broker's own properties are given at its start; here they are refused, as Kafka refuses those of its that are not
-  dynamic.
+  named stays. The new properties take effect at once and are stored with the topic.
+- The broker's own properties are set at its start; here they are refused, as Kafka refuses those that are not dynamic.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""InitProducerId (22): give a producer its id with its epoch.
+"""InitProducerId (22): give a producer its id and epoch.
 
 Behaviour
 - Without a transactional id: a fresh producer id, epoch 0 (idempotence only).
 - With one: the epoch rises by one, older holders are fenced. While an older transaction has to be ended first the
-  answer is ConcurrentTransactions, as Kafka's is, and the client comes again (COR-02 to 05).
+  answer is ConcurrentTransactions, as in Kafka, and the client asks again (COR-02 to 05).
 
-Version notes: from 3 a client may name the producer id and epoch it has (KIP-360); before 4 it is told
-InvalidProducerEpoch when it was fenced. 6 would be two-phase commit (KIP-939), which Kafka 4.1 does not offer.
+Version notes: from 3 a client may name the producer id and epoch it has (KIP-360); before 4 the code for a fenced one
+is InvalidProducerEpoch. 6 would be two-phase commit (KIP-939), which Kafka 4.1 does not offer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FENCED_VERSION = 4
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
-    """Answer with a producer id and epoch, or with what keeps the client from getting one."""
+    """Answer with a producer id and epoch, or with an error code."""
     try:
         producer = _initialise(broker, request)
     except KafkaError as refused:
@@ -53,7 +53,7 @@ def _milliseconds(timeout: timedelta) -> int:
 def _expected(request: Any) -> ProducerIdAndEpoch | None:
     producer_id = getattr(request, "producer_id", NO_PRODUCER_ID)
     epoch = getattr(request, "producer_epoch", NO_EPOCH)
-    # Half an identity is no identity.
+    # A producer id without an epoch, or an epoch without a producer id, is not valid.
     if (producer_id == NO_PRODUCER_ID) != (epoch == NO_EPOCH):
         raise KafkaError(Code.INVALID_REQUEST)
     return None if producer_id == NO_PRODUCER_ID else ProducerIdAndEpoch(producer_id, epoch)

@@ -1,12 +1,13 @@
-"""JoinGroup (11): let a client into a group, or in again.
+"""JoinGroup (11): let a client join a group, or rejoin it.
 
 Behaviour
 - The answer comes when the next generation begins: when every member has joined, or the rebalance timeout is over.
 - A dynamic client without member id gets one with MemberIdRequired, to join with it (KIP-394).
-- A static one (group.instance.id) gets its place back, under a new id; who has the old one is fenced (KIP-345).
+- A static member (group.instance.id) gets its place back under a new member id; the holder of the old one is fenced
+  (KIP-345).
 
-Version notes: member ids are required from 4 on, static members join from 5 on, the protocol type is told from 7 on,
-an assignment may be kept from 9 on (KIP-814).
+Version notes: member ids are required from 4 on, static members join from 5 on, answers have the protocol type from 7
+on, an assignment may be kept from 9 on (KIP-814).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
 
 
 def _without_null(answer: Answer | DelayedOperation) -> Answer | DelayedOperation:
-    """Older answers have an empty name where newer ones have none."""
+    """An empty name in place of null for versions that have no null there."""
     if isinstance(answer, DelayedOperation):
         return answer.then(_named)
     return _named(answer)

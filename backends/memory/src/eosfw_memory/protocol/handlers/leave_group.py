@@ -1,4 +1,4 @@
-"""LeaveGroup (13): let members go.
+"""LeaveGroup (13): remove members from a group.
 
 Behaviour
 - A member is named by its id, or, by an administrator, by its group.instance.id alone.

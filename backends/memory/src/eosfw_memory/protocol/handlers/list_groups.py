@@ -1,4 +1,4 @@
-"""ListGroups (16): name every group.
+"""ListGroups (16): list the groups.
 
 Version notes: filtered by states from 4 on, by types from 5 on (all are classic).
 """

@@ -1,16 +1,15 @@
 """ListOffsets (2): find an offset by time, or an end of the log.
 
 Behaviour
-- -2 is the log start. -1 is the end a reader of the isolation level may see: the last stable offset at
-  read_committed, else the high watermark. A time: the first record not older, within what the level may see; -1 when
-  there is none.
-- -3 is the record with the largest timestamp, -4 the start of what is on this broker, which is all, -5 the end of what
-  was moved elsewhere, which is nothing. In a version before them, and for any other negative number, the answer is
-  UnsupportedVersion.
-- A partition that is named twice is InvalidRequest, once.
+- -2 is the log start. -1 is the end for readers of the isolation level: the last stable offset at read_committed, else
+  the high watermark. A timestamp is the first record that is not older, before that end; -1 when there is none.
+- -3 is the record with the largest timestamp, -4 the start of the local log, which is the whole log, -5 the end of what
+  is in tiered storage, which is nothing. In a version before these numbers, and for any other negative number, the
+  answer is UnsupportedVersion.
+- A partition that is named twice gets one answer, InvalidRequest.
 
-Version notes: 2 adds the isolation level, 4 leader epochs, 7 the largest timestamp, 8 and 9 the two places, 10 how long
-to look elsewhere. 11 Kafka 4.1 does not offer.
+Version notes: 2 adds the isolation level, 4 leader epochs, 7 the largest timestamp, 8 and 9 the numbers -4 and -5, 10 a
+timeout for tiered storage. Kafka 4.1 does not offer 11.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _NEWEST: Final = -3
 _EARLIEST_HERE: Final = -4
 _LATEST_ELSEWHERE: Final = -5
 _SINCE_VERSION: Final = {LATEST: 0, EARLIEST: 0, _NEWEST: 7, _EARLIEST_HERE: 8, _LATEST_ELSEWHERE: 9}
-"""What negative numbers stand for, each with the version from which on it does."""
+"""The meaning of negative numbers, each with the first version that has it."""
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (46): one broker has nowhere to move a partition to."""
+"""ListPartitionReassignments (46): list none: one broker cannot move a partition."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from eosfw_memory.delayed_operation import Answer
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
-    """Answer that none is under way."""
+    """Answer with an empty list."""
     return {"error_code": Code.NONE, "error_message": None, "topics": ()}

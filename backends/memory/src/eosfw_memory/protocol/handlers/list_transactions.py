@@ -1,7 +1,7 @@
 """ListTransactions (66): list transactional ids by state, producer id, how long they have been open (KIP-664).
 
 Behaviour
-- Names of states that do not exist are listed back; filters that are empty let everything pass.
+- Names of states that do not exist are returned in a list of their own; empty filters let everything pass.
 - The pattern is matched against the whole transactional id; one that is no regular expression is
   InvalidRegularExpression. Patterns are Python's, which differ from those of RE2/J in rare corners.
 

@@ -1,11 +1,11 @@
-"""Metadata (3): name the broker, the topics, who leads each partition.
+"""Metadata (3): describe the broker, the topics, the leader of each partition.
 
 Behaviour
 - Topics null (version 0: empty) means all of them. A topic asked for by name that does not exist is created with
-  `num.partitions` partitions if the client allows it and `auto.create.topics.enable` is true, and exists at once. What
-  can be no topic's name is InvalidTopic. One request creates 10,000 partitions at most; of the topics beyond it says
-  UnknownTopicOrPartition, as Kafka does of every topic that it is about to create, and the client asks again.
-- One broker leads everything, after each of its starts in a later leader epoch.
+  `num.partitions` partitions if the client allows it and `auto.create.topics.enable` is true, and exists at once. An
+  invalid name is InvalidTopic. One request creates 10,000 partitions at most; topics beyond that are
+  UnknownTopicOrPartition, as in Kafka every topic that is being created, and the client asks again.
+- The broker leads every partition, after each start in a later leader epoch.
 
 Version notes: allow_auto_topic_creation from 4, leader epochs from 7, topic ids from 10 (asked for by id from 12).
 """
@@ -26,11 +26,11 @@ from eosfw_memory.topic_creation import Created, create_in_slices, first_of
 from eosfw_memory.topics import Topic
 
 _BY_ID_VERSION = 12
-"""Requests have room for ids from 10 on, answers without a name only from here on."""
+"""Requests have topic ids from 10 on; answers may lack the name only from this version on."""
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
-    """Answer with what the client asked about."""
+    """Answer for the topics of the request, or for all."""
     if request.topics is None or (context.version == 0 and not request.topics):
         return _answer(broker, map(_described, broker.topics))
     return in_slices(_asked(broker, request, context.version))

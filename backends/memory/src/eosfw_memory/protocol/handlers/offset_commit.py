@@ -1,13 +1,13 @@
-"""OffsetCommit (8): note how far a group has read.
+"""OffsetCommit (8): store the offsets up to which a group has read.
 
 Behaviour
-- While a group has members only they may commit, each for the generation it is in; without members anybody may.
+- While a group has members only they may commit, in the current generation; without members any client may.
 - Partitions that do not exist are UnknownTopicOrPartition, metadata that is too long is OffsetMetadataTooLarge; the
-  others are committed all the same. If every partition is unknown the group is not even asked; one that does not exist
-  comes with the first offset that is committed.
+  others are committed. If every partition is unknown the group is not checked. A group that does not exist is created
+  with the first offset that is committed.
 
-Version notes: up to 4 a client may say how long an offset is to be kept, from 6 on it says the leader's epoch, from 7
-on static members say who they are; from 9 on an unknown group is GroupIdNotFound. 10 would name topics by id.
+Version notes: up to 4 a request may have a retention time, from 6 on it has leader epochs, from 7 on the instance id
+of a static member; from 9 on an unknown group is GroupIdNotFound. 10 would name topics by id.
 """
 
 from __future__ import annotations

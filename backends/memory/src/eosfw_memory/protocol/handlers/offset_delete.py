@@ -1,7 +1,7 @@
-"""OffsetDelete (47): forget some of a group's offsets (KIP-496).
+"""OffsetDelete (47): delete some offsets of a group (KIP-496).
 
 Behaviour
-- Offsets of topics that members have subscribed to stay (GroupSubscribedToTopic); a group with members that are no
+- Offsets of topics that members have subscribed to stay (GroupSubscribedToTopic); a group whose members are not
   consumers is NonEmptyGroup.
 """
 

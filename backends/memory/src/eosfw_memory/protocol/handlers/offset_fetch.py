@@ -1,9 +1,9 @@
-"""OffsetFetch (9): tell how far a group has read.
+"""OffsetFetch (9): return the offsets that a group has committed.
 
 Behaviour
-- A partition for which nothing was committed, a group that does not exist, is -1 without an error.
-- With require_stable, offsets that an open transaction may change are UnstableOffsetCommit, to be asked for again
-  (KIP-447, GRP-03).
+- A partition without a committed offset is -1 without an error, also if the group does not exist.
+- With require_stable, offsets that an open transaction may change are UnstableOffsetCommit, and the client asks
+  again (KIP-447, GRP-03).
 
 Version notes: topics null from 2 on means all, error_code from 2, leader epochs from 5, require_stable from 7, many
 groups at once from 8, members of the newer protocol from 9 (ignored). 10 would name topics by id.

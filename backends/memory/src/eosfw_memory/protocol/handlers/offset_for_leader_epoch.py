@@ -1,8 +1,8 @@
-"""OffsetForLeaderEpoch (23): say where a leader epoch ends, so that a consumer can notice a cut log.
+"""OffsetForLeaderEpoch (23): return the end offset of a leader epoch, so that a consumer can detect a truncated log.
 
 Behaviour
-- An epoch ends where the next one begins; that of now, where the log does. Of one without records the epoch before it
-  is told; of one whose records are deleted, where the log begins; of one that never was, nothing (-1).
+- An epoch ends where the next one begins, the current one at the end of the log. For an epoch without records the
+  answer is the epoch before it; for one whose records are deleted, the log start; for an unknown one, -1.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Produce (0): append record batches to partitions.
 
 Behaviour
-- Batches stay the bytes they are: the log reads their headers, steps over their records, checks the producer's epoch
-  with its sequence numbers, and stamps offsets (BRK-01 to 04).
-- A request with a transactional batch must name its transactional id, which vouches for one producer; else nothing of
-  the whole request is appended. The coordinator must know the partition as part of the ongoing transaction before its
+- Batches stay bytes: the log reads their headers, validates their records, checks the producer's epoch and sequence
+  numbers, and writes the offsets into the headers (BRK-01 to 04).
+- A request with a transactional batch must have a transactional id and a single producer; else nothing of the request
+  is appended. The coordinator must know the partition as part of the ongoing transaction before its
   first batch is appended (KIP-890, COR-19); else InvalidTxnState.
 - The broker's own topics are written by nobody but the broker (InvalidTopic).
 - Of a partition that is named twice the last batch counts.
-- acks 0 is answered with silence, an error with the end of the connection; 1 and all mean the same on one broker.
+- With acks 0 there is no answer, and an error closes the connection; 1 and all mean the same on one broker.
 
-Version notes: 3 is the first with record batches v2; before 7 nobody may send zstd; 8 adds messages; 11 knows
+Version notes: 3 is the first with record batches v2; zstd is refused before 7; 8 adds messages; 11 has
 TransactionAbortable; from 12 on (version 2 of transactions) the first batch itself makes the partition part of the
 transaction, before 12 AddPartitionsToTxn does.
 """
@@ -35,7 +35,7 @@ _ZSTD, _ZSTD_VERSION = 4, 7
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
-    """Append each partition's records, answering for each by itself."""
+    """Append the records of each partition; answer for each."""
     sent = {
         TopicPartition(topic.name, data.index): data.records or b""
         for topic in request.topic_data
@@ -58,7 +58,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
 
 
 def _check_all(broker: Broker, transactional_id: str | None, sent: Mapping[TopicPartition, bytes]) -> None:
-    """Raise for what stands against a request as a whole."""
+    """Raise KafkaError if the request as a whole is refused."""
     headers = map(first_header, sent.values())
     if not any(header is not None and header.transactional for header in headers):
         return
@@ -77,7 +77,7 @@ def _check_all(broker: Broker, transactional_id: str | None, sent: Mapping[Topic
 
 
 def _header_of_one(records: bytes) -> BatchHeader | None:
-    """The header of a batch that comes alone, as it has to."""
+    """The header of the only batch; None where there are several, which is refused later."""
     try:
         return first_header(sole_batch(records))
     except KafkaError:
@@ -121,7 +121,7 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
 def _check_transaction(
     broker: Broker, log: PartitionLog, transactional_id: str, header: BatchHeader, version: int
 ) -> None:
-    """See to it that a transactional batch belongs to a transaction; only the first of each partition needs that."""
+    """Ensure that a batch belongs to an open transaction; only the first in each partition needs the coordinator."""
     if header.producer_id == NO_PRODUCER_ID or log.has_open_transaction(header.producer_id, header.producer_epoch):
         return
     log.check_epoch(header.producer_id, header.producer_epoch)

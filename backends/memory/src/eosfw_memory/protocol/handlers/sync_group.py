@@ -1,9 +1,9 @@
-"""SyncGroup (14): give a member its assignment.
+"""SyncGroup (14): distribute the assignments of a group.
 
 Behaviour
-- The leader brings the assignments of all; the others wait for it.
+- The leader sends the assignments of all members; the others wait for it.
 
-Version notes: static members from 3 on; from 5 on a client has to say which protocol it means (KIP-559).
+Version notes: static members from 3 on; from 5 on a request must name the protocol (KIP-559).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PROTOCOL_VERSION = 5
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
-    """Answer with the member's assignment, once it is there."""
+    """Answer with the member's assignment, once the leader has sent it."""
     if context.version >= _PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
         return sync_error(Code.INCONSISTENT_GROUP_PROTOCOL)
     return broker.groups.sync(request.group_id, request, broker.now_ms())

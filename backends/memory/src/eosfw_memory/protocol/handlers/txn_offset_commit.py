@@ -1,12 +1,12 @@
-"""TxnOffsetCommit (28): let a group's offsets depend on a transaction (KIP-98, KIP-447).
+"""TxnOffsetCommit (28): commit offsets of a group within a transaction (KIP-98, KIP-447).
 
 Behaviour
 - The group's partition of `__consumer_offsets` has to be part of the producer's transaction (COR-19).
-- A member that says who it is must be one, of the current generation (GRP-02).
-- Nobody sees the offsets before the transaction is committed (GRP-01).
-- If every partition is unknown nobody is asked: neither coordinator nor group.
+- If the request names a member, it must belong to the current generation of the group (GRP-02).
+- The offsets are not visible before the transaction is committed (GRP-01).
+- If every partition is unknown neither the coordinator nor the group is checked.
 
-Version notes: from 3 on a member says who it is; from 4 on TransactionAbortable is understood; from 5 on it
+Version notes: from 3 on a request may name a member; from 4 on clients know TransactionAbortable; from 5 on it
 adds the group's partition to the transaction by itself (version 2 of transactions, KIP-890).
 """
 

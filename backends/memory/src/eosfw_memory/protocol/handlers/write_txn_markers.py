@@ -1,12 +1,13 @@
-"""WriteTxnMarkers (27): end a producer's transaction in partitions, as brokers do among each other.
+"""WriteTxnMarkers (27): write the markers that end a producer's transaction in partitions.
 
 Behaviour
-- Here it is the way of an administrator to end a hanging transaction (KIP-664): the partition checks the producer's
-  epoch and the coordinator's, as with any marker (BRK-05); the coordinator is not asked.
-- The coordinators' own topics take them, too, as Kafka's do; there they end nothing but pending offsets of groups.
-- A marker of no producer cannot be written: Kafka fails over it with UnknownServerError, and so does this broker.
+- In Kafka coordinators send it to other brokers; here administrators use it to end a hanging transaction (KIP-664). The
+  partition checks the epochs of the producer and the coordinator, as for any marker (BRK-05); the coordinator does not
+  take part.
+- The coordinators' own topics accept markers, as in Kafka; there they end only pending offsets of groups.
+- A marker without a producer is UnknownServerError, as in Kafka.
 
-Version notes: 1 is the only one of Kafka 4.1.
+Version notes: Kafka 4.1 has version 1 only.
 """
 
 from __future__ import annotations
