@@ -175,9 +175,9 @@ def _policies(config: Mapping[str, str]) -> frozenset[str]:
 
 def in_force(config: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
     """Every property of a topic: its own over the broker's defaults over Kafka's."""
-    said = {**defaults, **config}
-    hidden = {name: said[name] for name in _HIDDEN.keys if name in said}
-    return {name: said.get(name, str(key.default)) for name, key in TOPIC.keys.items()} | hidden
+    values = {**defaults, **config}
+    hidden = {name: values[name] for name in _HIDDEN.keys if name in values}
+    return {name: values.get(name, str(key.default)) for name, key in TOPIC.keys.items()} | hidden
 
 
 def source(name: str, config: Mapping[str, str], defaults: Mapping[str, str]) -> int:

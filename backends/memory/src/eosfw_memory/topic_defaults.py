@@ -51,8 +51,8 @@ def topic_defaults(given: Mapping[str, str]) -> dict[str, str]:
         raise ConfigError(*problems)
     found = {}
     for topic_property, synonyms in SYNONYMS.items():
-        said = next(((values[name], unit) for name, unit in synonyms if name in given), None)
-        if said is not None:
-            number, unit = said
+        given_value = next(((values[name], unit) for name, unit in synonyms if name in given), None)
+        if given_value is not None:
+            number, unit = given_value
             found[topic_property] = str(number * unit) if number >= 0 else _NO_LIMIT
     return found

@@ -1,4 +1,4 @@
-"""Take decided transactions to their end in steps, each of which waits for the disk."""
+"""Complete transactions in steps, with a wait for the disk between them (`--flush=fsync`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eosfw_memory.storage.group_fsync import Completable
 
 
 class StepwiseCompletion:
-    """Writes markers once the decisions are on the disk, and that all is complete once the markers are."""
+    """Writes markers once the decisions are on the disk, and logs Complete once the markers are."""
 
     def __init__(self, broker: BrokerState, restart: Callable[[float], None]) -> None:
         self._broker = broker

@@ -48,8 +48,8 @@ def check(header: BatchHeader, config: LogConfig, origin: Origin) -> None:
 def validate_records(batch: bytes, header: BatchHeader, config: LogConfig, now_ms: int, *, own: bool) -> int:
     """Raise when the records a client sent may not be appended; give their newest timestamp.
 
-    Those that our `own` codec has written are as it says in the header, so they are looked at only for what it leaves
-    out there: keys, the oldest timestamp.
+    Records that our `own` codec encoded agree with their header. They are checked only for what the header does not
+    tell: keys, and the oldest timestamp.
     """
     known = own and not config.compacted and config.timestamp_before_max_ms >= ANY_AGE
     walk = None if known else _walked(batch, header, config)

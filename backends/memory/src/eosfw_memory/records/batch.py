@@ -54,7 +54,7 @@ class TimestampType(IntEnum):
 
 
 class BatchHeader(NamedTuple):
-    """What a batch says of itself; the order of fields is that of the bytes."""
+    """The header of a batch; the fields are in the order of their bytes."""
 
     base_offset: int
     batch_length: int
@@ -99,7 +99,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def horizon_ms(self) -> int | None:
-        """From when on its tombstones, or the marker it is, may be removed; None while nobody said (KIP-534)."""
+        """From when on its tombstones, or the marker it is, may go; None before the first cleaning (KIP-534)."""
         return self.base_timestamp if self.attributes & _HORIZON else None
 
     @property

@@ -1,4 +1,4 @@
-"""Write a batch anew with some of its records, at the same offsets, of the same producer."""
+"""Write a batch again with some of its records, at the same offsets, of the same producer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eosfw_memory.records.varints import VARINT
 
 
 def rewritten(header: BatchHeader, columns: RecordColumns, kept: Sequence[int], horizon_ms: int | None) -> bytes:
-    """The batch with the records of these positions only, uncompressed; without any it still tells of its producer.
+    """The batch with the records of these positions, uncompressed; without any it still holds a sequence number.
 
     With `horizon_ms`, tombstones in it may go from then on (KIP-534: it takes the place of the base timestamp).
     """

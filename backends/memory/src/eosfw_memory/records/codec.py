@@ -90,7 +90,7 @@ def encode_record(
     base_sequence: int = NO_SEQUENCE,
     transactional: bool = False,
 ) -> bytes:
-    """Encode a lone record, the same as `encode_batch` does, without the columns."""
+    """Encode a batch of one record, to the bytes that `encode_batch` gives, at a lower cost."""
     key_text = NULL if key is None else VARINT[len(key)] + key
     value_text = NULL if value is None else VARINT[len(value)] + value
     record = b"".join((_STARTS[0], key_text, value_text, encoded_alone(headers) if headers else NO_HEADERS))
@@ -99,7 +99,7 @@ def encode_record(
 
 
 def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[bytes], tuple[int, int]]:
-    """What comes first in each record, with the first timestamp and the largest."""
+    """The bytes of each record between its size and its key, with the first and the largest timestamp."""
     if isinstance(timestamps, int):
         return record_starts(records), (timestamps, timestamps)
     first = timestamps[0]
@@ -113,13 +113,13 @@ def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[byt
 
 
 def record_starts(records: int) -> Sequence[bytes]:
-    """What comes first in each of so many records of one timestamp, behind their size."""
+    """The bytes between size and key of so many records of one timestamp."""
     starts = _STARTS[:records]
     return starts if records <= _TABLE else starts + [_TIMES[0] + VARINT[offset] for offset in range(_TABLE, records)]
 
 
 def _encoded_values(starts: Sequence[bytes], values: Sequence[bytes | None], tails: Sequence[bytes] | None) -> bytes:
-    """The same as below for values without keys, in loops that the interpreter does not have to run."""
+    """What `_encoded_records` gives for values without keys, in loops that run in C."""
     lengths = list(map(len, values))  # type: ignore[arg-type]
     between = {length: NULL + VARINT[length] for length in set(lengths)}
     behind = {length: length + len(text) for length, text in between.items()}

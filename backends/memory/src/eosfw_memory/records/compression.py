@@ -45,7 +45,7 @@ def unpack(compression: int, data: bytes, limit: int = MAX_UNPACKED) -> bytes:
 
 
 def is_for_all(compression: int, data: bytes) -> bool:
-    """Whether every client can unpack this: Java's lz4 knows only blocks that stand alone."""
+    """Whether every client can unpack this: Java's lz4 reads only blocks that are independent of each other."""
     return compression != LZ4 or len(data) <= _LZ4_FLAGS or bool(data[_LZ4_FLAGS] & _LZ4_INDEPENDENT)
 
 

@@ -32,7 +32,7 @@ def encoded_headers(column: Iterable[Headers]) -> Iterator[bytes]:
 
 
 def encoded_alone(headers: Headers) -> bytes:
-    """The same for one record."""
+    """The headers of one record, encoded."""
     return next(encoded_headers((headers,)))
 
 

@@ -1,4 +1,4 @@
-"""Build the control batch that ends a producer's transaction in one partition (BRK-05)."""
+"""Build the control batch that ends a producer's transaction in one partition. Kafka's `EndTransactionMarker`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Marker(NamedTuple):
 
 
 def marker(producer: ProducerIdAndEpoch, result: TransactionResult, coordinator_epoch: int, now_ms: int) -> bytes:
-    """The bytes of a marker, the same as Kafka's."""
+    """The bytes of a marker, equal to Kafka's."""
     record = _record(result, coordinator_epoch)
     return assemble_lone(record, now_ms, producer, NO_SEQUENCE, _ATTRIBUTES)
 

@@ -1,7 +1,10 @@
 """Step over the records of a batch without decoding them, to refuse bytes that no reader could read.
 
-Records of one size are compared by columns, in slices with a stride: a few steps for a thousand of them. All others are
-walked over one by one, reading small numbers in place; a call for each would cost more than all the rest.
+A record is a size, then attributes, timestamp delta, offset delta, key, value and headers; sizes and deltas are
+varints. Records of one size have each field at one distance from their start. So they are compared by columns:
+`data[at::size]` is the same byte of every record, and a few slices check a thousand records in less than a tenth of the
+time (benchmarks/RESULTS.md). All others are stepped over one by one. That loop reads varints of up to two bytes in
+place, since a call for each number would cost more than all the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from eosfw_memory.records.varints import read, read_unsigned
 
 _WORTH_COMPARING: Final = 8
 _WINDOW: Final = 16
-"""Records that are compared before all that are left."""
+"""How many records are compared before it is worth comparing all that are left."""
 _FIRST, _LOW = bytes(range(0, 0x80, 2)), bytes(range(0x80, 0x100, 2)) * 1024
 _MIDDLE, _LAST = (b"".join(bytes((more + number,)) * 64 for number in range(128)) for more in (0x80, 0))
 _RUNS: Final[Sequence[tuple[int, Sequence[bytes]]]] = (
@@ -22,18 +25,18 @@ _RUNS: Final[Sequence[tuple[int, Sequence[bytes]]]] = (
     (8192, (_LOW, _LAST)),
     (65_536, (_LOW, _MIDDLE * 8, b"".join(bytes((number,)) * 8192 for number in range(8)))),
 )
-"""The bytes of offsets by column, up to where they take a byte more, so that those before and behind are not alike."""
+"""Up to which offset a delta has one, two or three bytes, and those bytes of all deltas, column by column."""
 _IS_MORE: Final = bytes(0x80) + b"\1" * 0x80
 _MORE: Final = 0x80
-"""Set in every byte of a number but its last."""
+"""The bit that is set in every byte of a varint but its last."""
 _LONGEST_SIZE: Final = 5
 _SHORT_SIZE: Final = 2
 _FEW: Final = 16
-"""Different bytes in a column that are worth being taken out one by one."""
+"""Up to how many different bytes of a column are found by removing one after the other."""
 
 
 class RecordWalk:
-    """Steps over records; what they have in common can be asked for afterwards."""
+    """Steps over the records of a batch, checks their layout, and notes what a broker has to know of them."""
 
     __slots__ = ("_data", "deltas", "keyless", "shifted")
 
@@ -45,9 +48,9 @@ class RecordWalk:
         self.keyless = False
         """Whether some record has no key."""
         self.shifted = False
-        """Whether some offset does not count the records."""
+        """Whether some offset delta is not the number of its record in the batch."""
         try:
-            end = self._over(at, records) if records >= _WORTH_COMPARING else self._each(at, 0, records)
+            end = self._by_columns(at, records) if records >= _WORTH_COMPARING else self._one_by_one(at, 0, records)
         except IndexError:
             raise InvalidRecordError("a record reaches beyond its batch") from None
         except CorruptMessageError as wrong:
@@ -55,22 +58,26 @@ class RecordWalk:
         if end != len(data):
             raise InvalidRecordError(f"{len(data) - end} bytes follow the last record of a batch")
 
-    def _over(self, at: int, records: int) -> int:
-        """Compare as many as are alike, step over some others, which are the more the less that helps."""
-        first, patience = 0, _WORTH_COMPARING
+    def _by_columns(self, at: int, records: int) -> int:
+        """Compare records by columns where that works, and step over the others.
+
+        After each comparison that fails twice as many records are stepped over before the next one, so that records of
+        different sizes cost at most a few comparisons.
+        """
+        first, some_more = 0, _WORTH_COMPARING
         while first < records:
             bound, offsets = next((run for run in _RUNS if first < run[0]), (0, ()))
             some = min(records, bound) - first
-            alike, behind = self._alike(at, first, some, offsets) if some >= _WORTH_COMPARING else (0, at)
+            alike, behind = self._of_one_size(at, first, some, offsets) if some >= _WORTH_COMPARING else (0, at)
             if alike >= _WORTH_COMPARING:
-                first, at, patience = first + alike, behind, _WORTH_COMPARING
+                first, at, some_more = first + alike, behind, _WORTH_COMPARING
             else:
-                some = min(patience, records - first)
-                first, at, patience = first + some, self._each(at, first, some), patience * 2
+                some = min(some_more, records - first)
+                first, at, some_more = first + some, self._one_by_one(at, first, some), some_more * 2
         return at
 
-    def _alike(self, start: int, first: int, most: int, offsets: Sequence[bytes]) -> tuple[int, int]:
-        """Step over records that have the very sizes of the first one, and no headers; tell how many, and to where."""
+    def _of_one_size(self, start: int, first: int, most: int, offsets: Sequence[bytes]) -> tuple[int, int]:
+        """Step over records with exactly the sizes of the first one and no headers; give their number and their end."""
         data = self._data
         size, body = read_unsigned(data, start)
         offset = read_unsigned(data, body + 1)[1]
@@ -90,20 +97,20 @@ class RecordWalk:
         same = (*range(start, body), *range(key, behind_key), *range(value, behind_value), last)
         stamp = range(body + 1, offset)
         most = min(most, (len(data) - start) // step)
-        count = self._leading(min(most, _WINDOW), step, start, same, stamp)
+        count = self._equal_from_start(min(most, _WINDOW), step, start, same, stamp)
         if count == _WINDOW:
-            count = self._leading(most, step, start, same, stamp)
+            count = self._equal_from_start(most, step, start, same, stamp)
         end = start + count * step
         expected = (column[first : first + count] for column in offsets)
         if any(data[at:end:step] != column for at, column in zip(range(offset, key), expected, strict=True)):
             return 0, start
         if count >= _WORTH_COMPARING:
-            self._take_stamps(*(data[at:end:step] for at in stamp))
+            self._note_timestamps(*(data[at:end:step] for at in stamp))
             self.keyless |= key_size & 1 == 1
         return count, end
 
-    def _leading(self, count: int, step: int, start: int, same: Sequence[int], stamp: Sequence[int]) -> int:
-        """How many records, of so many, begin with what the first has: sizes, and the length of the timestamp."""
+    def _equal_from_start(self, count: int, step: int, start: int, same: Sequence[int], stamp: Sequence[int]) -> int:
+        """How many of the first records have the sizes of the first one, and timestamps of as many bytes."""
         data = self._data
         for at in same:
             count = _run(data[at : start + count * step : step])
@@ -111,8 +118,8 @@ class RecordWalk:
             count = _run(data[at : start + count * step : step].translate(_IS_MORE))
         return count
 
-    def _take_stamps(self, first: bytes, second: bytes = b"") -> None:
-        """Take in timestamps of one byte or of two; few of them differ."""
+    def _note_timestamps(self, first: bytes, second: bytes = b"") -> None:
+        """Note timestamp deltas of one byte or of two; few of them differ."""
         if not second:
             self.deltas.update(_distinct(first))
         elif _run(second) == len(second):
@@ -120,8 +127,8 @@ class RecordWalk:
         else:
             self.deltas.update(low - _MORE + (high << 7) for low, high in set(zip(first, second, strict=True)))
 
-    def _each(self, at: int, first: int, records: int) -> int:  # noqa: C901, PLR0912
-        """Step over records one by one. Flat on purpose, see above."""
+    def _one_by_one(self, at: int, first: int, records: int) -> int:  # noqa: C901, PLR0912
+        """Step over records one by one; one flat loop, for the reason at the top of this module."""
         data, add, last, due = self._data, self.deltas.add, -1, first << 1
         for _ in range(records):
             if (raw := data[at]) < 0x80:
@@ -173,13 +180,13 @@ class RecordWalk:
 
 
 def _run(column: bytes) -> int:
-    """How many of the first bytes are the same."""
+    """How many of the first bytes are equal."""
     first = column[:1]
     return len(column) if column == first * len(column) else len(column) - len(column.lstrip(first))
 
 
 def _distinct(column: bytes) -> Collection[int]:
-    """The bytes that occur: taking one out everywhere is much quicker than a look at each."""
+    """The different bytes of a column: removing one byte everywhere is much faster than reading each."""
     found = bytearray()
     while column and len(found) < _FEW:
         found.append(column[0])
@@ -188,7 +195,7 @@ def _distinct(column: bytes) -> Collection[int]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A number of 32 bits, in zigzag, with the position behind it."""
+    """The zigzag number of up to 32 bits at a position, with the position behind it."""
     raw, behind = read_unsigned(data, at)
     if behind - at > _LONGEST_SIZE:
         raise InvalidRecordError(f"a length in a record takes more than {_LONGEST_SIZE} bytes")
@@ -196,7 +203,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _long_size(data: bytes, at: int) -> tuple[int, int]:
-    """The same for the size of a record, over which Kafka itself stumbles."""
+    """The size of a record at a position, with the position behind it; Kafka fails with another error for this one."""
     if min(data[at : at + _LONGEST_SIZE]) >= _MORE and at + _LONGEST_SIZE <= len(data):
         raise UnreadableRecordsError(f"the size of a record takes more than {_LONGEST_SIZE} bytes")
     return read_unsigned(data, at)

@@ -1,7 +1,8 @@
 """Read the records of a batch that differ in their values and last headers alone.
 
-So is what one task writes: no keys, one timestamp, the same headers but for the last one. What they share is compared
-as a whole, which takes half of the time of reading it number by number.
+A task writes such records: without keys, with one timestamp, with headers of which only the last one differs. The bytes
+that they share are compared as a whole, which is several times faster than reading them field by field
+(benchmarks/RESULTS.md).
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ _SMALLEST = 7
 def read_uniform_records(
     data: bytes, records: int, headers: Headers
 ) -> tuple[list[bytes | None], list[Headers] | None] | None:
-    """Values and headers of records like the first one, which has these headers; None if some record is different."""
+    """Values and headers of records like the first one, whose headers are given; None if some record differs."""
     if records * _SMALLEST > len(data):
-        return None  # whatever it declares
+        return None  # it declares more records than the bytes can hold
     try:
         if not headers:
             values, _ = _read(data, records, NO_HEADERS, tails=False)
             return values, None
         name = headers[-1][0]
         values, tails = _read(data, records, encoded_front(headers), tails=True)
-    except (IndexError, _DifferentError):  # whatever it is, it is read number by number, or refused, elsewhere
+    except (IndexError, _DifferentError):  # the general reader reads it, or refuses it
         return None
     shared = headers[:-1]
     return values, [(*shared, (name, tail)) for tail in tails]
@@ -43,7 +44,7 @@ class _DifferentError(Exception):
 def _read(  # noqa: C901, PLR0912
     data: bytes, records: int, front: bytes, *, tails: bool
 ) -> tuple[list[bytes | None], list[bytes]]:
-    """The values, and the values of last headers. Flat on purpose: a call per number would cost more than all else."""
+    """Values, and values of last headers; one flat loop, since a call per number would cost more than all the rest."""
     values: list[bytes | None] = []
     lasts: list[bytes] = []
     add_value, add_last = values.append, lasts.append

@@ -221,10 +221,10 @@ class DataDirectory:
         """What contradicts each other in the directory."""
         root, listed, started = self.disk.root, self._topics.values(), self._broker_epoch.number
         every = (*listed, *self._journal.deleting.values())
-        mine = {self._directory(topic, n) for topic in every for n in range(topic.partitions)}
+        known = {self._directory(topic, n) for topic in every for n in range(topic.partitions)}
         states = [found.kept.state for found in self._found.values() if found.kept is not None]
         return (
-            stray_directories(root, mine)
+            stray_directories(root, known)
             + lost_producer_ids(root, states, started)
             + topics_newer_than_epoch(root, listed, started)
         )

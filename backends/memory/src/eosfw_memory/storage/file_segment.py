@@ -93,9 +93,9 @@ class FileSegment(Segment):
                 raise self._damaged(at, begin + start)
 
     def _damaged(self, at: int, byte: int) -> CorruptMessageError:
-        said = (
+        message = (
             f"{self.file.path}: the batch at byte {byte} (offset {self.base_offsets[at]}) is damaged: "
             "stop the broker and restore the file from a copy"
         )
-        self._disk.report("damage", self.file.path.parent, said)
-        return CorruptMessageError(said)
+        self._disk.report("damage", self.file.path.parent, message)
+        return CorruptMessageError(message)

@@ -207,16 +207,16 @@ class LogLoader:
         """
         data, size = memoryview(self._read(segment.base_offset, INDEX)), segment.file.path.stat().st_size
         entries: list[AbortedTxn] = []
-        told: LogFingerprint | None = None
+        covered: LogFingerprint | None = None
         while (found := decode_framed(INDEX_KIND, data, segment.index_size)) is not None and found[0].size <= size:
             part = decode_index(found[1], segment, found[0].end_offset)
             if part is None:
                 break
             entries += part
-            told, segment.indexed, segment.index_size = found[0], len(segment), found[2]
-        if told is None or (segment.size != size and not last):
+            covered, segment.indexed, segment.index_size = found[0], len(segment), found[2]
+        if covered is None or (segment.size != size and not last):
             return None
-        fits = told == self._log_storage.fingerprint(segment)
+        fits = covered == self._log_storage.fingerprint(segment)
         segment.file.close()  # there may be more segments than a process may have files open
         return entries if fits else None
 
@@ -287,10 +287,10 @@ class LogLoader:
 
     def _leftovers(self, segments: list[FileSegment]) -> list[Path]:
         """Indexes and snapshots of segments that are gone, or of offsets that the log has not reached."""
-        ours = {file_name(segment.base_offset, INDEX) for segment in segments}
-        ours |= {file_name(segment.base_offset, SNAPSHOT) for segment in segments}
-        ours.add(file_name(segments[-1].end_offset, SNAPSHOT))
+        in_use = {file_name(segment.base_offset, INDEX) for segment in segments}
+        in_use |= {file_name(segment.base_offset, SNAPSHOT) for segment in segments}
+        in_use.add(file_name(segments[-1].end_offset, SNAPSHOT))
         if segments[-1].snapshot_at is not None:
-            ours.add(file_name(segments[-1].snapshot_at, SNAPSHOT))
+            in_use.add(file_name(segments[-1].snapshot_at, SNAPSHOT))
         beside = (path for path in self._log_storage.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
-        return [path for path in beside if path.name not in ours]
+        return [path for path in beside if path.name not in in_use]

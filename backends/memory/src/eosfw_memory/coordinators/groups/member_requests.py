@@ -168,16 +168,16 @@ def _current(group: Group, request: Any) -> Member:
 
 def _check_protocol(group: Group, request: Any) -> None:
     """From version 5 on clients send the protocol they expect (KIP-559)."""
-    for said, agreed in (
+    for expected, agreed in (
         (getattr(request, "protocol_type", None), group.protocol_type),
         (getattr(request, "protocol_name", None), group.protocol_name),
     ):
-        if said is not None and agreed is not None and said != agreed:
+        if expected is not None and agreed is not None and expected != agreed:
             raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
 
 
-def _assignments(said: Iterable[Any]) -> Mapping[str, bytes]:
-    return {each.member_id: bytes(each.assignment) for each in said}
+def _assignments(assignments: Iterable[Any]) -> Mapping[str, bytes]:
+    return {each.member_id: bytes(each.assignment) for each in assignments}
 
 
 def _update(member: Member, request: JoinRequest) -> None:
