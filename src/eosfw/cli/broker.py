@@ -113,10 +113,10 @@ def _serve(control: RunControl, cluster: str | None, settings: dict[str, str]) -
     from eosfw.registry import load_plugins
 
     with closing(load_plugins().cluster(cluster).start(settings, control.runtime)) as serving:
-        elsewhere = (
+        advertised = (
             "" if serving.bootstrap_servers == serving.listens_on else f", advertised as {serving.bootstrap_servers}"
         )
-        print_data(f"listening on {serving.listens_on}{elsewhere}")
+        print_data(f"listening on {serving.listens_on}{advertised}")
         while not control.stopping:
             control.pause(3600.0)
 

@@ -44,7 +44,7 @@ def draw(renderables: Iterable[RenderableType], style: TerminalStyle) -> str:
     )
     with console.capture() as drawn:
         for each in renderables:
-            # Printed texts become one, so whether they may be wrapped must be said here once more.
+            # rich joins printed texts and drops their no_wrap, so it is passed on here.
             unwrapped = isinstance(each, Text) and bool(each.no_wrap)
             console.print(each, soft_wrap=unwrapped)
     return "\n".join(line.rstrip() for line in drawn.get().splitlines())

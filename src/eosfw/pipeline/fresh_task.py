@@ -78,7 +78,7 @@ class FreshTask:
                     yield from ended if end is End.COMMIT else ()
 
     def at_end(self) -> bool:
-        """Whether the source has said that it ends here."""
+        """Whether the source is at its end, as far as the task knows."""
         with self._connector_errors():
             return bool(self._task.at_end())
 

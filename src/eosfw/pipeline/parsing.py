@@ -132,9 +132,9 @@ def _steps(file: _Section, document: Mapping[str, Any]) -> tuple[Step, ...]:
     before = len(file.problems)
     steps = tuple(_step(file, number, one) for number, one in enumerate(tables, 1))
     for attribute in ("name", "output"):
-        said = [getattr(one, attribute) for one in steps]
-        for twice in sorted({one for one in said if one and said.count(one) > 1}):
-            file.problem(f"two steps have the {attribute} {twice!r}")
+        values = [getattr(one, attribute) for one in steps]
+        for repeated in sorted({one for one in values if one and values.count(one) > 1}):
+            file.problem(f"two steps have the {attribute} {repeated!r}")
     return steps if len(file.problems) == before else ()
 
 

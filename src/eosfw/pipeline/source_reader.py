@@ -71,7 +71,7 @@ class _TaskRead:
     def __init__(self, task: FreshTask, on_notice: OnNotice) -> None:
         self.task = task
         self.ended = False
-        """Whether the source said that it ends here."""
+        """Whether the source is at its end."""
         self._on_notice = on_notice
         self._next_poll = 0.0
 

@@ -146,7 +146,7 @@ class _Count:
             return ()
         self._topics.update(dict.fromkeys(batch.columns.topic for batch in polled))
         raw = [each for batch in polled for each in self._column(batch, headers, task)]
-        self._identify(raw[0])  # what cannot be identified at all is said before anything is counted
+        self._identify(raw[0])  # so that records without an identity are reported before anything is counted
         return raw
 
     def _column(self, batch: PollBatch, headers: IdentityHeaders, task: TaskReplay) -> Sequence[Any]:

@@ -16,7 +16,7 @@ class Verification(Enum):
     REQUIRED = "required"
     """Verify; a run that cannot be verified has failed."""
     TRY = "try"
-    """Verify as far as that is possible; what cannot be verified is said."""
+    """Verify as far as that is possible; the summary names what cannot be verified."""
     OFF = "off"
     """Do not verify."""
 

@@ -62,14 +62,14 @@ def plugin_findings(plugins: Plugins, timeout: float = LOAD_TIMEOUT) -> Iterator
 def _ask(offered: type[Any], health: Callable[[], Any], timeout: float) -> list[Finding]:
     name = str(offered.name)
     try:
-        said: list[Any] = call_with_timeout(timeout, lambda: list(health()), ThreadRuntime())
+        findings: list[Any] = call_with_timeout(timeout, lambda: list(health()), ThreadRuntime())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit)
         return [Finding(name, Health.BROKEN, f"it failed when asked how it is: {with_class(error)}")]
-    if wrong := [one for one in said if not isinstance(one, Finding)]:
+    if wrong := [one for one in findings if not isinstance(one, Finding)]:
         return [Finding(name, Health.BROKEN, f"it was asked how it is and gave no finding: {wrong[0]!r}")]
-    return said
+    return findings
 
 
 # --- what is installed

@@ -31,7 +31,7 @@ def group() -> typer.Typer:
     app.callback()(_transactions)
     app.command("list", short_help="List transactional ids.")(expand_groups(list_))
     app.command("describe", short_help="Tell all that is known of ids.")(expand_groups(describe))
-    app.command("hanging", short_help="Find transactions that nobody will end.")(expand_groups(hanging))
+    app.command("hanging", short_help="Find transactions that no coordinator will end.")(expand_groups(hanging))
     app.command("fence", short_help="Shut the holders of ids out; what they left open is aborted.")(
         expand_groups(fence)
     )
@@ -79,7 +79,7 @@ def describe(ids: _Ids, target: ClusterTarget, *, json_: _Json = False) -> None:
 def hanging(target: ClusterTarget, *, topics: _Topics = None, older_than: _Age = None, json_: _Json = False) -> None:
     """Find what is open in a partition though its coordinator will write no marker there; exit code 1 if any is.
 
-    By default only what nobody wrote to for the longest transaction timeout and five minutes.
+    By default only where nothing was written for the longest transaction timeout and five minutes.
     """
     from eosfw.cli.txn.arguments import parse_duration
     from eosfw.cli.txn.queries import hanging_rows
@@ -101,8 +101,8 @@ def fence(
 ) -> None:
     """Shut every holder of these ids out, wait until nothing of theirs holds a reader back.
 
-    Their next call fails as fenced, what they left open is aborted; what was committed stays. An id that nobody knows
-    is refused: fencing it would help nobody. With --pipeline, its tasks' ids are fenced by the fencer that it chooses.
+    Their next call fails as fenced, what they left open is aborted; what was committed stays. An unknown id is
+    refused: no producer would be fenced. With --pipeline, its tasks' ids are fenced by the fencer that it chooses.
     """
     from eosfw.cli.txn import fence_and_abort
     from eosfw.cli.txn.arguments import distinct_ids
