@@ -8,7 +8,7 @@ __all__ = ["Code", "KafkaError"]
 
 
 class KafkaError(Exception):
-    """A request, or a part of one, is refused with a code of Kafka's protocol."""
+    """Kafka's error for a request or a part of one, by its code. Kafka's `ApiException`."""
 
     def __init__(self, code: Code, message: str = "") -> None:
         super().__init__(message or code._name_)

@@ -1,4 +1,4 @@
-"""Know the properties a topic may have."""
+"""The properties a topic may have, and what they must be. Kafka's `TopicConfig` and `LogConfig.validate`."""
 
 from __future__ import annotations
 
@@ -80,35 +80,35 @@ TOPIC = ConfigDef(
 """Kafka's topic properties; the defaults are texts, as they are shown."""
 
 _HIDDEN = ConfigDef(Int("internal.segment.bytes", default=""))
-"""Kafka has it for tests, which want segments smaller than anybody else may have."""
+"""Kafka's own property for tests, which need smaller segments than clients may ask for."""
 
 _ALL = TOPIC + _HIDDEN
 _SMALLEST_SEGMENT = 1 << 20
 MAX_PARTITIONS = 10_000
-"""More in one topic would only be a mistake on one machine."""
+"""On one machine more partitions in one topic can only be a mistake."""
 
 DYNAMIC_TOPIC_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG = 1, 4, 5
-"""Where a property comes from, as answers say it."""
+"""Kafka's `ConfigSource`: where a property comes from, as DescribeConfigs answers it."""
 NO_DEFAULTS: Final[Mapping[str, str]] = MappingProxyType({})
 _REMEMBERED = 256
-"""Most topics have the properties of another one."""
+"""Sets of properties whose check is remembered: most topics have the properties of another one."""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _POLICIES = frozenset({"delete", "compact"})
 
 
 def legal_name(name: str) -> bool:
-    """Whether a topic may be called so."""
+    """Whether a topic may have this name."""
     return _LEGAL_NAME.fullmatch(name) is not None and name not in (".", "..")
 
 
 def check_name(name: str) -> None:
-    """Raise InvalidTopic for what can be no topic's name."""
+    """Raise InvalidTopic for a name that no topic may have."""
     if not legal_name(name):
         raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic name {name!r} is illegal: use 1 to 249 of a-zA-Z0-9._-")
 
 
 def check_shape(partitions: int, config: Mapping[str, str]) -> None:
-    """Raise InvalidPartitions or InvalidConfig for what no topic can have."""
+    """Raise InvalidPartitions or InvalidConfig for a number or properties that no topic may have."""
     if not 0 < partitions <= MAX_PARTITIONS:
         raise KafkaError(
             Code.INVALID_PARTITIONS, f"number of partitions must be 1 to {MAX_PARTITIONS}, not {partitions}"
@@ -117,7 +117,7 @@ def check_shape(partitions: int, config: Mapping[str, str]) -> None:
 
 
 def check_config(config: Mapping[str, str]) -> None:
-    """Raise InvalidConfig naming what is wrong with a topic's properties."""
+    """Raise InvalidConfig, naming the property, for properties that no topic may have."""
     _check_config(tuple(config.items()))
 
 
@@ -139,7 +139,7 @@ def _check_config(items: tuple[tuple[str, str], ...]) -> None:
 
 
 def check_wanted(config: Mapping[str, str]) -> None:
-    """Raise InvalidConfig, too, for what no client may ask for, though a topic made in this process may have it."""
+    """Raise InvalidConfig also for properties that clients may not ask for, but code in this process may."""
     check_config(config)
     values = _ALL.parse(config)
     if values["segment.bytes"] and int(values["segment.bytes"]) < _SMALLEST_SEGMENT:
@@ -168,7 +168,7 @@ def _invalid_value(config: Mapping[str, str], name: str, why: str) -> KafkaError
 
 
 def _policies(config: Mapping[str, str]) -> frozenset[str]:
-    """How records go; never, with an empty list."""
+    """The values of `cleanup.policy`; an empty list keeps records for ever."""
     text = config.get("cleanup.policy", "delete")
     return frozenset(policy.strip() for policy in text.split(",")) if text.strip() else frozenset()
 
@@ -188,7 +188,7 @@ def source(name: str, config: Mapping[str, str], defaults: Mapping[str, str]) ->
 
 
 def log_config(config: Mapping[str, str], defaults: Mapping[str, str] = NO_DEFAULTS) -> LogConfig:
-    """Those properties that decide what a topic's partitions accept."""
+    """The properties of a topic as its partitions use them."""
     return _log_config(tuple({**defaults, **config}.items()))
 
 

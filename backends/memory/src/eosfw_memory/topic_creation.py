@@ -1,4 +1,4 @@
-"""Create the topics that one request names, in slices that the broker does between other requests."""
+"""Create the topics of one request in slices, so that the broker serves other requests between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PARTITIONS_PER_SLICE: Final = 128
 """Some milliseconds, in memory as in files."""
 
 Created: TypeAlias = "dict[str, Topic | KafkaError]"
-"""What became of each topic, by its name."""
+"""Each topic, or the error for it, by its name."""
 
 
 def create_in_slices(topics: Topics, wanted: Iterable[NewTopic]) -> Generator[None, None, Created]:
@@ -28,7 +28,7 @@ def create_in_slices(topics: Topics, wanted: Iterable[NewTopic]) -> Generator[No
 
 
 def first_of(wanted: Iterable[NewTopic]) -> Iterator[NewTopic]:
-    """As many of the first topics as one request may create."""
+    """The first topics, up to as many as one request may create."""
     partitions = 0
     for each in wanted:
         partitions += each.partitions

@@ -1,4 +1,4 @@
-"""Give topics the defaults that a broker's properties say, Kafka's `ServerTopicConfigSynonyms`."""
+"""The broker's properties that are defaults of topics. Kafka's `ServerTopicConfigSynonyms`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOPIC_DEFAULTS = ConfigDef(
     Int("log.retention.minutes", default=None, at_least=-1, doc="the same in minutes; wins over hours"),
     Int("log.retention.hours", default=168, at_least=-1, doc="the same in hours"),
 )  # fmt: skip
-"""What a topic has that does not say otherwise itself."""
+"""The broker's properties that hold for topics which do not set their own."""
 
 SYNONYMS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "max.message.bytes": (("message.max.bytes", 1),),
@@ -35,12 +35,12 @@ SYNONYMS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
         ("log.retention.hours", _HOUR_MS),
     ),
 }
-"""The broker's properties behind a topic's one, the first that is given wins, with what a unit of it is worth."""
+"""For each property of topics the broker's properties, with their units in it; the first that is given wins."""
 _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 
 
 def topic_defaults(given: Mapping[str, str]) -> dict[str, str]:
-    """The topic properties whose defaults are others, by what was given to the broker; raises ConfigError."""
+    """The properties of topics whose defaults the broker's properties change; raises ConfigError."""
     values = TOPIC_DEFAULTS.parse({name: text for name, text in given.items() if name in TOPIC_DEFAULTS.keys})
     problems = [
         Problem("embedded broker", f"{name} must be unlimited (-1) or, equal or greater than 1")

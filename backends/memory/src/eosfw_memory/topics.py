@@ -1,4 +1,4 @@
-"""Keep the topics of a broker with their partitions."""
+"""The topics of a broker with their partitions."""
 
 from __future__ import annotations
 

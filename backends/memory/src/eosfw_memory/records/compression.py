@@ -21,7 +21,7 @@ _LZ4_FLAGS, _LZ4_INDEPENDENT = 4, 0x20
 _GZIP_PIECE: Final = 4096
 """Bytes unpacked at once, of which those behind a member are copied: a batch may have thousands of members."""
 _ZSTD_PIECE: Final = 256
-"""The same: 4 bytes may stand for 128 KiB, and nothing else bounds what one step gives."""
+"""Compressed bytes unpacked at once: 4 of them may stand for 128 KiB, and nothing else bounds one step."""
 
 _Unpack = Callable[[bytes, int], bytes]
 """Gives at least one byte more than the limit where there is more."""
