@@ -92,7 +92,7 @@ def test_what_finished_the_librarys_producer_is_fatal_whatever_its_code() -> Non
 
 
 def test_no_exception_of_the_library_leaves_a_call() -> None:
-    """Common rules of the protocols; ours pass as they are."""
+    """Common rules of the protocols: errors of eosfw pass unchanged."""
     with pytest.raises(ClusterUnavailableError), translated_errors(ADMIN, "list topics"):
         raise kafka_errors.NodeNotReadyError(0)
     with pytest.raises(IllegalStateError, match="closed while"), translated_errors(READ, "read"):

@@ -81,7 +81,7 @@ def bare(embedded: str) -> Iterator[Callable[..., KafkaProducer]]:
 
 @pytest.fixture
 def producer(backend: KafkaPythonBackend) -> KafkaPythonProducer:
-    """One of ours, initialised; its records linger, so that a test comes before the sender."""
+    """An initialised eosfw producer whose records linger, so that a test acts before the sender."""
     producer = backend.producer(uuid.uuid4().hex, properties={"linger.ms": "2000"})
     producer.init_transactions(WAIT)
     return producer
@@ -104,7 +104,7 @@ def manager() -> TransactionManager:
 
 
 def inner(producer: KafkaPythonProducer) -> TransactionManager:
-    """The same inside one of ours."""
+    """The library's transaction manager of an eosfw producer."""
     producer.begin_transaction()
     return producer._client._transaction_manager
 
@@ -272,12 +272,12 @@ def test_it_commits_offsets_of_an_aborted_transaction_with_the_next_one(
 
 @pytest.mark.parametrize("call", ["commit_transaction", "abort_transaction", "send_offsets_to_transaction"])
 def test_its_calls_take_no_time_limit(call: str) -> None:
-    """CFG-08 as ruled: so none of them is called; `kip98/test_lost_cluster.py` holds ours to their deadlines."""
+    """CFG-08: so eosfw calls none of them; `kip98/test_lost_cluster.py` shows its own deadlines."""
     assert "timeout" not in str(inspect.signature(getattr(KafkaProducer, call)))
 
 
 def test_its_buffer_has_no_bound(backend: KafkaPythonBackend, topic: str) -> None:
-    """Backpressure: `buffer.memory` is kept by us, who wait until what is under way was written."""
+    """Backpressure: eosfw keeps `buffer.memory` by waiting until the records in flight are written."""
     assert "buffer_memory" not in KafkaProducer.DEFAULT_CONFIG
 
     producer = backend.producer(uuid.uuid4().hex, properties={"linger.ms": "2000", "buffer.memory": "1000"})
@@ -335,7 +335,7 @@ def test_an_unclosed_dropped_client_leaves_no_thread(embedded: str, topic: str) 
 
 
 def test_a_constructor_that_fails_leaves_its_thread_behind(backend: KafkaPythonBackend) -> None:
-    """Common rules: constructors do not talk to the cluster; what a call of ours could not make is gone."""
+    """Common rules: constructors do not talk to the cluster; a client that could not be made leaves nothing behind."""
 
     def threads() -> set[str]:
         return {each.name for each in threading.enumerate() if each.name.startswith("kafka-io-lost")}

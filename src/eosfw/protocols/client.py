@@ -30,7 +30,7 @@ class IsolationLevel(Enum):
 
 
 DeliveryCallback = Callable[[RecordMetadata | None, EosfwError | None], None]
-"""Called once for a sent record: where it lies, or why it was not written.
+"""Called once for a sent record with its place, or with the reason why it was not written.
 
 The call comes on any thread, before the commit or flush that covers the record returns.
 """
@@ -62,7 +62,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupMetadata:
-    """For whom a consumer group's offsets are committed: a member of one generation (KIP-447), by default anybody."""
+    """The member and generation of a consumer group that commits offsets (KIP-447); by default no particular member."""
 
     group_id: str
     generation: int = -1
@@ -73,20 +73,19 @@ class ConsumerGroupMetadata:
 class TransactionalProducer(Protocol):
     """Writes records, in transactions if it has a transactional id (Kafka's `Producer`; KIP-98's producer states).
 
-    With a transactional id the order is: init_transactions once; then begin, send..., commit or abort, and again;
-    send_offsets is as legal as send.
-    Without one only send, flush and close are legal. Any other order raises IllegalStateError and changes nothing;
-    after a FatalError every call but close raises. `send` and `send_batch` may be called by many threads, the others
-    by one. A class that names this protocol as its base inherits `send`.
+    With a transactional id the order is: init_transactions once; then begin, send..., commit or abort, and so on;
+    send_offsets is legal where send is. Without one only send, flush and close are legal. Any other order raises
+    IllegalStateError and changes nothing; after a FatalError every call but close raises. Many threads may call `send`
+    and `send_batch`, one thread the others. A subclass of this protocol inherits `send`.
     """
 
     transactional_id: str | None
 
     def init_transactions(self, timeout: float) -> None:
-        """Take over the transactional id: finish what an earlier holder left open, fence it, get a higher epoch."""
+        """Take over the transactional id: fence its earlier holder, finish an open transaction, get a higher epoch."""
 
     def begin_transaction(self) -> None:
-        """Open a transaction here; the cluster learns of it with the first record."""
+        """Begin a transaction; the cluster learns of it with the first record."""
 
     def send(self, record: ProducerRecord, on_delivery: DeliveryCallback | None = None) -> None:
         """Accept one record for delivery: `send_batch` with a batch of one."""
@@ -96,30 +95,31 @@ class TransactionalProducer(Protocol):
             self.send_batch(ProducerBatch.of_one(record), lambda _, metadata, error: on_delivery(metadata, error))
 
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
-        """Accept records for delivery, waiting for room if need be; a later failure surfaces from commit or flush.
+        """Accept records for delivery, waiting for room if necessary; commit or flush raises a later failure.
 
         All are accepted, or it raises: RetriableError if none was accepted, else the transaction must be aborted.
-        Records of one sender and partition keep their order. `on_delivery` costs speed: ask only when needed.
+        Records that one thread sends to one partition keep their order. `on_delivery` is called for every record, which
+        costs speed.
         """
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
-        """Let a consumer group's offsets (of the next records to read) commit with the transaction (KIP-98, KIP-447).
+        """Commit a consumer group's offsets (of the next records to read) with the transaction (KIP-98, KIP-447).
 
-        No offsets: nothing happens. A member the group no longer knows, or of an older generation, raises
-        AbortableError: whoever took over will read the same records.
+        An empty mapping does nothing. A member that the group does not know any more, or one of an older generation,
+        raises AbortableError: the member that took over reads the same records.
         """
 
     def flush(self, timeout: float) -> None:
         """Wait until every accepted record was delivered; raise the first failure."""
 
     def commit_transaction(self, timeout: float) -> None:
-        """Flush, then commit. A timeout is indefinite: discard the producer, whose end may come late."""
+        """Flush, then commit. After a timeout discard the producer: the commit may still take effect."""
 
     def abort_transaction(self, timeout: float) -> None:
         """Drop what was not sent and abort; the same producer may begin again."""
 
     def close(self, timeout: float = 0.0) -> None:
-        """Let go at once (0) or after delivering; an open transaction is left to be aborted by others."""
+        """Close at once (0) or after delivering; an open transaction waits for its timeout or its next holder."""
 
 
 class LogReader(Protocol):
@@ -135,11 +135,11 @@ class LogReader(Protocol):
         """
 
     def close(self) -> None:
-        """Let go; a read under way on another thread ends by raising."""
+        """Close; a read on another thread raises."""
 
 
 class Admin(TransactionAdmin, Protocol):
-    """Asks a cluster about topics and transactions, changes them (Kafka's `Admin`).
+    """Describes and changes topics, groups and transactions (Kafka's `Admin`).
 
     Calls block at most as long as the timeout that the backend was made with.
     """
@@ -151,13 +151,13 @@ class Admin(TransactionAdmin, Protocol):
         """Create topics and wait until their partitions can be written; raise TopicExistsError, ConfigError, ..."""
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
-        """Delete topics with their records; what became of each: None, or UnknownTopicOrPartitionError, ...
+        """Delete topics with their records; the outcome for each: None, or UnknownTopicOrPartitionError, ...
 
-        A broker may go on deleting behind its answer. Needs the capability `delete_topics`, else raises.
+        A broker may go on deleting after its answer. Needs the capability `delete_topics`, else raises.
         """
 
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
-        """Delete consumer groups with their offsets; what became of each: None, or GroupIdNotFoundError, ...
+        """Delete consumer groups with their offsets; the outcome for each: None, or GroupIdNotFoundError, ...
 
         A group with members is a GroupNotEmptyError. Needs the capability `delete_topics`, else raises.
         """
@@ -174,16 +174,16 @@ class Admin(TransactionAdmin, Protocol):
         """The high watermark (read_uncommitted) or the last stable offset (read_committed) of each partition."""
 
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
-        """Who holds back the last stable offset; needs the capability `describe_transactions`, else raises."""
+        """The transactions that hold back the last stable offset; needs the capability `describe_transactions`."""
 
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """The offsets a consumer group has committed, once no transaction can change them any more (KIP-447).
+        """The committed offsets of a consumer group, once no open transaction can change them (KIP-447).
 
-        Partitions it has none for are left out.
+        Partitions without a committed offset are left out.
         """
 
     def close(self) -> None:
-        """Let go; whatever is under way fails."""
+        """Close; calls on other threads raise."""
 
 
 @runtime_checkable
@@ -216,17 +216,19 @@ class Backend(Protocol):
         transaction_timeout: float = 60.0,
         properties: Mapping[str, str] | None = None,
     ) -> TransactionalProducer:
-        """Make a producer: idempotent with acks=all when transactional, Java's partitioner. `properties` are Kafka's
-        names; one that cannot be translated, or contradicts idempotence (`eosfw.config.idempotence`), is a ConfigError.
-        So is an empty transactional id. The framework has settled enforced ones already."""
+        """Make a producer with Java's partitioner; with a transactional id it is idempotent and has acks=all.
+
+        `properties` have Kafka's names. ConfigError for one that cannot be translated or that contradicts idempotence
+        (`eosfw.config.idempotence`), and for an empty transactional id. The framework has set the enforced ones.
+        """
 
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
     ) -> LogReader:
-        """Make a reader; `headers` asks for record headers too."""
+        """Make a reader; with `headers` it also returns record headers."""
 
     def admin(self, properties: Mapping[str, str] | None = None) -> Admin:
         """Make an admin client."""
 
     def close(self) -> None:
-        """Close what this backend still holds."""
+        """Close the clients that this backend has made."""
