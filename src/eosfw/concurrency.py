@@ -157,14 +157,17 @@ class FairLock:
         try:
             handed_over.wait(max(0.0, deadline - self._runtime.now()))
         except BaseException:
+            # Interrupted after the lock was handed over: pass it on, or it would be held for ever.
             if not self._withdraw(handed_over):
                 self.release()
             raise
+        # The lock may have been handed over just as the time ended: then it is this thread's.
         return not self._withdraw(handed_over)
 
     def release(self) -> None:
         """Hand the lock over to the thread that waits longest, if one does."""
         with self._lock:
+            # It stays held for the next waiter: no other thread can take it before that one wakes.
             next_holder = self._waiters.popleft() if self._waiters else None
             self._is_held = next_holder is not None
         if next_holder is not None:

@@ -80,6 +80,7 @@ class ConfigTopic:
     def apply(self, batch: LogBatch) -> None:
         """Apply a batch; records that another thread has applied first are skipped."""
         headers = batch.headers or [()] * len(batch)
+        # Several readers may read the same offsets at the same time: each record is applied once, in order.
         with self._lock:
             for offset, key, value, marks in zip(batch.offsets, batch.keys, batch.values, headers, strict=True):
                 if offset < self._log.position:

@@ -51,6 +51,7 @@ class ConfigWriter:
                 properties=self._settings.properties,
             )
             try:
+                # Fence first, then read: what the leader before committed is then complete, and nothing can follow.
                 if self.transactional_id is not None:
                     producer.init_transactions(READ_TIMEOUT)
                 self._read_back()
@@ -74,6 +75,7 @@ class ConfigWriter:
                 self._deliver(self._producer, records)
                 self._read_back(max(0.0, deadline - self._now()))
             except EosfwError as error:
+                # Its outcome may be unknown, and only a new claim reads what was committed after all.
                 self._drop()
                 raise PrivilegedWriteError(
                     f"could not write to config topic {self._topic.partition.topic}: {error}"

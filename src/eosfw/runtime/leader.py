@@ -65,11 +65,15 @@ class Leader:
 
         The new generation tells an older run of the same connector that it is superseded.
         """
+        # Two transactions, as in Kafka Connect. Tasks of the old generation keep its properties until the second one.
         self._write([connector_record(name, properties)])
         self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=len(tasks))
+        # Cancelled before the write: a round for the old generation must not write a task count record after it,
+        # which would mark the new generation as fenced.
         self._zombie_fencing.cancel(name)
         self._write(task_records(name, tasks))
         entry = self._topic.entry(name)
+        # Read back, not assumed: another leader may have written between our commit and our reading.
         self._refuse_if_taken(name, entry, expected=None)
         if entry.generation is None or entry.inconsistent:
             raise PrivilegedWriteError(f"connector {name} was deleted by another worker while it was written")
@@ -104,6 +108,8 @@ class Leader:
             self._step(TaskStep.FENCE_ZOMBIES, connector, generation, ids=ids, count=len(ids))
             cancelled()  # this thread may have slept: it must not fence the producers of a newer generation
             self._services.fencer.fence(self._topic.entry(connector), ids)
+            # Fencing takes a while. A newer generation may have come meanwhile, and its producers need a round of their
+            # own: a task count record of this round would say that they have had it (FEN-05).
             self._step(TaskStep.CHECK_GENERATION, connector, generation)
             self._read_to_end()
             self._plan(connector, generation)

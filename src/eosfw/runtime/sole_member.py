@@ -28,7 +28,8 @@ class SoleMember:
 
     def on_new_generation(self, assignment: Assignment) -> None:
         runner = self._joined()
-        # The old tasks stop first: a new one that starts beside them would fence their last commits.
+        # The old tasks stop first: a new task that starts beside them would fence their last commits. The assignment
+        # comes before the start, since a task checks it.
         runner.stop_generation(assignment.connector)
         with self._lock:
             self._assignments[assignment.connector] = assignment

@@ -62,6 +62,7 @@ class TaskExecutor:
     def kill(self) -> None:
         """Abort open transactions where that is possible at once, then close every client."""
         alive = [one for one in self._all_tasks() if one.thread.is_alive()]
+        # One deadline for all of them: many tasks that hang must not add up.
         deadline = self._runtime.now() + ABORT_TIMEOUT
         for one in alive:
             one.task.kill(max(0.0, deadline - self._runtime.now()))

@@ -37,6 +37,7 @@ class TaskResources:
 
     def close(self) -> None:
         """Close every client, newest first."""
+        # The lock is never held across a close, which may block or wake the task.
         with self._lock:
             held, self._held = self._held[::-1], []
         for thing in held:
@@ -47,6 +48,7 @@ class TaskResources:
 
     def shut_down(self, first: Callable[[], None] = lambda: None) -> None:
         """Close every client, from any thread, and those registered later; `first` is called while they are open."""
+        # The flag comes first: a task that is in the middle of its start cannot add a client unnoticed.
         with self._lock:
             self.is_shut_down = True
         first()

@@ -59,6 +59,7 @@ class TaskStartup:
         try:
             self._services.herder.fence_zombies(self._task.id.connector, self._task.generation)
         except Exception as error:
+            # A round that a newer generation has cancelled is no failure: then the task is superseded.
             self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
             raise TaskFailedError(
                 f"task {self._task.id} cannot start: earlier producers could not be fenced: {error}"
@@ -83,6 +84,8 @@ class TaskStartup:
             raise StopRequestedError
         producer = self._producer(plan, resources)
         producer.init_transactions(plan.transaction_timeout)
+        # The topic is read after init_transactions. If a newer generation was committed before, this task sees it now
+        # and stops; if one comes later, its round of fencing covers the producer that was just initialised (KIP-618).
         self._recorder.step(TaskStep.READ_CONFIG)
         self._read_config(resources)
         self._recorder.step(TaskStep.CHECK_OWNERSHIP)
@@ -91,6 +94,7 @@ class TaskStartup:
 
     def _read_config(self, resources: TaskResources) -> None:
         with self._services.config_topic.reader() as reader:
+            # Lent to this task for the read: a kill closes it, and so ends the read.
             resources.register(reader)
             try:
                 reader.read_to_end()

@@ -66,6 +66,8 @@ class WorkerTask:
         or by the task's successor.
         """
         transaction = self._transaction
+        # A producer may be used by one thread at a time. Between POLL and the next step the task's thread is in the
+        # connector's code, so this thread may abort; at any other step the producer may be in use.
         if transaction is None or self._recorder.last_step is not TaskStep.POLL:
             self._stop.set()
             self._resources.shut_down()
@@ -125,6 +127,7 @@ class WorkerTask:
         try:
             loop.run(self._stop)
         except (FatalError, InvalidProducerEpochError):
+            # This producer cannot abort, or may be fenced: the coordinator aborts, or has done so.
             raise
         except BaseException:
             self._logged(transaction.abort)

@@ -49,6 +49,7 @@ class ZombieFencing:
             shared.error = error
             raise
         finally:
+            # Removed before the others wake: one that asks again gets a new round, not the result of this one.
             with self._lock:
                 if self._rounds.get(key) is shared:
                     del self._rounds[key]

@@ -35,7 +35,8 @@ class TransactionManagerState(Enum):
     NOT_TRANSACTIONAL = "not transactional"
     CLOSED = "closed"
 
-    __hash__ = object.__hash__  # Python's own for enumerations is not written in C
+    # Looked up with each call of a producer; Enum.__hash__ is written in Python, object.__hash__ in C.
+    __hash__ = object.__hash__
 
 
 class ProducerCall(Enum):
