@@ -27,8 +27,8 @@ OLD = 3600.0
 class Known:
     """An admin client whose answers are given."""
 
-    def __init__(self, told: TransactionDescription | EosfwError | None, age: float = OLD) -> None:
-        self.told, self.age = told, age
+    def __init__(self, description: TransactionDescription | EosfwError | None, age: float = OLD) -> None:
+        self.description, self.age = description, age
         self.longest: float | None = 900.0
 
     def describe_producers(self, partitions: Any) -> Mapping[TopicPartition, list[ProducerState]]:
@@ -38,11 +38,13 @@ class Known:
 
     def list_transactions(self, filters: TransactionFilters) -> list[TransactionListing]:
         assert set(filters.producer_ids) == {HOLDER.producer_id}
-        return [] if self.told is None else [TransactionListing("id", HOLDER.producer_id, TransactionState.ONGOING)]
+        return (
+            [] if self.description is None else [TransactionListing("id", HOLDER.producer_id, TransactionState.ONGOING)]
+        )
 
     def describe_transactions(self, names: Any) -> Mapping[str, TransactionDescription | EosfwError | None]:
         assert set(names) == {"id"}
-        return {"id": self.told}
+        return {"id": self.description}
 
     def max_transaction_timeout(self) -> float | None:
         return self.longest
@@ -69,9 +71,9 @@ def found(admin: Any, older_than: float | None = None) -> list[tuple[int, str | 
     ],
     ids=["unknown producer", "forgotten id", "ongoing here", "marker due here", "ongoing elsewhere", "over", "empty"],
 )
-def test_it_hangs_unless_its_coordinator_still_ends_it_here(told: Any, expected: list[Any]) -> None:
+def test_it_hangs_unless_its_coordinator_still_ends_it_here(description: Any, expected: list[Any]) -> None:
     """COR-18."""
-    assert found(Known(told)) == expected
+    assert found(Known(description)) == expected
 
 
 def test_a_coordinator_that_does_not_answer_proves_nothing() -> None:

@@ -22,28 +22,28 @@ def result(*names: str) -> FenceProducersResult:
 
 def test_each_future_is_done_with_its_own_id() -> None:
     """ADM-01: nobody waits for an id that is none of his business."""
-    told = result("a", "b")
+    fencing = result("a", "b")
 
-    told.settle("a", HOLDER)
+    fencing.settle("a", HOLDER)
 
-    assert told.fenced()["a"].done()
-    assert told.producer_id("a").result() == HOLDER.producer_id
-    assert told.epoch("a").result() == HOLDER.epoch
-    assert not told.fenced()["b"].done()
-    assert not told.all().done()
+    assert fencing.fenced()["a"].done()
+    assert fencing.producer_id("a").result() == HOLDER.producer_id
+    assert fencing.epoch("a").result() == HOLDER.epoch
+    assert not fencing.fenced()["b"].done()
+    assert not fencing.all().done()
     with pytest.raises(TimeoutError):
-        told.producer_id("b").result(0.0)
+        fencing.producer_id("b").result(0.0)
 
 
 def test_an_id_fails_alone_and_all_fails_with_it() -> None:
     """ADM-02."""
-    told = result("a", "b")
-    told.settle("b", DENIED)
-    told.settle("a", HOLDER)
+    fencing = result("a", "b")
+    fencing.settle("b", DENIED)
+    fencing.settle("a", HOLDER)
 
-    assert told.outcomes() == {"a": None, "b": DENIED}
-    assert told.fenced()["a"].error() is None
-    for future in (told.fenced()["b"], told.producer_id("b"), told.epoch("b"), told.all()):
+    assert fencing.outcomes() == {"a": None, "b": DENIED}
+    assert fencing.fenced()["a"].error() is None
+    for future in (fencing.fenced()["b"], fencing.producer_id("b"), fencing.epoch("b"), fencing.all()):
         assert future.error() is DENIED
         with pytest.raises(TransactionalIdAuthorizationError):
             future.result()
@@ -51,27 +51,27 @@ def test_an_id_fails_alone_and_all_fails_with_it() -> None:
 
 def test_a_decision_is_final() -> None:
     """A client that is closed while its answer comes in must not take it back."""
-    told = result("a")
-    told.settle("a", HOLDER)
+    fencing = result("a")
+    fencing.settle("a", HOLDER)
 
-    told.fail(ClusterUnavailableError("closed"))
+    fencing.fail(ClusterUnavailableError("closed"))
 
-    assert told.outcomes() == {"a": None}
+    assert fencing.outcomes() == {"a": None}
 
 
 def test_a_waiter_is_woken_from_another_thread() -> None:
     """ADM-01: futures are waited for."""
-    told = result("a", "b")
+    fencing = result("a", "b")
     heard = RUNTIME.event()
 
     def wait() -> None:
-        told.all().result(WAIT)
+        fencing.all().result(WAIT)
         heard.set()
 
     RUNTIME.spawn("waiting", wait)
-    told.settle("a", None)
+    fencing.settle("a", None)
     assert not heard.is_set()
-    told.settle("b", None)
+    fencing.settle("b", None)
 
     assert heard.wait(WAIT)
 
@@ -79,13 +79,13 @@ def test_a_waiter_is_woken_from_another_thread() -> None:
 def test_unfinished_ids_of_a_fencing_fail_by_name() -> None:
     """An id without an outcome would hang whoever waits: left out, refused, or a fault of the code."""
 
-    def forgets(told: FenceProducersResult) -> None:
-        told.settle("a", HOLDER)
+    def forgets(fencing: FenceProducersResult) -> None:
+        fencing.settle("a", HOLDER)
 
-    def refuses(told: FenceProducersResult) -> None:
+    def refuses(fencing: FenceProducersResult) -> None:
         raise DENIED
 
-    def breaks(told: FenceProducersResult) -> None:
+    def breaks(fencing: FenceProducersResult) -> None:
         raise RuntimeError("a fault")
 
     left = FenceProducersResult.of(["a", "b"], RUNTIME, forgets).outcomes()
@@ -100,15 +100,15 @@ def test_unfinished_ids_of_a_fencing_fail_by_name() -> None:
 def test_waiting_goes_by_the_clock_that_was_given() -> None:
     """An hour of a virtual clock takes no time, since all waiting goes through the runtime."""
     with VirtualRuntime() as runtime:
-        told = FenceProducersResult(["a"], runtime)
+        fencing = FenceProducersResult(["a"], runtime)
 
         def later() -> None:
             runtime.sleep(3600.0)
-            told.settle("a", HOLDER)
+            fencing.settle("a", HOLDER)
 
         began = runtime.now()
         runtime.spawn("later", later)
-        told.all().result()
+        fencing.all().result()
 
         assert runtime.now() - began >= 3600.0
 

@@ -170,10 +170,10 @@ def test_an_unmodified_client_learns_which_property_is_wrong(admin):
 # --- when a log is compacted
 
 
-def written(config, *moments):
+def written(config, *times):
     """A compacted log with one record of one key in each segment, as its properties say."""
     log = PartitionLog(TopicPartition("t", 0), log_config({"cleanup.policy": "compact", **config}))
-    for moment in moments:
+    for moment in times:
         log.append(encode_batch([b"k"], [b"v"], moment), moment)
     return log
 

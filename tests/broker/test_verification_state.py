@@ -81,7 +81,7 @@ class TestOrder:
 
 
 class TestEnd:
-    def test_a_marker_ends_the_doubt(self, log, writer):
+    def test_a_marker_ends_the_verification(self, log, writer):
         """The coordinator has spoken: what comes next is a new transaction."""
         refused(log, writer, 0)
         writer.commit()
@@ -123,7 +123,7 @@ class TestRequests:
         assert (early.code, overtaking.code) == (Code.TRANSACTION_ABORTABLE, Code.OUT_OF_ORDER_SEQUENCE_NUMBER)
         assert again == [Code.NONE, Code.NONE]
 
-    def test_a_batch_of_an_older_epoch_leaves_no_doubt(self, caller, name):
+    def test_a_batch_of_an_older_epoch_leaves_no_verification_state(self, caller, name):
         """BRK-01: a zombie must not hold its successor up."""
         where, zombie = TopicPartition(name, 0), caller.init(name).producer
         producer = caller.init(name).producer

@@ -31,7 +31,7 @@ def test_the_version_is_one_line_on_stdout(start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["runn"], "no command 'runn'; did you mean 'run'? Try: eosfw --help"),
         (["zzz"], "no command 'zzz'; there are: run, read, broker, plugins, doctor"),
@@ -41,11 +41,11 @@ def test_the_version_is_one_line_on_stdout(start) -> None:
         (["run", "a.toml", "--idle", "-1"], "greater than or equal to 0"),
     ],
 )
-def test_wrong_usage_is_one_sentence_and_exit_code_two(start, arguments, told) -> None:
+def test_wrong_usage_is_one_sentence_and_exit_code_two(start, arguments, message) -> None:
     run = start(*arguments)
 
     assert run.end() == ExitCode.USAGE
-    assert told in run.err()
+    assert message in run.err()
     assert len(sentences(run.err())) == 1
     assert run.out() == ""
 
@@ -90,9 +90,9 @@ def test_an_unexpected_error_is_one_sentence_that_says_where_the_traceback_is(st
     run = start("greet")
 
     assert run.end() == 1
-    (told,) = sentences(run.err())
-    assert "unexpected ZeroDivisionError: one over nothing" in told
-    saved = Path(told.rpartition(" ")[2])
+    (message,) = sentences(run.err())
+    assert "unexpected ZeroDivisionError: one over nothing" in message
+    saved = Path(message.rpartition(" ")[2])
     assert "Traceback" in saved.read_text()
     saved.unlink()
 
@@ -158,9 +158,9 @@ def test_the_broker_prints_where_it_listens_and_what_it_tells_clients(start) -> 
     run = start("broker", "--listen", "127.0.0.1:0", "--advertised", "kafka.example:9999")
     run.until(lambda: "listening on" in run.out())
 
-    address, told = run.out().removeprefix("listening on ").strip().split(", advertised as ")
+    address, message = run.out().removeprefix("listening on ").strip().split(", advertised as ")
 
-    assert told == "kafka.example:9999"
+    assert message == "kafka.example:9999"
     host, port = address.rsplit(":", 1)
     socket.create_connection((host, int(port)), timeout=5).close()
 
@@ -177,7 +177,7 @@ def test_a_port_in_use_is_named(start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--listen", "0.0.0.0:0"], "advertised"),
         (["--listen", "9092"], "HOST:PORT"),
@@ -188,12 +188,12 @@ def test_a_port_in_use_is_named(start) -> None:
         (["--data-dir", ""], "name a directory"),
     ],
 )
-def test_a_broker_with_invalid_options_does_not_start(start, arguments, told) -> None:
+def test_a_broker_with_invalid_options_does_not_start(start, arguments, message) -> None:
     """A host other than loopback needs --advertised."""
     run = start("broker", *arguments)
 
     assert run.end() == ExitCode.CONFIGURATION
-    assert told in run.err()
+    assert message in run.err()
     assert run.out() == ""
 
 

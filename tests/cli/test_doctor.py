@@ -252,19 +252,19 @@ def test_topics_that_would_lose_offsets_are_reported_before_a_run(embedded, doct
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("= nonsense", "pipeline.toml"),
         (f'[cluster]\nbackend = "confluant"\n{GROUP}', "confluent"),
         (GROUP + '[connectors.c]\n"connector.class" = "fisle"\n', "file"),
     ],
 )
-def test_problems_of_a_pipeline_are_reported(doctor, tmp_path, text, told) -> None:
+def test_problems_of_a_pipeline_are_reported(doctor, tmp_path, text, message) -> None:
     code, seen = doctor(write(tmp_path, text))
 
     broken = [one for findings in seen.values() for one in findings if one["section"] == "Pipeline"]
     assert code == ExitCode.CONFIGURATION
-    assert told in " ".join(one["subject"] + one["found"] for one in broken)
+    assert message in " ".join(one["subject"] + one["found"] for one in broken)
 
 
 def test_a_missing_pipeline_file_is_reported(doctor) -> None:

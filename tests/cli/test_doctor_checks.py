@@ -45,19 +45,19 @@ FINE = Environment(
 )
 
 
-def told(**changed: object) -> list[Finding]:
+def findings(**changed: object) -> list[Finding]:
     """What is not fine."""
     findings = [one for section in check_environment(replace(FINE, **changed)) for one in section.findings]
     return [one for one in findings if one.health is not Health.FINE]
 
 
 def test_a_set_up_without_fault_is_fine() -> None:
-    assert told() == []
+    assert findings() == []
     assert exit_code(check_environment(FINE)) is ExitCode.OK
 
 
 def test_a_too_old_python_is_reported() -> None:
-    (python,) = told(interpreter=Interpreter("3.10.13", "/usr/bin/python3", ">=3.11"))
+    (python,) = findings(interpreter=Interpreter("3.10.13", "/usr/bin/python3", ">=3.11"))
 
     assert (python.subject, python.health) == ("Python", Health.BROKEN)
     assert "3.10.13 at /usr/bin/python3; eosfw needs >=3.11" in python.found
@@ -66,7 +66,7 @@ def test_a_too_old_python_is_reported() -> None:
 def test_a_missing_optional_part_is_no_error_and_shows_its_pip_command() -> None:
     parts = [DistributionState("eosfw-some", None, (), "some")]
 
-    (absent,) = told(parts=parts)
+    (absent,) = findings(parts=parts)
 
     assert (absent.health, absent.remedy) == (Health.ABSENT, "pip install 'eosfw[some]'")
     assert exit_code(check_environment(replace(FINE, parts=parts))) is ExitCode.OK
@@ -82,33 +82,33 @@ def test_a_missing_optional_part_is_no_error_and_shows_its_pip_command() -> None
     ],
 )
 def test_a_missing_requirement_is_reported_with_its_pip_command(found, said) -> None:
-    (broken,) = told(parts=[DistributionState("eosfw-some", "0.1.0", [RequirementState(CLIENT, found)])])
+    (broken,) = findings(parts=[DistributionState("eosfw-some", "0.1.0", [RequirementState(CLIENT, found)])])
 
     assert broken == Finding("eosfw-some", Health.BROKEN, said, "pip install 'some-client<3,>=2.16'")
 
 
 def test_a_part_without_a_version_is_reported() -> None:
-    (broken,) = told(parts=[DistributionState("half", "?")])
+    (broken,) = findings(parts=[DistributionState("half", "?")])
 
     assert broken.remedy == "pip install --force-reinstall half"
 
 
 def test_a_broken_plugin_is_reported_with_distribution_and_reason() -> None:
-    (broken,) = told(failures=[LoadFailure("acme", "acme (door)", "ImportError: no left_pad")])
+    (broken,) = findings(failures=[LoadFailure("acme", "acme (door)", "ImportError: no left_pad")])
 
     assert (broken.subject, broken.found) == ("acme (door)", "ImportError: no left_pad")
     assert "pip uninstall acme" in broken.remedy
 
 
 def test_a_name_claimed_twice_is_reported_with_its_remedy() -> None:
-    (clash,) = told(clashes=["backend 'x' is offered by a 1 and b 2: uninstall one of them"])
+    (clash,) = findings(clashes=["backend 'x' is offered by a 1 and b 2: uninstall one of them"])
 
     assert (clash.found, clash.remedy) == ("backend 'x' is offered by a 1 and b 2", "uninstall one of them")
 
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_an_unusable_listen_address_is_reported(wanted) -> None:
-    (port,) = told(listen_attempts=[ListenAttempt("127.0.0.1:9092", "Address already in use", wanted)])
+    (port,) = findings(listen_attempts=[ListenAttempt("127.0.0.1:9092", "Address already in use", wanted)])
 
     assert port.found == "127.0.0.1:9092 cannot be listened at: Address already in use"
     assert ("port 0 takes a free one" in port.remedy) is wanted
@@ -119,7 +119,7 @@ def test_an_unusable_listen_address_is_reported(wanted) -> None:
     [TemporaryFolder("/tmp", "Read-only file system", 1 << 40), TemporaryFolder("/tmp", None, 5 << 20)],
 )
 def test_a_full_temporary_folder_is_reported(temporary_folder) -> None:
-    (room,) = told(temporary_folder=temporary_folder)
+    (room,) = findings(temporary_folder=temporary_folder)
 
     assert room.subject == "temporary files"
     assert "TMPDIR" in room.remedy

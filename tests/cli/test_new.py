@@ -82,7 +82,7 @@ def test_the_tests_of_a_project_pass_as_generated(project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("healthy", "broken", "red", "told"),
+    ("healthy", "broken", "red", "message"),
     [
         pytest.param(
             OFFSET,
@@ -107,7 +107,7 @@ def test_the_tests_of_a_project_pass_as_generated(project) -> None:
         ),
     ],
 )
-def test_a_planted_bug_turns_them_red_and_is_explained(project, healthy, broken, red, told) -> None:
+def test_a_planted_bug_turns_them_red_and_is_explained(project, healthy, broken, red, message) -> None:
     """A test that cannot fail shows nothing."""
     plant(project, healthy, broken)
 
@@ -115,7 +115,7 @@ def test_a_planted_bug_turns_them_red_and_is_explained(project, healthy, broken,
 
     assert done.returncode == 1
     assert f"FAILED tests/test_contract.py::TestAcme::{red}" in done.stdout
-    assert [part for part in told if part not in done.stdout] == []
+    assert [part for part in message if part not in done.stdout] == []
 
 
 def test_a_generated_connector_commits_many_records_at_a_time(project) -> None:
@@ -159,7 +159,7 @@ def test_a_name_that_fits_nowhere_is_refused_with_the_nearest_that_does(name, hi
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["conector", "x"], ExitCode.USAGE, "no command 'conector'; did you mean 'connector'?"),
         (["zzz"], ExitCode.USAGE, "no command 'zzz'; there are: connector"),
@@ -172,12 +172,12 @@ def test_a_name_that_fits_nowhere_is_refused_with_the_nearest_that_does(name, hi
         (["connector", "acme", "--output", "site"], ExitCode.CONFIGURATION, "site: exists already"),
     ],
 )
-def test_what_cannot_be_written_is_one_sentence_and_an_exit_code(start, arguments, code, told) -> None:
+def test_what_cannot_be_written_is_one_sentence_and_an_exit_code(start, arguments, code, message) -> None:
     """2 for a wrong command line, 3 for what stands in its way."""
     run = start("new", *arguments)
 
     assert (run.end(), run.out()) == (code, "")
-    assert told in run.err()
+    assert message in run.err()
     assert len(run.err().splitlines()) == 1
 
 

@@ -158,13 +158,13 @@ def test_sources_that_cannot_all_tell_are_shown_without_a_share() -> None:
     unknown = TaskStatus(ConnectorTaskId("c", 1), 0, TaskState.RUNNING)
     pages = TaskStatus(ConnectorTaskId("c", 2), 0, TaskState.RUNNING, progress=SourceProgress(3, 4, "pages"))
 
-    def told(*tasks: TaskStatus) -> SourceProgress | None:
+    def progress_of(*tasks: TaskStatus) -> SourceProgress | None:
         return WorkerStatus("w", {"c": ConnectorStatus("c", 0, tasks)}).progress
 
-    assert told(known, known) == SourceProgress(2, 4)
-    assert told(known, unknown) is None
-    assert told(known, pages) is None
-    assert told() is None
+    assert progress_of(known, known) == SourceProgress(2, 4)
+    assert progress_of(known, unknown) is None
+    assert progress_of(known, pages) is None
+    assert progress_of() is None
 
 
 @pytest.mark.parametrize(

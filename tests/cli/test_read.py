@@ -59,7 +59,7 @@ def test_values_that_are_no_text_are_printed_as_base64(start, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["counting", "-p", "topic"], ExitCode.USAGE, "'topic' is not KEY=VALUE"),
         (["counting", "-p", "recrods=1"], ExitCode.CONFIGURATION, "did you mean 'records'?"),
@@ -67,12 +67,12 @@ def test_values_that_are_no_text_are_printed_as_base64(start, tmp_path) -> None:
         (["raising", "-p", "topic=t", "-p", "records=0"], ExitCode.VERDICT_FAILED, "task read-0 failed: RuntimeError"),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence_and_an_exit_code(start, pipeline, arguments, code, told) -> None:
+def test_what_cannot_be_read_is_a_sentence_and_an_exit_code(start, pipeline, arguments, code, message) -> None:
     pipeline()
     run = start("read", *arguments)
 
     assert run.end() == code
-    assert told in run.err()
+    assert message in run.err()
     assert "Traceback" not in run.err()
     assert run.out() == ""
 
@@ -107,19 +107,19 @@ def test_ctrl_c_ends_it(start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "code", "told"),
+    ("source", "code", "message"),
     [
         ("wrong", ExitCode.CONFIGURATION, "pipeline.toml [connectors.c]: table: there is no table 'orders'"),
         ("down", ExitCode.UNAVAILABLE, "pipeline.toml [connectors.c]: db.example:5432 refused the connection"),
     ],
 )
-def test_a_check_contacts_the_sources(start, pipeline, source, code, told) -> None:
+def test_a_check_contacts_the_sources(start, pipeline, source, code, message) -> None:
     run = start("run", "--check", "--json", pipeline("asked", more=f'source = "{source}"'))
 
     assert run.end() == code
-    assert told in run.err()
+    assert message in run.err()
     (problem,) = json.loads(run.out())["problems"]
-    assert told == f"{problem['where']}: {problem['what']}"
+    assert message == f"{problem['where']}: {problem['what']}"
 
 
 @pytest.mark.parametrize(("source", "health"), [("fine", "ok"), ("down", "unavailable")])

@@ -74,18 +74,18 @@ def test_the_summary_for_people_says_what_is_kept(start, pipeline) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "message"),
     [
         ("raising", "eosfw: task c-0 failed: RuntimeError: the source fell over (in poll, "),
         ("strange", "int at index 0"),
         ("unserialisable", "task c-0 failed: "),
     ],
 )
-def test_a_connector_that_fails_is_one_sentence(start, pipeline, kind, told) -> None:
+def test_a_connector_that_fails_is_one_sentence(start, pipeline, kind, message) -> None:
     run = start("run", "--quiet", pipeline(kind, more="records = 3"))
 
     assert run.end() == 1
-    assert told in run.err()
+    assert message in run.err()
     assert len(sentences(run.err())) == 1
     assert run.out() == ""
 
@@ -332,15 +332,15 @@ backend = "conflunt"
     )
     run = start("run", "--check", file)
     assert run.end() == ExitCode.CONFIGURATION
-    told = run.err()
-    assert "unknown key 'clster'; did you mean 'cluster'?" in told
-    assert "no backend 'conflunt'" in told
-    assert "Did you mean 'confluent'?" in told
-    assert "did you mean 'exactly.once.source.support'?" in told
-    assert '"group.id"' in told
-    assert "no connector 'filee'" in told
-    assert "tasks.max: Value must be at least 1" in told
-    assert all(line.startswith("eosfw: bad.toml") for line in sentences(told))
+    message = run.err()
+    assert "unknown key 'clster'; did you mean 'cluster'?" in message
+    assert "no backend 'conflunt'" in message
+    assert "Did you mean 'confluent'?" in message
+    assert "did you mean 'exactly.once.source.support'?" in message
+    assert '"group.id"' in message
+    assert "no connector 'filee'" in message
+    assert "tasks.max: Value must be at least 1" in message
+    assert all(line.startswith("eosfw: bad.toml") for line in sentences(message))
     assert run.out() == ""
 
 

@@ -49,17 +49,17 @@ def test_a_required_verification_that_fails_ends_with_one_yet_with_a_summary(sta
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--verify=tri"], "unknown 'tri'; did you mean 'try'?"),
         (["--verify", "--steps-only"], "leave one out"),
     ],
 )
-def test_what_the_option_cannot_mean_is_misuse(start, pipeline, options, told) -> None:
+def test_what_the_option_cannot_mean_is_misuse(start, pipeline, options, message) -> None:
     run = start("run", *options, pipeline())
 
     assert run.end() == ExitCode.USAGE
-    assert told in run.err()
+    assert message in run.err()
 
 
 def identified(records: int) -> str:

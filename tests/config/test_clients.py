@@ -120,26 +120,26 @@ def test_an_interval_falls_back_to_the_workers_flush_interval() -> None:
     assert commit_interval_ms(worker(), connector()) == 0
 
 
-def told(on: Config, by: Config | None = None) -> str:
+def warning_text(on: Config, by: Config | None = None) -> str:
     return " ".join(str(problem) for problem in override_problems(on, by))
 
 
 @pytest.mark.parametrize("text", ["1", "0", "ALL"])
 def test_weaker_acks_are_an_error(text: str) -> None:
     """PRD-10: a record that one replica has may be lost after its transaction was committed."""
-    assert f"producer.override.acks={text}" in told(worker(), connector(**{"producer.override.acks": text}))
-    assert f"producer.acks={text}" in told(worker(**{"producer.acks": text}))
+    assert f"producer.override.acks={text}" in warning_text(worker(), connector(**{"producer.override.acks": text}))
+    assert f"producer.acks={text}" in warning_text(worker(**{"producer.acks": text}))
 
 
 def test_no_retries_at_all_is_an_error() -> None:
     """PRD-10: refused before any task is replaced."""
-    assert "producer.override.retries=0" in told(worker(), connector(**{"producer.override.retries": "0"}))
-    assert told(worker(), connector(**{"producer.override.retries": "3"})) == ""
+    assert "producer.override.retries=0" in warning_text(worker(), connector(**{"producer.override.retries": "0"}))
+    assert warning_text(worker(), connector(**{"producer.override.retries": "3"})) == ""
 
 
 @pytest.mark.parametrize("text", ["all", "-1"])
 def test_acks_of_all_is_no_error(text: str) -> None:
-    assert told(worker(), connector(**{"producer.override.acks": text})) == ""
+    assert warning_text(worker(), connector(**{"producer.override.acks": text})) == ""
 
 
 @pytest.mark.parametrize("text", ["6", "0", "x"])
@@ -147,7 +147,7 @@ def test_more_in_flight_than_idempotence_orders_is_an_error(text: str) -> None:
     """PRD-10: a broker remembers the last five batches of a producer, no more."""
     name = "producer.override.max.in.flight.requests.per.connection"
 
-    assert f"{name}={text}" in told(worker(), connector(**{name: text}))
+    assert f"{name}={text}" in warning_text(worker(), connector(**{name: text}))
 
 
 def test_a_timeout_not_above_its_interval_names_both_keys() -> None:
@@ -160,14 +160,14 @@ def test_a_timeout_not_above_its_interval_names_both_keys() -> None:
         }
     )
 
-    assert "producer.override.transaction.timeout.ms=5000" in told(worker(), by)
-    assert "transaction.boundary.interval.ms=5000" in told(worker(), by)
+    assert "producer.override.transaction.timeout.ms=5000" in warning_text(worker(), by)
+    assert "transaction.boundary.interval.ms=5000" in warning_text(worker(), by)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "2147483648", "10s", "NaN", "1e9"])
 def test_an_impossible_transaction_timeout_names_the_range(text: str) -> None:
     """PRD-10."""
-    problem = told(worker(), connector(**{"producer.override.transaction.timeout.ms": text}))
+    problem = warning_text(worker(), connector(**{"producer.override.transaction.timeout.ms": text}))
 
     assert f"Invalid value {text}" in problem
     assert "between 1 and 2147483647" in problem

@@ -10,9 +10,9 @@ from eosfw.errors import ConfigError
 
 def refused(**properties: str) -> str:
     given = {"group.id": "g"} | {name.replace("_", "."): text for name, text in properties.items()}
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as message:
         WORKER.parse(given, "worker")
-    return str(told.value)
+    return str(message.value)
 
 
 @pytest.mark.parametrize("word", ["enabled", "ENABLED", "Preparing", "disabled"])
@@ -38,9 +38,9 @@ def test_the_older_name_is_an_alias(alias: str, support: str) -> None:
 
 def test_an_alias_that_contradicts_is_refused() -> None:
     """CFG-02."""
-    told = refused(exactly_once_source_enabled="true", exactly_once_source_support="disabled")
+    message = refused(exactly_once_source_enabled="true", exactly_once_source_support="disabled")
 
-    assert "exactly.once.source.enabled=true contradicts exactly.once.source.support=disabled" in told
+    assert "exactly.once.source.enabled=true contradicts exactly.once.source.support=disabled" in message
 
 
 def test_an_alias_that_agrees_is_accepted() -> None:
@@ -58,9 +58,9 @@ def test_internal_topics_are_named_after_the_group() -> None:
 
 
 def test_one_topic_cannot_be_two_logs() -> None:
-    told = refused(config_storage_topic="both", offset_storage_topic="both")
+    message = refused(config_storage_topic="both", offset_storage_topic="both")
 
-    assert "config.storage.topic and offset.storage.topic are both 'both'" in told
+    assert "config.storage.topic and offset.storage.topic are both 'both'" in message
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_kafka_connect_knows_is_refused_as_not_supported_yet(name: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("group", "told"),
+    ("group", "message"),
     [
         ("", "String must be non-empty"),
         ("g" * 250, "at most 200 characters long, not 250"),
@@ -93,8 +93,8 @@ def test_what_kafka_connect_knows_is_refused_as_not_supported_yet(name: str) -> 
         ("a b", "may only hold letters"),
     ],
 )
-def test_a_group_that_cannot_name_topics_is_refused(group: str, told: str) -> None:
-    assert told in refused(group_id=group)
+def test_a_group_that_cannot_name_topics_is_refused(group: str, message: str) -> None:
+    assert message in refused(group_id=group)
 
 
 @pytest.mark.parametrize("topic", [".", "..", "a/b", "t" * 300, ""])
@@ -103,7 +103,7 @@ def test_a_topic_with_an_illegal_name_is_refused(topic: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("offset.storage.partitions", "0", "Value must be at least 1"),
         ("offset.storage.partitions", "many", "Not a number of type INT"),
@@ -113,14 +113,14 @@ def test_a_topic_with_an_illegal_name_is_refused(topic: str) -> None:
         ("config.storage.replication.factor", "0", "Value must be -1"),
     ],
 )
-def test_a_number_out_of_range_names_the_range(name: str, text: str, told: str) -> None:
-    assert told in refused(**{name: text})
+def test_a_number_out_of_range_names_the_range(name: str, text: str, message: str) -> None:
+    assert message in refused(**{name: text})
 
 
 def test_all_problems_are_reported_at_once() -> None:
-    told = refused(group_id="", offset_storage_partitions="0", nonsense="1").splitlines()
+    message = refused(group_id="", offset_storage_partitions="0", nonsense="1").splitlines()
 
-    assert len(told) == 3
+    assert len(message) == 3
 
 
 def test_client_properties_pass_by_prefix_but_not_the_bare_prefix() -> None:

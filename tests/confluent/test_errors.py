@@ -59,7 +59,7 @@ EXPECTED: list[tuple[ErrorTable, int, type[EosfwError]]] = [
 
 
 @pytest.mark.parametrize(("table", "code", "expected"), EXPECTED)
-def test_the_fate_of_an_error_hangs_on_the_call(table: ErrorTable, code: int, expected: type[EosfwError]) -> None:
+def test_the_class_of_an_error_depends_on_the_call(table: ErrorTable, code: int, expected: type[EosfwError]) -> None:
     """PRD-08: retry, abort, or close."""
     assert type(eosfw_error(KafkaError(code, "why"), table, "a call")) is expected
 

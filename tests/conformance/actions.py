@@ -10,7 +10,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NOBODY, Told, commit_plain, delete_before
+from .calls import NOBODY, Answered, commit_plain, delete_before
 
 if TYPE_CHECKING:
     from .sequences import Client, Walk
@@ -23,7 +23,7 @@ _STATES = ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort")
 _NONE_AT_ALL = ProducerIdAndEpoch(-1, -1)
 _OLDEST_MS, _OLD_MS = 3_600_000, 0
 
-Took: TypeAlias = tuple[Told | str, str]
+Took: TypeAlias = tuple[Answered | str, str]
 """What was said, and what exactly was asked for."""
 Action: TypeAlias = "Callable[[Walk, Client], Took]"
 
@@ -43,10 +43,10 @@ def _init_short(walk: Walk, client: Client) -> Took:
     return _became(client, walk.caller.init(client.name, timeout=SHORT)), ""
 
 
-def _became(client: Client, told: Told) -> Told:
-    if told.code is Code.NONE:
-        client.become(told.producer)
-    return told
+def _became(client: Client, answered: Answered) -> Answered:
+    if answered.code is Code.NONE:
+        client.become(answered.producer)
+    return answered
 
 
 def _add(walk: Walk, client: Client) -> Took:
@@ -65,10 +65,10 @@ def _produce(version: int, *, transactional: bool = True) -> Action:
         due = client.due.get(where.partition, 0)
         sequence = max(0, due + walk.random.choice([0, 0, 0, 0, 0, -1, -6, 2]))
         name = client.name if transactional else None
-        told = walk.caller.produce(name, client.producer, where, sequence, version, walk.value())
-        if told.code is Code.NONE:
+        answered = walk.caller.produce(name, client.producer, where, sequence, version, walk.value())
+        if answered.code is Code.NONE:
             client.due[where.partition] = max(due, sequence + 1)
-        return told, f"{where.partition} sequence {sequence}"
+        return answered, f"{where.partition} sequence {sequence}"
 
     return produce
 
@@ -81,19 +81,19 @@ def _produce_plain(walk: Walk, client: Client) -> Took:
 def _end(version: int) -> Action:
     def end(walk: Walk, client: Client) -> Took:
         commit = walk.random.random() < 0.6
-        told = walk.caller.end(client.name, client.producer, version, commit=commit)
+        answered = walk.caller.end(client.name, client.producer, version, commit=commit)
         heard = walk.random.random() < 0.8
-        if told.code is Code.NONE and told.producer != NOBODY and heard:
-            client.become(told.producer)
-        return told, "commit" if commit else "abort"
+        if answered.code is Code.NONE and answered.producer != NOBODY and heard:
+            client.become(answered.producer)
+        return answered, "commit" if commit else "abort"
 
     return end
 
 
 def _mark(walk: Walk, client: Client) -> Took:
     where, commit = walk.where(), walk.random.random() < 0.3
-    told = walk.caller.mark(client.producer, where, -1, commit=commit)
-    return told, f"{where.partition} {'commit' if commit else 'abort'}"
+    answered = walk.caller.mark(client.producer, where, -1, commit=commit)
+    return answered, f"{where.partition} {'commit' if commit else 'abort'}"
 
 
 # --- offsets of a group
@@ -106,8 +106,8 @@ def _add_offsets(walk: Walk, client: Client) -> Took:
 def _commit_offsets(version: int) -> Action:
     def commit(walk: Walk, client: Client) -> Took:
         where, offset = walk.where(), walk.random.randrange(100)
-        told = walk.caller.commit_offsets(client.name, client.producer, walk.group, where, version, offset=offset)
-        return told, f"{where.partition} at {offset}"
+        answered = walk.caller.commit_offsets(client.name, client.producer, walk.group, where, version, offset=offset)
+        return answered, f"{where.partition} at {offset}"
 
     return commit
 
@@ -147,12 +147,12 @@ def _list(walk: Walk, client: Client) -> Took:
 def _writers(walk: Walk, client: Client) -> Took:
     where = walk.where()
     found = sorted(walk.caller.writers(where), key=lambda each: each["producer_id"])
-    told = [
+    answered = [
         f"{walk.who(ProducerIdAndEpoch(each['producer_id'], each['producer_epoch']))} "
         f"sequence {each['last_sequence']} open {each['current_txn_start_offset']} by {each['coordinator_epoch']}"
         for each in found
     ]
-    return ", ".join(told) or "nobody", str(where.partition)
+    return ", ".join(answered) or "nobody", str(where.partition)
 
 
 def _ends(walk: Walk, client: Client) -> Took:

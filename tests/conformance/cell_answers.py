@@ -10,7 +10,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NOBODY, Caller, Told
+from .calls import NOBODY, Answered, Caller
 from .cells import REQUESTS, Cell, bearer
 from .slow_states import Lengthy
 from .states import DRIVERS, LAST, OFFSETS, SHORT, STRANGER, STUCK, TIMED, Place
@@ -71,20 +71,20 @@ def _asked(caller: Caller, cell: Cell, place: Place, held: ProducerIdAndEpoch) -
     if not before:
         current = STRANGER
     who = bearer(cell.relation, current, held)
-    told = REQUESTS[cell.request](caller, place, who)
+    answered = REQUESTS[cell.request](caller, place, who)
     state, after = look(place.name)
-    words = (_said(told, current), _holds(state, after, current), *_wrote(caller, place, current))
+    words = (_said(answered, current), _holds(state, after, current), *_wrote(caller, place, current))
     return "; ".join((*words, *_committed(caller, place)) if cell.state in OFFSETS else words)
 
 
-def _said(told: Told, current: ProducerIdAndEpoch) -> str:
-    words = [told.code._name_]
-    if told.producer != NOBODY:
-        words.append(_relative(told.producer, current))
-    if told.offset >= 0:
-        words.append(f"offset {told.offset}")
-    if told.shown:
-        words.append(told.shown)
+def _said(answered: Answered, current: ProducerIdAndEpoch) -> str:
+    words = [answered.code._name_]
+    if answered.producer != NOBODY:
+        words.append(_relative(answered.producer, current))
+    if answered.offset >= 0:
+        words.append(f"offset {answered.offset}")
+    if answered.shown:
+        words.append(answered.shown)
     return " ".join(words)
 
 

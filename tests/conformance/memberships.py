@@ -11,7 +11,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NO_MEMBER, Caller, Member, Told, commit_plain
+from .calls import NO_MEMBER, Answered, Caller, Member, commit_plain
 
 _INSTANCE, _OTHERS = "the-instance", "another-instance"
 _STRANGER = Member("nobody-we-know", 3)
@@ -108,26 +108,26 @@ RELATIONS: Mapping[str, Callable[[Member], Member]] = {
 }
 
 
-def _plain(version: int) -> Callable[[Caller, Group, Member], Told]:
+def _plain(version: int) -> Callable[[Caller, Group, Member], Answered]:
     return lambda caller, group, who: commit_plain(caller, group.name, group.where, _NOW, version, who)
 
 
-def _in_transaction(version: int) -> Callable[[Caller, Group, Member], Told]:
-    def commit(caller: Caller, group: Group, who: Member) -> Told:
+def _in_transaction(version: int) -> Callable[[Caller, Group, Member], Answered]:
+    def commit(caller: Caller, group: Group, who: Member) -> Answered:
         name = f"{group.name}-writer"
         producer = caller.init(name).producer
         assert version >= 5 or caller.add_offsets(name, producer, group.name).code is Code.NONE
-        told = caller.commit_offsets(name, producer, group.name, group.where, version, offset=_NOW, member=who)
+        answered = caller.commit_offsets(name, producer, group.name, group.where, version, offset=_NOW, member=who)
         pending = broker_state.group_offset(caller, group.name, group.where, stable=True)
         if broker_state.transaction(caller, name).state == "Ongoing":
             assert caller.end(name, producer, 4).code is Code.NONE
             caller.settled(name)
-        return replace(told, shown=f"stable {pending.name if isinstance(pending, Code) else pending}")
+        return replace(answered, shown=f"stable {pending.name if isinstance(pending, Code) else pending}")
 
     return commit
 
 
-REQUESTS: Mapping[str, Callable[[Caller, Group, Member], Told]] = {
+REQUESTS: Mapping[str, Callable[[Caller, Group, Member], Answered]] = {
     "OffsetCommit 7": _plain(7),
     "OffsetCommit 9": _plain(9),
     "TxnOffsetCommit 3": _in_transaction(3),
@@ -144,8 +144,8 @@ def answers(caller: Caller) -> Iterator[tuple[str, str]]:
             for relation, whom in RELATIONS.items():
                 group = Group(caller.servers, f"g-{uuid.uuid4().hex}", TopicPartition(topic, 0))
                 drive(caller, group)
-                told = ask(caller, group, whom(group.about))
+                answered = ask(caller, group, whom(group.about))
                 after = broker_state.group_offset(caller, group.name, group.where, stable=False)
-                yield f"{state} | {request} | {relation}", f"{told.code.name} {told.shown}; group {after}"
+                yield f"{state} | {request} | {relation}", f"{answered.code.name} {answered.shown}; group {after}"
                 for client in group.clients:
                     client.raw.close()

@@ -13,7 +13,7 @@ from eosfw_memory.codes import Code
 
 from . import broker_state
 from .actions import SHORT, choose
-from .calls import NOBODY, Caller, Told
+from .calls import NOBODY, Answered, Caller
 
 PARTITIONS = 2
 IDS = (0, 0, 1)
@@ -106,18 +106,22 @@ class Walk:
         [number] = self.random.choices(range(len(IDS)), weights=_BUSY)
         name, take = choose(self.random)
         client = self._clients[number]
-        told, what = take(self, client)
+        answered, what = take(self, client)
         state, holder = self._settled(client.name)
         after = f"{state} {self.who(holder)}" if state else "unknown"
-        return f"client {number} {name} {what}: {self._said(told)}; {after}"
+        return f"client {number} {name} {what}: {self._said(answered)}; {after}"
 
     def _settled(self, name: str) -> tuple[str, ProducerIdAndEpoch]:
         """Once no marker is under way, nor a transaction open that would time out at a moment of its own."""
         hasty = broker_state.transaction(self.caller, name).timeout_ms <= SHORT * 1000
         return self.caller.settled(name, unless=("Prepare", "Ongoing") if hasty else "Prepare")
 
-    def _said(self, told: Told | str) -> str:
-        return told if isinstance(told, str) else f"{told.code._name_} {self.who(told.producer)} {told.offset}"
+    def _said(self, answered: Answered | str) -> str:
+        return (
+            answered
+            if isinstance(answered, str)
+            else f"{answered.code._name_} {self.who(answered.producer)} {answered.offset}"
+        )
 
     def _end_everything(self) -> None:
         for name in {client.name: None for client in self._clients}:

@@ -153,9 +153,9 @@ def with_offsets(before: Driver) -> Driver:
 def ended_with_offsets(before: Driver, version: int, *, commit: bool) -> Driver:
     def drive(caller: Caller, place: Place) -> ProducerIdAndEpoch:
         producer = with_offsets(before)(caller, place)
-        told = caller.end(place.name, producer, version, commit=commit)
-        done_code(told.code)
-        return told.producer if version >= _BUMPING else producer
+        answered = caller.end(place.name, producer, version, commit=commit)
+        done_code(answered.code)
+        return answered.producer if version >= _BUMPING else producer
 
     return drive
 
@@ -213,10 +213,10 @@ OF_THE_BROKER = TIMED | {"CompleteAbort by fencing", "Empty after fencing"}
 """States that the broker's own version of transactions makes different."""
 
 
-def done(told: object) -> ProducerIdAndEpoch:
+def done(answered: object) -> ProducerIdAndEpoch:
     """The producer of an answer that must be without error."""
-    done_code(told.code)  # type: ignore[attr-defined]
-    return told.producer  # type: ignore[attr-defined, no-any-return]
+    done_code(answered.code)  # type: ignore[attr-defined]
+    return answered.producer  # type: ignore[attr-defined, no-any-return]
 
 
 def done_code(code: Code) -> None:

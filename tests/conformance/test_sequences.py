@@ -44,8 +44,8 @@ def test_walks_of_one_seed_are_equal_and_a_wrong_answer_differs(embedded, monkey
     """The comparison itself can fail."""
     callers = [Caller(embedded), Caller(embedded)]
     same = parted(callers, 3, STEPS)
-    told = itertools.count()
-    monkeypatch.setattr(Walk, "_said", lambda _, said: f"{said}" if next(told) != 9 else "something else")
+    answered = itertools.count()
+    monkeypatch.setattr(Walk, "_said", lambda _, said: f"{said}" if next(answered) != 9 else "something else")
     other = parted(callers, 3, STEPS)
     for caller in callers:
         caller.close()

@@ -68,8 +68,8 @@ def main() -> int:
     seeds = range(options.first, options.first + options.walks)
     counts = {version: compare(version, seeds, options.steps) for version in options.versions}
     for version, count in counts.items():
-        told = f"{options.walks} walks of {options.steps} steps, {count} parted"
-        sys.stdout.write(f"Kafka {KAFKA_VERSION}, transaction.version {version}: {told}\n")
+        answered = f"{options.walks} walks of {options.steps} steps, {count} parted"
+        sys.stdout.write(f"Kafka {KAFKA_VERSION}, transaction.version {version}: {answered}\n")
     return 1 if any(counts.values()) else 0
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from crc32c import crc32c
 from tests.broker.log.log_harness import Writer
-from tests.broker.storage.data_directory_harness import NODE, SMALL, TOPIC, DataDirectoryHarness, told
+from tests.broker.storage.data_directory_harness import NODE, SMALL, TOPIC, DataDirectoryHarness, log_facts
 
 from eosfw_memory.log_errors import LogError
 from eosfw_memory.storage.checksummed_file import encode_framed
@@ -112,7 +112,7 @@ def _found(root: Path) -> object:
     """What a start finds; whatever a reader is refused is part of it."""
     house = DataDirectoryHarness(root)
     try:
-        return told(house.log)
+        return log_facts(house.log)
     except LogError as why:
         return str(why).replace(str(root), "")
     finally:

@@ -75,7 +75,9 @@ EXPECTED: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
 
 
 @pytest.mark.parametrize(("table", "error", "expected"), EXPECTED, ids=lambda one: str(one)[:40])
-def test_an_error_has_the_fate_of_its_call(table: ErrorTable, error: Exception, expected: type[EosfwError]) -> None:
+def test_the_class_of_an_error_depends_on_its_call(
+    table: ErrorTable, error: Exception, expected: type[EosfwError]
+) -> None:
     """The same code means something else to another call: after some, nobody knows what happened."""
     told = eosfw_error(error, table, "a call at 127.0.0.1:1")
 

@@ -30,14 +30,14 @@ def main() -> None:
     producer = lab.open_transaction(names.topic, b"outslept", transactional_id=names.own, timeout=TIMEOUT)
     _tell("open")
     try:
-        _obey(producer, names.topic, sys.stdin.readline().strip())
+        _execute(producer, names.topic, sys.stdin.readline().strip())
     except EosfwError as why:
         _tell(type(why).__name__)
     else:
         _tell("done")
 
 
-def _obey(producer: TransactionalProducer, topic: str, order: str) -> None:
+def _execute(producer: TransactionalProducer, topic: str, order: str) -> None:
     if order == "send":
         producer.send(record(topic, b"late"))
         producer.flush(WAIT)

@@ -74,7 +74,7 @@ def start(way: ClientOnCluster, own_cluster: EmbeddedCluster) -> Iterator[Start]
         )
         running.append(process)
         properties = {"bootstrap.servers": own_cluster.bootstrap_servers, **way.properties}
-        told(
+        await_line(
             process,
             json.dumps({"backend": way.backend, "properties": properties, "names": names.words(), "until": until}),
         )
@@ -86,7 +86,7 @@ def start(way: ClientOnCluster, own_cluster: EmbeddedCluster) -> Iterator[Start]
         process.communicate()
 
 
-def told(process: subprocess.Popen[str], line: str) -> None:
+def await_line(process: subprocess.Popen[str], line: str) -> None:
     assert process.stdin is not None
     process.stdin.write(line + "\n")
     process.stdin.flush()
@@ -136,7 +136,7 @@ def test_a_client_stopped_beyond_its_transaction_timeout_is_fenced(
     own_cluster.broker.jump(TIMEOUT + 1)
     assert lab.values(names.topic) == []  # waits until the transaction is decided
 
-    told(sleeper, order)
+    await_line(sleeper, order)
     os.kill(sleeper.pid, signal.SIGCONT)
 
     assert heard(sleeper) == "ProducerFencedError"

@@ -26,9 +26,9 @@ def loaded(tmp_path: Path) -> Load:
 
 
 def refused(loaded: Load, text: str) -> str:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as message:
         loaded(text)
-    return str(told.value)
+    return str(message.value)
 
 
 def test_quoted_and_bare_dotted_properties_are_the_same(loaded: Load) -> None:
@@ -50,11 +50,11 @@ def test_quoted_and_bare_dotted_properties_are_the_same(loaded: Load) -> None:
 )
 def test_a_clash_of_bare_dots_names_file_line_and_the_quoted_spelling(loaded: Load, first: str, second: str) -> None:
     """TOML cannot hold both bare keys, and its own message does not say what to write instead."""
-    told = refused(loaded, f"[worker]\ngroup.id = 'g'\n[connectors.a]\n{first}\ntopic = 't'\n{second}\n")
+    message = refused(loaded, f"[worker]\ngroup.id = 'g'\n[connectors.a]\n{first}\ntopic = 't'\n{second}\n")
 
-    assert "flow.toml:6: " in told
-    assert '"transaction.boundary" = "interval"' in told
-    assert '"transaction.boundary.interval.ms" = 5' in told
+    assert "flow.toml:6: " in message
+    assert '"transaction.boundary" = "interval"' in message
+    assert '"transaction.boundary.interval.ms" = 5' in message
 
 
 def test_a_property_given_twice_says_so(loaded: Load) -> None:
@@ -137,7 +137,7 @@ def test_a_steps_inputs_are_written_as_they_are_thought(loaded: Load, inputs: st
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "message"),
     [
         ("sql = 'x'", "step 's': needs 'inputs'"),
         ("inputs = ['t']", "needs either 'sql', a text, or 'function'"),
@@ -151,20 +151,20 @@ def test_a_steps_inputs_are_written_as_they_are_thought(loaded: Load, inputs: st
         ("inputs = []\nsql = 'x'", "needs 'inputs'"),
     ],
 )
-def test_a_step_that_cannot_be_understood_is_named(loaded: Load, lines: str, told: str) -> None:
-    assert told in refused(loaded, STEP + lines)
+def test_a_step_that_cannot_be_understood_is_named(loaded: Load, lines: str, message: str) -> None:
+    assert message in refused(loaded, STEP + lines)
 
 
 def test_two_steps_cannot_share_a_name_or_an_output(loaded: Load) -> None:
     step = f"{STEP}inputs = ['t']\nsql = 'x'\n"
-    told = refused(loaded, step + step)
+    message = refused(loaded, step + step)
 
-    assert "two steps have the name 's'" in told
-    assert "two steps have the output 'o'" in told
+    assert "two steps have the name 's'" in message
+    assert "two steps have the output 'o'" in message
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("worker = 1", "'worker' must be a table: [worker]"),
         ("[connectors]\na = 1", "'a' is not a table; name each connector: [connectors.NAME]"),
@@ -173,8 +173,8 @@ def test_two_steps_cannot_share_a_name_or_an_output(loaded: Load) -> None:
         ("engine = 5", "'engine' must be a text"),
     ],
 )
-def test_a_misplaced_section_is_reported_with_its_right_place(loaded: Load, text: str, told: str) -> None:
-    assert told in refused(loaded, text)
+def test_a_misplaced_section_is_reported_with_its_right_place(loaded: Load, text: str, message: str) -> None:
+    assert message in refused(loaded, text)
 
 
 def test_what_is_badly_written_is_kept_beside_what_could_be_read(tmp_path: Path) -> None:

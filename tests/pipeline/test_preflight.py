@@ -12,11 +12,11 @@ from eosfw.runtime.preflight import connector_problems
 
 LEAST = {"connector.class": "numbers", "topic": "t"}
 BACKENDS = ["memory", "confluent", "kafka-python"]
-Told = Callable[..., str]
+ProblemsOf = Callable[..., str]
 
 
 @pytest.fixture
-def told(plugins: Plugins) -> Told:
+def problems_of(plugins: Plugins) -> ProblemsOf:
     def ask(properties: dict[str, str] | None = None, *, worker: str = "enabled", backend: str = "confluent") -> str:
         config = WORKER.parse({"group.id": "g", "exactly.once.source.support": worker})
         asked = plugins.backend(backend).problems
@@ -26,15 +26,15 @@ def told(plugins: Plugins) -> Told:
     return ask
 
 
-def test_good_properties_have_no_problem(told: Told) -> None:
-    assert told() == ""
-    assert told({"exactly.once.support": "required", "transaction.boundary": "interval"}) == ""
+def test_good_properties_have_no_problem(problems_of: ProblemsOf) -> None:
+    assert problems_of() == ""
+    assert problems_of({"exactly.once.support": "required", "transaction.boundary": "interval"}) == ""
 
 
-def test_a_misspelt_property_hides_no_other_problem(told: Told) -> None:
+def test_a_misspelt_property_hides_no_other_problem(problems_of: ProblemsOf) -> None:
     """Every problem at once."""
     given = {"tasks.mx": "2", "producer.override.acks": "1", "topic": "g-offsets", "exactly.once.support": "required"}
-    problems = told(given | {"support": "no"})
+    problems = problems_of(given | {"support": "no"})
 
     assert "did you mean 'tasks.max'?" in problems
     assert "producer.override.acks=1" in problems
@@ -42,18 +42,18 @@ def test_a_misspelt_property_hides_no_other_problem(told: Told) -> None:
     assert "the connector says it cannot be exactly once" in problems
 
 
-def test_a_connector_is_not_asked_about_properties_that_cannot_be_read(told: Told) -> None:
+def test_a_connector_is_not_asked_about_properties_that_cannot_be_read(problems_of: ProblemsOf) -> None:
     """It would answer for values nobody gave."""
-    problems = told({"records": "many", "transaction.boundary": "connector"})
+    problems = problems_of({"records": "many", "transaction.boundary": "connector"})
 
     assert "Invalid value many for configuration records" in problems
     assert "the connector" not in problems
 
 
 @pytest.mark.parametrize("worker", ["disabled", "preparing"])
-def test_required_is_refused_by_a_worker_that_is_not_enabled(told: Told, worker: str) -> None:
+def test_required_is_refused_by_a_worker_that_is_not_enabled(problems_of: ProblemsOf, worker: str) -> None:
     """CFG-04."""
-    problem = told({"exactly.once.support": "REQUIRED"}, worker=worker)
+    problem = problems_of({"exactly.once.support": "REQUIRED"}, worker=worker)
 
     assert f"exactly.once.support=required, but the worker has exactly.once.source.support={worker}" in problem
 
@@ -66,78 +66,84 @@ def test_required_is_refused_by_a_worker_that_is_not_enabled(told: Told, worker:
         ("raise", "I would rather not say"),
     ],
 )
-def test_required_is_refused_for_a_connector_that_does_not_promise_it(told: Told, answer: str, words: str) -> None:
+def test_required_is_refused_for_a_connector_that_does_not_promise_it(
+    problems_of: ProblemsOf, answer: str, words: str
+) -> None:
     """CFG-04: a raising connector never crashes validation."""
-    assert words in told({"exactly.once.support": "required", "support": answer})
-    assert told({"exactly.once.support": "requested", "support": answer}) == ""
+    assert words in problems_of({"exactly.once.support": "required", "support": answer})
+    assert problems_of({"exactly.once.support": "requested", "support": answer}) == ""
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [("no", "use poll or interval"), ("unsaid", "use poll or interval"), ("raise", "rather not say")],
 )
-def test_connector_boundaries_need_a_connector_that_defines_them(told: Told, answer: str, words: str) -> None:
+def test_connector_boundaries_need_a_connector_that_defines_them(
+    problems_of: ProblemsOf, answer: str, words: str
+) -> None:
     """CFG-05."""
-    problem = told({"transaction.boundary": "connector", "bounds": answer})
+    problem = problems_of({"transaction.boundary": "connector", "bounds": answer})
 
     assert "transaction.boundary=connector" in problem
     assert words in problem
 
 
-def test_a_connector_that_defines_boundaries_may(told: Told) -> None:
+def test_a_connector_that_defines_boundaries_may(problems_of: ProblemsOf) -> None:
     """CFG-05."""
-    assert told({"transaction.boundary": "connector", "bounds": "yes"}) == ""
+    assert problems_of({"transaction.boundary": "connector", "bounds": "yes"}) == ""
 
 
-def test_a_connectors_own_problems_are_reported_with_their_keys(told: Told) -> None:
-    assert "topic: is cursed" in told({"topic": "cursed"})
-    assert "did you mean 'records'?" in told({"recrods": "1"})
+def test_a_connectors_own_problems_are_reported_with_their_keys(problems_of: ProblemsOf) -> None:
+    assert "topic: is cursed" in problems_of({"topic": "cursed"})
+    assert "did you mean 'records'?" in problems_of({"recrods": "1"})
 
 
 @pytest.mark.parametrize("topic", ["g-configs", "g-offsets"])
-def test_records_cannot_go_to_the_workers_own_topics(told: Told, topic: str) -> None:
+def test_records_cannot_go_to_the_workers_own_topics(problems_of: ProblemsOf, topic: str) -> None:
     """TXN-15."""
-    assert f"topic={topic} is the worker's own" in told({"topic": topic})
+    assert f"topic={topic} is the worker's own" in problems_of({"topic": topic})
 
 
-def test_a_value_from_a_config_provider_is_refused_and_not_shown(told: Told) -> None:
-    problem = told({"producer.override.sasl.password": "${file:/etc/secrets:password}"})
+def test_a_value_from_a_config_provider_is_refused_and_not_shown(problems_of: ProblemsOf) -> None:
+    problem = problems_of({"producer.override.sasl.password": "${file:/etc/secrets:password}"})
 
     assert "producer.override.sasl.password: values by config providers" in problem
     assert "/etc/secrets" not in problem
 
 
-def test_an_unknown_connector_is_reported_with_other_problems(told: Told) -> None:
-    problem = told({"connector.class": "nmbers", "tasks.max": "0"})
+def test_an_unknown_connector_is_reported_with_other_problems(problems_of: ProblemsOf) -> None:
+    problem = problems_of({"connector.class": "nmbers", "tasks.max": "0"})
 
     assert "no connector 'nmbers'" in problem
     assert "did you mean 'numbers'" in problem.lower()
     assert "tasks.max" in problem
 
 
-def test_a_name_that_differs_from_the_files_is_refused(told: Told) -> None:
-    assert "name=d differs from the connector's name 'c'" in told({"name": "d"})
+def test_a_name_that_differs_from_the_files_is_refused(problems_of: ProblemsOf) -> None:
+    assert "name=d differs from the connector's name 'c'" in problems_of({"name": "d"})
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", ["producer.override.plugin.library.paths", "consumer.override.a", "admin.override.b"])
-def test_an_override_that_its_client_does_not_know_is_named_whole(told: Told, name: str, backend: str) -> None:
+def test_an_override_that_its_client_does_not_know_is_named_whole(
+    problems_of: ProblemsOf, name: str, backend: str
+) -> None:
     """CFG-07, CFG-08: the backend's own table is asked before anything starts."""
-    problem = told({name: "x"}, backend=backend)
+    problem = problems_of({name: "x"}, backend=backend)
 
     assert problem.startswith(f"connector c: {name}: the {backend} backend ")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_an_override_of_another_kind_of_client_is_refused(told: Told, backend: str) -> None:
+def test_an_override_of_another_kind_of_client_is_refused(problems_of: ProblemsOf, backend: str) -> None:
     """CFG-08: a consumer's property means nothing to a producer."""
-    problem = told({"producer.override.fetch.min.bytes": "1"}, backend=backend)
+    problem = problems_of({"producer.override.fetch.min.bytes": "1"}, backend=backend)
 
     assert "producer.override.fetch.min.bytes: fetch.min.bytes is no property of a Kafka producer client" in problem
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_what_the_framework_settles_itself_is_asked_of_no_client(told: Told, backend: str) -> None:
+def test_what_the_framework_settles_itself_is_asked_of_no_client(problems_of: ProblemsOf, backend: str) -> None:
     """CFG-07: it is replaced with a warning, or refused with the guarantee as the reason."""
     settled = {
         "producer.override.transactional.id": "mine",
@@ -146,22 +152,24 @@ def test_what_the_framework_settles_itself_is_asked_of_no_client(told: Told, bac
         "consumer.override.isolation.level": "read_uncommitted",
     }
 
-    assert told(settled, backend=backend) == ""
-    assert told({"producer.override.acks": "1"}, backend=backend).count("acks") == 2
+    assert problems_of(settled, backend=backend) == ""
+    assert problems_of({"producer.override.acks": "1"}, backend=backend).count("acks") == 2
 
 
 @pytest.mark.parametrize("kind", ["producer", "consumer", "admin"])
-def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(told: Told, kind: str) -> None:
+def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(problems_of: ProblemsOf, kind: str) -> None:
     """Without OFF-06, which makes an offsets topic on that cluster, records and offsets would lie on two."""
     name = f"{kind}.override.bootstrap.servers"
 
-    assert f"{name!r} would take this client to a cluster of its own" in told({name: "127.0.0.1:9092"})
+    assert f"{name!r} would take this client to a cluster of its own" in problems_of({name: "127.0.0.1:9092"})
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_value_refused_by_a_client_is_named_with_its_full_key(told: Told, backend: str) -> None:
+def test_a_value_refused_by_a_client_is_named_with_its_full_key(problems_of: ProblemsOf, backend: str) -> None:
     """CFG-08: it would fail the new tasks once the old ones are gone."""
-    problem = told({"producer.override.max.request.size": "large", "producer.override.linger.ms": "5"}, backend=backend)
+    problem = problems_of(
+        {"producer.override.max.request.size": "large", "producer.override.linger.ms": "5"}, backend=backend
+    )
 
     assert problem.startswith("connector c: producer.override.max.request.size: ")
     assert "linger" not in problem
@@ -178,10 +186,10 @@ def test_a_value_refused_by_a_client_is_named_with_its_full_key(told: Told, back
         ("__transaction_state", "is a topic of the cluster's own"),
     ],
 )
-def test_a_topic_that_no_cluster_would_take_is_refused(told: Told, topic: str, why: str) -> None:
-    assert why in told({"topic": topic})
+def test_a_topic_that_no_cluster_would_take_is_refused(problems_of: ProblemsOf, topic: str, why: str) -> None:
+    assert why in problems_of({"topic": topic})
 
 
 @pytest.mark.parametrize("topic", ["t" * 249, "a.b_c-D9", "...", "__mine"])
-def test_a_legal_topic_has_no_problem(told: Told, topic: str) -> None:
-    assert told({"topic": topic}) == ""
+def test_a_legal_topic_has_no_problem(problems_of: ProblemsOf, topic: str) -> None:
+    assert problems_of({"topic": topic}) == ""

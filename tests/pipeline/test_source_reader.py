@@ -82,12 +82,12 @@ class Scripted(SourceConnector):
 
 
 @pytest.fixture
-def told() -> list[str]:
+def notices() -> list[str]:
     return []
 
 
 @pytest.fixture
-def read(plugins: Plugins, told: list[str]) -> Read:
+def read(plugins: Plugins, notices: list[str]) -> Read:
     ScriptedTask.stopped.clear()
     known = Plugins((*plugins._found, RegisteredPlugin("connector", Scripted, PluginSource("test", "1", "test"))), ())
 
@@ -95,7 +95,7 @@ def read(plugins: Plugins, told: list[str]) -> Read:
         given = {"connector.class": kind, "tasks.max": "1"} | {
             name.replace("_", "."): text for name, text in properties.items()
         }
-        records = source_records(known, "c", given, ThreadRuntime(), told.append, idle=idle)
+        records = source_records(known, "c", given, ThreadRuntime(), notices.append, idle=idle)
         try:
             return list(islice(records, limit))
         finally:
@@ -132,12 +132,12 @@ def test_a_poll_that_may_be_repeated_is_repeated(read: Read) -> None:
     assert record.source_offset == {"row": 3}
 
 
-def test_a_source_that_only_fails_is_not_taken_for_an_empty_one(read: Read, told: list[str]) -> None:
+def test_a_source_that_only_fails_is_not_taken_for_an_empty_one(read: Read, notices: list[str]) -> None:
     """Its own error is the answer."""
     with pytest.raises(TaskFailedError, match=r"c-0 .*the server said 503"):
         read("scripted", does="down")
 
-    assert any("the server said 503" in text for text in told)
+    assert any("the server said 503" in text for text in notices)
 
 
 def test_a_source_is_left_alone_for_as_long_as_it_asks(read: Read) -> None:
@@ -173,15 +173,15 @@ def test_wrong_properties_are_reported_at_once(read: Read) -> None:
     assert "topic" in str(refused.value)
 
 
-def test_only_what_a_task_would_commit_is_given(read: Read, told: list[str]) -> None:
+def test_only_what_a_task_would_commit_is_given(read: Read, notices: list[str]) -> None:
     """Transactions end where the task says; what it discards, or never ends, no reader of a topic would see either."""
     records = read("scripted", does="boundaries", transaction_boundary="connector")
 
     assert [record.source_offset for record in records] == [{"row": 1}, {"row": 2}]
-    assert told == ["task c-0 ended no transaction behind its last 2 records: left out"]
+    assert notices == ["task c-0 ended no transaction behind its last 2 records: left out"]
 
 
-def test_notices_of_a_task_are_reported(read: Read, told: list[str]) -> None:
+def test_notices_of_a_task_are_reported(read: Read, notices: list[str]) -> None:
     read("scripted", 1)
 
-    assert told == ["row 3 was skipped"]
+    assert notices == ["row 3 was skipped"]

@@ -36,7 +36,7 @@ def step(topic: str) -> Step:
     return Step("s", [StepInput("t", topic)], "out", sql="SELECT * FROM t")
 
 
-def told(pipeline: Pipeline, plugins: Plugins, **options: Any) -> str:
+def problem_text(pipeline: Pipeline, plugins: Plugins, **options: Any) -> str:
     with pytest.raises(ConfigError) as problems:
         check(pipeline, plugins, ThreadRuntime(), Options(**options))
     return str(problems.value)
@@ -55,35 +55,37 @@ def test_steps_that_cannot_run_are_reported_before_anything_starts(pipeline: Mak
     flow = pipeline()
     flow = replace(flow, steps=[step(flow.connectors["c"]["topic"])], engine="nojava")
 
-    assert "no Java 17 was found" in told(flow, engines)
+    assert "no Java 17 was found" in problem_text(flow, engines)
 
 
 @pytest.mark.spark
 def test_an_unwritten_topic_suggests_the_nearest_name(pipeline: Make, plugins: Plugins) -> None:
     flow = replace(pipeline(topic="orders"), cluster=EMBEDDED, steps=[step("ordres")])
 
-    assert "step 's': reads topic 'ordres', which does not exist" in told(flow, plugins)
-    assert "did you mean 'orders'?" in told(flow, plugins)
+    assert "step 's': reads topic 'ordres', which does not exist" in problem_text(flow, plugins)
+    assert "did you mean 'orders'?" in problem_text(flow, plugins)
 
 
 @pytest.mark.spark
 def test_an_external_cluster_is_asked_for_its_topics(pipeline: Make, plugins: Plugins) -> None:
-    assert "reads topic 'nowhere', which does not exist" in told(replace(pipeline(), steps=[step("nowhere")]), plugins)
+    assert "reads topic 'nowhere', which does not exist" in problem_text(
+        replace(pipeline(), steps=[step("nowhere")]), plugins
+    )
 
 
 def test_a_pipeline_without_connectors_is_reported(pipeline: Make, plugins: Plugins) -> None:
-    assert "has no connectors" in told(replace(pipeline(), connectors={}), plugins)
+    assert "has no connectors" in problem_text(replace(pipeline(), connectors={}), plugins)
 
 
 def test_steps_alone_need_steps_and_a_cluster_that_kept_something(pipeline: Make, plugins: Plugins) -> None:
-    problem = told(replace(pipeline(), cluster=EMBEDDED), plugins, steps_only=True)
+    problem = problem_text(replace(pipeline(), cluster=EMBEDDED), plugins, steps_only=True)
 
     assert "has no steps to run alone" in problem
     assert "set bootstrap.servers" in problem
 
 
 def test_the_properties_of_an_embedded_broker_are_for_runs_that_start_one(pipeline: Make, plugins: Plugins) -> None:
-    assert "remove it" in told(replace(pipeline(), broker={"a": "b"}), plugins)
+    assert "remove it" in problem_text(replace(pipeline(), broker={"a": "b"}), plugins)
 
 
 @pytest.mark.parametrize(
@@ -96,11 +98,13 @@ def test_the_properties_of_an_embedded_broker_are_for_runs_that_start_one(pipeli
 def test_a_client_that_cannot_be_created_is_reported(
     pipeline: Make, plugins: Plugins, cluster: ClusterChoice, words: str
 ) -> None:
-    assert words in told(replace(pipeline(), cluster=cluster), plugins)
+    assert words in problem_text(replace(pipeline(), cluster=cluster), plugins)
 
 
 def test_a_missing_embedded_cluster_is_reported(pipeline: Make, plugins: Plugins) -> None:
-    assert "no cluster 'other'" in told(replace(pipeline(), cluster=EMBEDDED, broker={"name": "other"}), plugins)
+    assert "no cluster 'other'" in problem_text(
+        replace(pipeline(), cluster=EMBEDDED, broker={"name": "other"}), plugins
+    )
 
 
 def test_a_run_that_serves_its_cluster_takes_that_clusters_own_client(pipeline: Make, plugins: Plugins) -> None:
@@ -118,6 +122,6 @@ def test_an_address_that_is_none_is_refused_at_once_on_every_backend(
     """Some clients would wait for it."""
     flow = pipeline(backend=backend, address=servers)
 
-    assert told(flow, plugins) == (
+    assert problem_text(flow, plugins) == (
         f'flow.toml [cluster]: "bootstrap.servers" = "{servers}": write HOST:PORT, with a port between 1 and 65535'
     )

@@ -10,7 +10,7 @@ import pytest
 
 
 @pytest.fixture
-def door(tmp_path):
+def installed_entry_point(tmp_path):
     """Install a module as a distribution of its own that lives as long as the test; run Python with it."""
     site = tmp_path / "site"
 

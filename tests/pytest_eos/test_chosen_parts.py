@@ -6,9 +6,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.pytest_eos.distributions import door, eosfw
+from tests.pytest_eos.distributions import eosfw, installed_entry_point
 
-__all__ = ["door"]  # a fixture
+__all__ = ["installed_entry_point"]  # a fixture
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PARTS = {"signed": "signed-offsets", "audited": "audited-fencing", "masked": "masked-reader"}
 PIPELINE = """\
@@ -29,12 +29,12 @@ MASKED = """"isolation.reader" = "masked"\n"isolation.reader.fields" = "email"\n
 
 
 @pytest.fixture
-def example(door):
+def example(installed_entry_point):
     """Install one of the examples; run Python with it."""
 
     def install(name):
         module = (EXAMPLES / PARTS[name] / f"eosfw_{name}.py").read_text()
-        return door(f"eosfw-{name}", f"eosfw_{name}", module)
+        return installed_entry_point(f"eosfw-{name}", f"eosfw_{name}", module)
 
     return install
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from tests.pytest_eos.distributions import door, eosfw
+from tests.pytest_eos.distributions import eosfw, installed_entry_point
 
-__all__ = ["door"]  # a fixture
+__all__ = ["installed_entry_point"]  # a fixture
 SLOW = Path(__file__).parents[2] / "examples" / "slow-backend"
 PLAIN = """\
 from eosfw import hookimpl
@@ -40,38 +40,40 @@ def write(folder, backend, worker=""):
     return "pipeline.toml"
 
 
-def test_a_backend_that_lacks_transactions_is_refused_with_what_it_lacks(door, tmp_path):
+def test_a_backend_that_lacks_transactions_is_refused_with_what_it_lacks(installed_entry_point, tmp_path):
     """HOOK: by the capability it declares, before anything starts; exit code 3."""
-    ran = eosfw(door("acme-plain", "acme_plain", PLAIN), "run", write(tmp_path, "plain"))
+    ran = eosfw(installed_entry_point("acme-plain", "acme_plain", PLAIN), "run", write(tmp_path, "plain"))
 
     assert ran.returncode == 3
     assert "backend 'plain' cannot run exactly once: it lacks transactions" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_the_same_backend_runs_tests_without_transactions(door, tmp_path):
+def test_the_same_backend_runs_tests_without_transactions(installed_entry_point, tmp_path):
     """So it is the missing capability that is refused, not the stranger."""
     file = write(tmp_path, "plain", '"exactly.once.source.support" = "disabled"')
 
-    ran = eosfw(door("acme-plain", "acme_plain", PLAIN), "run", file)
+    ran = eosfw(installed_entry_point("acme-plain", "acme_plain", PLAIN), "run", file)
 
     assert ran.returncode == 0, ran.stderr
     assert "2 records" in ran.stdout
 
 
-def test_a_test_over_a_backend_that_lacks_transactions_is_refused(door, tmp_path):
+def test_a_test_over_a_backend_that_lacks_transactions_is_refused(installed_entry_point, tmp_path):
     """The fixture says it before a worker starts, with the backends that can."""
     (tmp_path / "test_it.py").write_text("def test_it(eos): eos.run('file', {'file': 'lines.txt'})\n")
 
-    ran = door("acme-plain", "acme_plain", PLAIN)("-m", "pytest", "-pno:cacheprovider", "--eos-backend=plain")
+    ran = installed_entry_point("acme-plain", "acme_plain", PLAIN)(
+        "-m", "pytest", "-pno:cacheprovider", "--eos-backend=plain"
+    )
 
     assert ran.returncode == 1
     assert "backend 'plain' lacks transactions, which this test needs; backends that can: " in ran.stdout
 
 
-def test_a_wrapping_backend_runs_a_pipeline(door, tmp_path):
+def test_a_wrapping_backend_runs_a_pipeline(installed_entry_point, tmp_path):
     """The example of the page on backends, through the command line."""
-    python = door("eosfw-slow", "eosfw_slow", (SLOW / "eosfw_slow.py").read_text())
+    python = installed_entry_point("eosfw-slow", "eosfw_slow", (SLOW / "eosfw_slow.py").read_text())
 
     ran = eosfw(python, "run", write(tmp_path, "slow"))
     listed = eosfw(python, "plugins")
@@ -81,11 +83,11 @@ def test_a_wrapping_backend_runs_a_pipeline(door, tmp_path):
     assert "eosfw-slow" in listed.stdout
 
 
-def test_a_wrapping_backend_keeps_every_promise_of_a_backend(door, tmp_path):
+def test_a_wrapping_backend_keeps_every_promise_of_a_backend(installed_entry_point, tmp_path):
     """Its own tests, as its author runs them: the contracts, and zombies."""
     (tmp_path / "test_slow.py").write_text((SLOW / "test_slow.py").read_text())
 
-    python = door("eosfw-slow", "eosfw_slow", (SLOW / "eosfw_slow.py").read_text())
+    python = installed_entry_point("eosfw-slow", "eosfw_slow", (SLOW / "eosfw_slow.py").read_text())
     ran = python("-m", "pytest", "-pno:cacheprovider", "-q", "-rs", "test_slow.py")
 
     assert ran.returncode == 0, ran.stdout

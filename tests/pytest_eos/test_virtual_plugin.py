@@ -130,12 +130,12 @@ def test_the_same_seed_repeats_a_test(pytester):
         print("story:", hash(tuple((e.step.value, e.at, e.task) for e in eos.history.events())))
     """
 
-    def told(seed):
+    def drawn(seed):
         result = run(pytester, test, f"--eos-seed={seed}")
         return [line for line in result.outlines if "story:" in line]
 
-    assert told(5) == told(5)
-    assert len({tuple(told(seed)) for seed in range(1, 9)}) > 1
+    assert drawn(5) == drawn(5)
+    assert len({tuple(drawn(seed)) for seed in range(1, 9)}) > 1
 
 
 def test_a_failure_in_virtual_time_shows_its_timeline_and_seed(pytester):

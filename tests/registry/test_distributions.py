@@ -34,8 +34,8 @@ def test_unreadable_entry_points_are_named_and_others_are_loaded(site, broken) -
 
     found, unreadable = installed_entry_points("eosfw")
 
-    assert [(door.name, *door.dist) for door in found] == [("one", "good", "1.0")]
-    assert "a-broken" not in [door.dist.name for door in found]
+    assert [(entry_point.name, *entry_point.dist) for entry_point in found] == [("one", "good", "1.0")]
+    assert "a-broken" not in [entry_point.dist.name for entry_point in found]
     assert {one.name for one in unreadable} <= {"a-broken"}
 
 
@@ -49,10 +49,10 @@ def test_entry_points_in_no_known_encoding_are_a_named_fault(site) -> None:
 def test_a_distribution_without_usable_metadata_still_has_a_name_and_its_parts(site, metadata) -> None:
     install(site, "half-there", metadata=metadata)
 
-    (door,) = installed_entry_points("eosfw")[0]
+    (entry_point,) = installed_entry_points("eosfw")[0]
 
-    assert door.dist == ("half-there", "?")
-    assert door.load().__name__.endswith("path")
+    assert entry_point.dist == ("half-there", "?")
+    assert entry_point.load().__name__.endswith("path")
 
 
 def test_the_first_of_two_installed_copies_of_a_distribution_counts(site, monkeypatch) -> None:

@@ -58,12 +58,12 @@ def module(**hooks: Callable[[], Any]) -> ModuleType:
     return made
 
 
-def door(owner: str, **hooks: Callable[[], Any]) -> InstalledEntryPoint:
+def entry_point(owner: str, **hooks: Callable[[], Any]) -> InstalledEntryPoint:
     return InstalledEntryPoint("entry", Dist(owner), lambda: module(**hooks))
 
 
 def good() -> InstalledEntryPoint:
-    return door("good", eosfw_connectors=lambda: [Counter])
+    return entry_point("good", eosfw_connectors=lambda: [Counter])
 
 
 def only_failure(plugins: Plugins) -> tuple[str, str]:
@@ -97,7 +97,9 @@ def test_a_plugin_that_hangs_is_named_and_left_alone(where: str) -> None:
     hanging = threading.Event()
     hang: Callable[[], Any] = lambda: hanging.wait(60)  # noqa: E731
     slow = (
-        InstalledEntryPoint("entry", Dist("slow"), hang) if where == "import" else door("slow", eosfw_connectors=hang)
+        InstalledEntryPoint("entry", Dist("slow"), hang)
+        if where == "import"
+        else entry_point("slow", eosfw_connectors=hang)
     )
 
     plugins = load_plugins([slow, good()], timeout=0.05)
@@ -134,14 +136,14 @@ def test_ctrl_c_while_plugins_load_is_not_swallowed() -> None:
 
 
 def test_a_misspelt_hook_suggests_the_nearest_and_others_still_work() -> None:
-    plugins = load_plugins([door("mine", eosfw_conectors=lambda: [Counter], eosfw_observers=lambda: [Watcher])])
+    plugins = load_plugins([entry_point("mine", eosfw_conectors=lambda: [Counter], eosfw_observers=lambda: [Watcher])])
 
     assert only_failure(plugins) == ("mine", "there is no hook 'eosfw_conectors'; did you mean 'eosfw_connectors'?")
     assert [observer.name for observer in plugins.observers()] == ["watcher"]
 
 
 def test_a_hook_with_an_unknown_argument_fails_its_plugin() -> None:
-    plugins = load_plugins([door("greedy", eosfw_connectors=lambda config: [config]), good()])
+    plugins = load_plugins([entry_point("greedy", eosfw_connectors=lambda config: [config]), good()])
 
     assert only_failure(plugins)[0] == "greedy"
     assert "config" in only_failure(plugins)[1]
@@ -149,14 +151,14 @@ def test_a_hook_with_an_unknown_argument_fails_its_plugin() -> None:
 
 
 def test_a_hook_that_raises_is_a_failure_of_its_plugin_alone() -> None:
-    plugins = load_plugins([door("moody", eosfw_connectors=raising(ValueError("not today"))), good()])
+    plugins = load_plugins([entry_point("moody", eosfw_connectors=raising(ValueError("not today"))), good()])
 
     assert only_failure(plugins) == ("moody", "ValueError: not today")
     assert plugins.names("connector") == ("counter",)
 
 
 def test_a_hook_that_returns_no_list_is_a_failure_of_its_plugin() -> None:
-    plugins = load_plugins([door("single", eosfw_connectors=lambda: Counter), good()])
+    plugins = load_plugins([entry_point("single", eosfw_connectors=lambda: Counter), good()])
 
     assert only_failure(plugins)[0] == "single"
     assert plugins.names("connector") == ("counter",)
@@ -177,7 +179,7 @@ class NoClose:
 
 
 def test_a_class_that_breaks_its_protocol_is_refused_naming_the_gap() -> None:
-    plugins = load_plugins([door("half", eosfw_backends=lambda: [NoClose])])
+    plugins = load_plugins([entry_point("half", eosfw_backends=lambda: [NoClose])])
 
     reason = only_failure(plugins)[1]
     assert "backend NoClose does not keep Backend" in reason
@@ -196,7 +198,7 @@ class Untold(AdminFencer):
 
 def test_a_part_without_property_definitions_is_refused() -> None:
     """It would never get any."""
-    plugins = load_plugins([door("half", eosfw_fencers=lambda: [Untold])])
+    plugins = load_plugins([entry_point("half", eosfw_fencers=lambda: [Untold])])
 
     reason = only_failure(plugins)[1]
     assert "fencer Untold does not keep Fencer: it has `configure()`, but `config` is not a ConfigDef" in reason
@@ -219,7 +221,7 @@ class NameOnly(SourceConnector):
     ],
 )
 def test_a_class_that_is_no_connector_is_refused_with_a_reason(offered: Any, reason: str) -> None:
-    plugins = load_plugins([door("odd", eosfw_connectors=lambda: [offered])])
+    plugins = load_plugins([entry_point("odd", eosfw_connectors=lambda: [offered])])
 
     assert reason in only_failure(plugins)[1]
 
@@ -230,7 +232,7 @@ def twin() -> type[Counter]:
 
 def test_two_classes_of_one_name_are_refused_by_naming_both_distributions() -> None:
     plugins = load_plugins(
-        [good(), door("rival", eosfw_connectors=lambda: [twin()], eosfw_observers=lambda: [Watcher])]
+        [good(), entry_point("rival", eosfw_connectors=lambda: [twin()], eosfw_observers=lambda: [Watcher])]
     )
 
     with pytest.raises(PluginError, match=r"'counter' is offered by good 1\.0 and rival 1\.0|rival 1\.0 and good 1\.0"):
@@ -240,7 +242,7 @@ def test_two_classes_of_one_name_are_refused_by_naming_both_distributions() -> N
 
 
 def test_one_class_offered_twice_is_no_clash() -> None:
-    plugins = load_plugins([good(), door("again", eosfw_connectors=lambda: [Counter])])
+    plugins = load_plugins([good(), entry_point("again", eosfw_connectors=lambda: [Counter])])
 
     assert plugins.connector("counter")
     assert plugins.clashes() == []
@@ -310,7 +312,7 @@ class Rude(SourceConnector):
 
 def test_a_connector_that_cannot_be_made_names_its_distribution() -> None:
     with pytest.raises(PluginError, match=r"rude.*of mine.*go away"):
-        load_plugins([door("mine", eosfw_connectors=lambda: [Rude])]).connector("rude")
+        load_plugins([entry_point("mine", eosfw_connectors=lambda: [Rude])]).connector("rude")
 
 
 def test_built_in_parts_register_by_the_same_entry_points() -> None:

@@ -39,7 +39,7 @@ def test_a_machine_that_can_run_spark_is_fine(machine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("echo 'openjdk version \"11.0.2\"'", "is version 11.0.2"),
         ("echo 'java version \"1.8.0_402\"'", "is version 1.8.0_402"),
@@ -48,11 +48,11 @@ def test_a_machine_that_can_run_spark_is_fine(machine: Path) -> None:
         ("printf '\\377\\376'", "does not say its version"),
     ],
 )
-def test_an_unusable_java_is_reported_with_its_remedy(machine: Path, text: str, told: str) -> None:
+def test_an_unusable_java_is_reported_with_its_remedy(machine: Path, text: str, message: str) -> None:
     program(machine / "bin" / "java", text)
 
     assert found()["Java"].health is Health.BROKEN
-    assert told in found()["Java"].found
+    assert message in found()["Java"].found
     assert "JDK 17" in found()["Java"].remedy
 
 

@@ -6,7 +6,7 @@ from eosfw.state.poll_batch import SourcePosition
 from eosfw.state.stalled_offsets import POLLS, StalledOffsets
 
 
-def told(positions: list[SourcePosition]) -> list[int]:
+def warned_at(positions: list[SourcePosition]) -> list[int]:
     watch = StalledOffsets()
     return [number for number, position in enumerate(positions, 1) if watch.is_stalled_after(position)]
 
@@ -16,7 +16,7 @@ def at(offset: dict[str, int], partition: str = "a") -> SourcePosition:
 
 
 def test_many_polls_at_one_offset_are_reported_once() -> None:
-    assert told([at({"next": 1}) for _ in range(3 * POLLS)]) == [POLLS]
+    assert warned_at([at({"next": 1}) for _ in range(3 * POLLS)]) == [POLLS]
 
 
 def test_a_mapping_that_its_task_goes_on_with_counts_as_moving() -> None:
@@ -31,12 +31,12 @@ def test_a_mapping_that_its_task_goes_on_with_counts_as_moving() -> None:
 
 
 def test_progress_in_time_restarts_the_count() -> None:
-    assert told([*[at({"next": 1})] * (POLLS - 1), *[at({"next": 2})] * (POLLS - 1)]) == []
+    assert warned_at([*[at({"next": 1})] * (POLLS - 1), *[at({"next": 2})] * (POLLS - 1)]) == []
 
 
 def test_offsets_of_different_partitions_are_kept_apart() -> None:
-    assert told([at({"next": 1}, "ab"[number % 2]) for number in range(2 * POLLS)]) == []
+    assert warned_at([at({"next": 1}, "ab"[number % 2]) for number in range(2 * POLLS)]) == []
 
 
 def test_a_source_without_positions_is_left_alone() -> None:
-    assert told([at({}) for _ in range(2 * POLLS)]) == []
+    assert warned_at([at({}) for _ in range(2 * POLLS)]) == []

@@ -118,18 +118,18 @@ def test_a_restart_keeps_sequences_and_epochs_of_producers(lab, cluster, faults)
     topic, zombie = lab.topic(PARTITIONS), lab.producer("mover")
     write(lab, zombie, topic, "commit")
     successor = lab.producer("mover")
-    before_it = told_by(cluster)
+    before_it = answers_of(cluster)
 
     cluster.broker.restart()
 
-    assert told_by(cluster) == before_it
+    assert answers_of(cluster) == before_it
     with pytest.raises(EosfwError):
         write(lab, zombie, topic, "commit")
     write(lab, successor, topic, "commit")
     assert settled(lab, cluster, topic)[0] == sorted(VALUES * 2)
 
 
-def told_by(cluster):
+def answers_of(cluster):
     """What the batches of every partition said of their producers."""
     states = {where: log.producers() for where, log in cluster.broker.topics.logs().items()}
     return {

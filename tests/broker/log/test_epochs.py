@@ -41,7 +41,7 @@ def test_a_batch_keeps_the_epoch_it_was_written_in():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "end"),
     [
         (-1, UNDEFINED),
         (0, EpochEnd(0, 10)),
@@ -55,9 +55,9 @@ def test_a_batch_keeps_the_epoch_it_was_written_in():
         (2**31 - 1, UNDEFINED),
     ],
 )
-def test_the_end_offset_of_an_epoch_follows_kafkas_rules(wanted, told):
+def test_the_end_offset_of_an_epoch_follows_kafkas_rules(wanted, end):
     """KIP-101, LeaderEpochFileCache.endOffsetFor: before the first, between, the latest, behind it."""
-    assert end_of(HISTORY, wanted, 31) == told
+    assert end_of(HISTORY, wanted, 31) == end
 
 
 @pytest.mark.parametrize("wanted", [0, 1])

@@ -80,7 +80,7 @@ class Verdicts:
                 return
             self.cuts += 1
             for state in volume.states(random, subsets):
-                key = (tuple(sorted(state.files.items())), state.folders, _told(known))
+                key = (tuple(sorted(state.files.items())), state.folders, _as_key(known))
                 if key not in seen:
                     seen.add(key)
                     self.judge(state, known, random, f"state {self.states}, cut {cut}")
@@ -275,7 +275,7 @@ def _of_the_same_disk(root: Path) -> None:
         running.write_bytes(b"another run of the machine\n" + running.read_bytes().partition(b"\n")[2])
 
 
-def _told(known: Known) -> tuple[object, ...]:
+def _as_key(known: Known) -> tuple[object, ...]:
     """All that an answer could have changed."""
     deeds = tuple((len(writer.deeds), *(deed.answered for deed in writer.deeds[-2:])) for writer in known.writers)
     plain = known.plain

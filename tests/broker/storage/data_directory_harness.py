@@ -56,7 +56,7 @@ def data_file(root: Path, number: int = 0, topic: str = TOPIC) -> Path:
     return sorted((root / f"{topic}-0").glob("*.log"))[number]
 
 
-def told(log: PartitionLog) -> dict[str, object]:
+def log_facts(log: PartitionLog) -> dict[str, object]:
     """All that a log says of itself besides its records."""
     state = log.state
     return {

@@ -9,7 +9,7 @@ from eosfw_memory.log_errors import CorruptMessageError
 from eosfw_memory.storage.file_log_storage import FileLogStorage
 
 from ..log.log_harness import NOW, UNCOMMITTED, Writer, plain
-from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, files, told
+from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, files, log_facts
 
 BATCHES = 20
 
@@ -29,7 +29,7 @@ def lived(root, batches=BATCHES, **config):
         first.send(b"a%d" % number)
         if number % 3 == 2:
             first.abort() if number % 2 else first.commit()
-    before = told(house.log)
+    before = log_facts(house.log)
     house.crash()
     return before
 
@@ -50,7 +50,7 @@ def test_wherever_a_kill_strikes_the_state_is_the_one_that_was_live(tmp_path, ba
     before = lived(tmp_path, batches)
     for _ in range(3):
         house = DataDirectoryHarness(tmp_path)
-        assert told(house.log) == before
+        assert log_facts(house.log) == before
         house.crash()
 
 
@@ -105,22 +105,22 @@ def test_checkpoints_that_were_harmed_cost_time_alone(tmp_path, suffix, harm):
     writer = Writer(house.log, 3)
     for _ in range(BATCHES):
         writer.send(b"more")
-    before = told(house.log)
+    before = log_facts(house.log)
     house.crash()
     for end in ("crash", "stop", "crash"):
         house = DataDirectoryHarness(tmp_path)
-        assert told(house.log) == before
+        assert log_facts(house.log) == before
         getattr(house, end)()
 
 
 def cut_back(root, whole):
     """A log whose checkpoints are newer than it is; give what it told when it was so long."""
     house = DataDirectoryHarness(root)
-    writer, sizes, states = Writer(house.log, 1), [0], [told(house.log)]
+    writer, sizes, states = Writer(house.log, 1), [0], [log_facts(house.log)]
     for number in range(BATCHES):
         writer.send(b"%d" % number, transactional=False)
         sizes.append(house.log.size)
-        states.append(told(house.log))
+        states.append(log_facts(house.log))
     house.crash()
     with data_file(root).open("r+b") as file:
         file.truncate(sizes[whole])
@@ -145,7 +145,7 @@ def test_a_log_shorter_than_its_checkpoint_is_accepted_after_power_loss(tmp_path
     (tmp_path / ".running").write_bytes(b"another run of the machine")
     for _ in range(3):
         house = DataDirectoryHarness(tmp_path)
-        assert told(house.log) == state
+        assert log_facts(house.log) == state
         house.crash()
 
 
@@ -193,10 +193,10 @@ def test_a_checkpoint_of_lost_records_is_ignored_after_new_appends(tmp_path):
     for count in range(BATCHES):
         house = DataDirectoryHarness(tmp_path)
         house.log.append(plain(b"%d" % count), NOW)
-        before = told(house.log)
+        before = log_facts(house.log)
         house.crash()
         house = DataDirectoryHarness(tmp_path)
-        assert told(house.log) == before
+        assert log_facts(house.log) == before
         house.stop()
 
 

@@ -13,7 +13,7 @@ from eosfw_memory.log_errors import CorruptMessageError, KafkaStorageError
 from eosfw_memory.storage.disk import DataFile, Disk, OperatingSystem
 
 from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain
-from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, told
+from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, log_facts
 
 
 class FailingSystem(OperatingSystem):
@@ -82,10 +82,10 @@ def test_a_failed_write_is_the_last_one_even_if_the_disk_recovers(tmp_path, code
         with pytest.raises(KafkaStorageError):
             house.topics.create("another", 1, {})
         assert [value for _, value in Consumer(house.log, UNCOMMITTED).drain()] == acknowledged
-        live = told(house.log)
+        live = log_facts(house.log)
         house.crash()
         house = DataDirectoryHarness(tmp_path / str(at))
-        after = told(house.log)
+        after = log_facts(house.log)
         assert after["batches"][: len(acknowledged)] == live["batches"]
         assert len(after["batches"]) <= len(acknowledged) + 1
         Writer(house.log, 6).send(b"goes on")
@@ -108,7 +108,7 @@ def test_an_interrupted_recovery_does_not_change_the_next_recovery(tmp_path):
     """A crash while recovering, at each write of the recovery."""
     house = DataDirectoryHarness(tmp_path, **SMALL)
     work(house)
-    before = told(house.log)
+    before = log_facts(house.log)
     house.crash()
     for path in [path for path in tmp_path.rglob("*") if path.suffix in (".index", ".snapshot")]:
         path.unlink()
@@ -123,7 +123,7 @@ def test_an_interrupted_recovery_does_not_change_the_next_recovery(tmp_path):
             failing += 1
     assert failing
     house = DataDirectoryHarness(tmp_path)
-    assert told(house.log) == before
+    assert log_facts(house.log) == before
     house.stop()
 
 

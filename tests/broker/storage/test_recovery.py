@@ -10,7 +10,7 @@ from eosfw.errors import DamagedDataError
 from eosfw_memory.log_errors import CorruptMessageError
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, Writer, plain
-from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files, told
+from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files, log_facts
 
 
 def filled(root, *, clean=False, batches=6, first_id=1, **config):
@@ -23,7 +23,7 @@ def filled(root, *, clean=False, batches=6, first_id=1, **config):
             first.abort() if number % 4 == 1 else first.commit()
     second.send(b"open")
     house.log.append(plain(b"last"), NOW)
-    before = told(house.log)
+    before = log_facts(house.log)
     house.stop() if clean else house.crash()
     return before
 
@@ -42,7 +42,7 @@ def test_a_restart_gives_the_state_that_was_live(tmp_path, config, clean):
     before = filled(tmp_path, clean=clean, **config)
     for _ in range(2):
         house = DataDirectoryHarness(tmp_path)
-        assert told(house.log) == before
+        assert log_facts(house.log) == before
         house.crash()
 
 
@@ -75,11 +75,11 @@ def test_a_torn_last_write_is_truncated_and_reported(tmp_path, caplog):
         house = DataDirectoryHarness(root)
         assert f"{at - begins} bytes" in caplog.text
         assert list(house.log.batches())[-1].endswith(b"open\x00")
-        after = told(house.log)
+        after = log_facts(house.log)
         house.crash()
         caplog.clear()
         house = DataDirectoryHarness(root)
-        assert (told(house.log), caplog.text) == (after, "")
+        assert (log_facts(house.log), caplog.text) == (after, "")
         house.crash()
 
 
@@ -90,7 +90,7 @@ def test_a_tail_that_is_no_batch_is_cut_off(tmp_path, tail):
     with data_file(tmp_path, -1).open("ab") as file:
         file.write(tail)
     house = DataDirectoryHarness(tmp_path)
-    assert told(house.log) == before
+    assert log_facts(house.log) == before
     house.log.append(plain(b"goes on"), NOW)
     house.crash()
 
@@ -154,7 +154,7 @@ def test_files_beside_the_log_are_made_again(tmp_path, suffix, harm):
         last = max(ours.glob(f"*{suffix}"))
         shutil.copy(last, ours / f"{10**6:020d}{suffix}")
     house = DataDirectoryHarness(tmp_path / "ours")
-    assert told(house.log) == before
+    assert log_facts(house.log) == before
     house.stop()
     assert not (ours / f"{10**6:020d}{suffix}").exists()
 
@@ -259,7 +259,7 @@ def test_an_unknown_file_is_left_alone_and_reported(tmp_path, caplog):
     before = filled(tmp_path)
     (strange := tmp_path / f"{TOPIC}-0" / ".00000000000000000000.log.swp").write_bytes(b"x")
     house = DataDirectoryHarness(tmp_path)
-    assert told(house.log) == before
+    assert log_facts(house.log) == before
     assert strange.name in caplog.text
     assert strange.exists()
     house.stop()

@@ -16,7 +16,7 @@ from tests.effort import EFFORTS, run_machine
 from eosfw_memory.storage.file_log_storage import FileLogStorage
 
 from ..log.test_log_machine import PartitionMachine
-from .data_directory_harness import SMALL, DataDirectoryHarness, told
+from .data_directory_harness import SMALL, DataDirectoryHarness, log_facts
 
 
 class StoredPartitionMachine(PartitionMachine):
@@ -32,13 +32,13 @@ class StoredPartitionMachine(PartitionMachine):
 
     @rule(clean=st.booleans(), without=st.sets(st.sampled_from([".index", ".snapshot"])))
     def restart(self, clean, without):
-        before = told(self.log)
+        before = log_facts(self.log)
         self.house.stop() if clean else self.house.crash()
         for path in [path for path in self.root.rglob("*") if path.suffix in without]:
             path.unlink()
         self.house = DataDirectoryHarness(self.root)
         self.log = self.reader.log = self.house.log
-        assert told(self.log) == before
+        assert log_facts(self.log) == before
 
     @invariant()
     def segments_follow_each_other(self):

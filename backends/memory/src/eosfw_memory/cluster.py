@@ -71,7 +71,7 @@ class EmbeddedCluster:
             return cls(
                 broker, faults, BackgroundThread(broker.run_due_tasks, broker.idle_seconds, runtime), broker.endpoint
             )
-        _refuse_strangers(settings, where.host)
+        _refuse_remote_addresses(settings, where.host)
         listening = _listen(where)
         listens_on = Endpoint(*listening.getsockname()[:2])
         advertised = settings.advertised
@@ -132,7 +132,7 @@ def _storage(settings: Settings) -> TopicStorage:
     return DataDirectory.open(settings.directory, waits=settings.waits_for_disk, node_id=NODE_ID)
 
 
-def _refuse_strangers(settings: Settings, host: str) -> None:
+def _refuse_remote_addresses(settings: Settings, host: str) -> None:
     """Whoever lets other machines in must say where they find the broker."""
     if settings.advertised is None and not _is_loopback(host):
         raise ConfigError(

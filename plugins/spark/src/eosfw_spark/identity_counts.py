@@ -107,13 +107,13 @@ def count(seen: DataFrame, expected: DataFrame, kind: str) -> Verdict:
     if not (duplicates or unexpected or missing):
         return Verdict(0, 0)
     if unidentified:
-        _strangers(seen, kind, unidentified).refuse()
+        _unidentified(seen, kind, unidentified).refuse()
     excess = (F.col("seen_") - F.col("expected_")).alias("excess")
     wrong = differing.select("identity", excess).orderBy(F.desc("excess"), "identity").limit(EXAMPLES).collect()
     return Verdict(duplicates + unexpected, missing, _examples(wrong, seen))
 
 
-def _strangers(seen: DataFrame, kind: str, count: int) -> UnidentifiedRecords:
+def _unidentified(seen: DataFrame, kind: str, count: int) -> UnidentifiedRecords:
     nameless = seen.where("identity is null").orderBy("topic", "partition", "offset").limit(UNIDENTIFIED_SHOWN)
     return UnidentifiedRecords(kind, count, [_place(*row[1:]) for row in nameless.collect()])
 
