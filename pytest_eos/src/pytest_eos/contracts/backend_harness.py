@@ -177,3 +177,10 @@ class BackendHarness:
 def record(topic: str, value: bytes, partition: int | None = 0, key: bytes | None = None) -> ProducerRecord:
     """A record, for partition 0 by default."""
     return ProducerRecord(topic, value, key, partition)
+
+
+def commit(producer: TransactionalProducer, topic: str, value: bytes) -> None:
+    """Write one record to partition 0 in a transaction of its own."""
+    producer.begin_transaction()
+    producer.send(record(topic, value))
+    producer.commit_transaction(WAIT)

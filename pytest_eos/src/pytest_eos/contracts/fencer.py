@@ -7,7 +7,7 @@ import pytest
 from eosfw.errors import AbortableError, EosfwError, ProducerFencedError
 from eosfw.protocols import Fencer, TransactionalProducer
 from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, commit, record
 
 _MANY = 12
 """Ids in one call; more than thread pools usually have threads."""
@@ -50,9 +50,7 @@ class FencerContract(BackendUnderTestFixtures):
         """Fencing does not revert a commit."""
         topic = lab.topic()
         holder = lab.producer()
-        holder.begin_transaction()
-        holder.send(record(topic, b"kept"))
-        holder.commit_transaction(WAIT)
+        commit(holder, topic, b"kept")
 
         fencer.fence([str(holder.transactional_id)], WAIT)
 
@@ -71,9 +69,7 @@ class FencerContract(BackendUnderTestFixtures):
         fencer.fence([name], WAIT)
 
         successor = lab.producer(name)
-        successor.begin_transaction()
-        successor.send(record(topic, b"new"))
-        successor.commit_transaction(WAIT)
+        commit(successor, topic, b"new")
 
         assert lab.values(topic) == [b"new"]
 
@@ -109,9 +105,7 @@ class FencerContract(BackendUnderTestFixtures):
 def _commits(holder: TransactionalProducer, topic: str) -> bool:
     """Whether a holder can still write: it was not fenced."""
     try:
-        holder.begin_transaction()
-        holder.send(record(topic, b"late"))
-        holder.commit_transaction(WAIT)
+        commit(holder, topic, b"late")
     except (ProducerFencedError, AbortableError):
         return False
     finally:

@@ -70,9 +70,7 @@ class OffsetsContract(BackendUnderTestFixtures):
         """PRD-05: a program that copies between topics resumes after what it has written."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
-        producer.begin_transaction()
-        producer.send(record(one.topic, b"v"))
-        producer.send_offsets({one: 5}, group, WAIT)
+        _begin_with_group_offset(producer, group, one, 5)
 
         producer.commit_transaction(WAIT)
 
@@ -98,9 +96,7 @@ class OffsetsContract(BackendUnderTestFixtures):
         """COR-03, KIP-447: also if the client sends them with its commit."""
         one, group, own = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group()), lab.name()
         zombie = lab.producer(own)
-        zombie.begin_transaction()
-        zombie.send(record(one.topic, b"v"))
-        zombie.send_offsets({one: 9}, group, WAIT)
+        _begin_with_group_offset(zombie, group, one, 9)
         lab.producer(own)
 
         with pytest.raises(ProducerFencedError):
@@ -115,9 +111,7 @@ class OffsetsContract(BackendUnderTestFixtures):
         """GRP-03: after `send_offsets`; a consumer that resumed at the old offsets would read records twice."""
         one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.group())
         producer = lab.producer()
-        producer.begin_transaction()
-        producer.send(record(one.topic, b"v"))
-        producer.send_offsets({one: 5}, group, WAIT)
+        _begin_with_group_offset(producer, group, one, 5)
 
         answer = _offsets_without_waiting(lab, group.group_id, one)
 
@@ -126,6 +120,14 @@ class OffsetsContract(BackendUnderTestFixtures):
         )
         producer.commit_transaction(WAIT)
         assert lab.admin.group_offsets(group.group_id, [one]) == {one: 5}
+
+
+def _begin_with_group_offset(
+    producer: TransactionalProducer, group: ConsumerGroupMetadata, one: TopicPartition, offset: int
+) -> None:
+    producer.begin_transaction()
+    producer.send(record(one.topic, b"v"))
+    producer.send_offsets({one: offset}, group, WAIT)
 
 
 def _send_both(producer: TransactionalProducer, topic: str, offsets: str) -> None:

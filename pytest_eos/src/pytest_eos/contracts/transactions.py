@@ -17,7 +17,7 @@ from eosfw.errors import (
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch
 from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
-from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, commit, record
 
 SOON = 3.0
 """The transaction timeout of a test that waits for it, in seconds; enough for a write on a busy machine."""
@@ -64,7 +64,7 @@ class TransactionContract(BackendUnderTestFixtures):
         producer.abort_transaction(WAIT)
 
         assert lab.values(topic) == [], "an aborted record is visible"
-        _write(producer, topic, b"kept")
+        commit(producer, topic, b"kept")
         assert lab.values(topic) == [b"kept"]
 
     @needs_transactions
@@ -77,7 +77,7 @@ class TransactionContract(BackendUnderTestFixtures):
 
         CALLS[end](producer, topic)
 
-        _write(producer, topic, b"kept")
+        commit(producer, topic, b"kept")
         assert lab.values(topic) == [b"kept"]
 
     @needs_transactions
@@ -93,7 +93,7 @@ class TransactionContract(BackendUnderTestFixtures):
         producer.abort_transaction(WAIT)
 
         assert lab.values(topic) == [], "part of a transaction was committed without the rest"
-        _write(producer, topic, b"kept")
+        commit(producer, topic, b"kept")
         assert lab.values(topic) == [b"kept"]
 
     # --- one holder of a transactional id
@@ -106,20 +106,20 @@ class TransactionContract(BackendUnderTestFixtures):
 
         successor = lab.producer(own)
 
-        _write(successor, topic, b"new")
+        commit(successor, topic, b"new")
         with pytest.raises(ProducerFencedError):
             zombie.commit_transaction(WAIT)
         assert lab.values(topic) == [b"new"], "a zombie's record is visible"
 
     @needs_transactions
-    def test_a_zombie_that_begins_after_its_successor_started_cannot_write(self, lab: BackendHarness) -> None:
+    def test_a_zombie_that_begins_after_its_successor_started_cannotcommit(self, lab: BackendHarness) -> None:
         """BRK-01: its epoch is too old for every request."""
         topic, own = lab.topic(), lab.name()
         zombie = lab.producer(own)
         lab.producer(own)
 
         with pytest.raises(ProducerFencedError):
-            _write(zombie, topic, b"late")
+            commit(zombie, topic, b"late")
 
         assert lab.values(topic) == [], "a zombie's record is visible"
 
@@ -188,12 +188,6 @@ class TransactionContract(BackendUnderTestFixtures):
         lab.open_transaction(topic, b"open").abort_transaction(WAIT)
 
         assert lab.values(topic, UNCOMMITTED) == [b"open"]
-
-
-def _write(producer: TransactionalProducer, topic: str, value: bytes) -> None:
-    producer.begin_transaction()
-    producer.send(record(topic, value))
-    producer.commit_transaction(WAIT)
 
 
 def _send_and_commit(producer: TransactionalProducer, topic: str, partition: int) -> None:
