@@ -69,17 +69,17 @@ class DirectNetwork:
     def _failed(self, api: Api, why: Exception) -> NoAnswerError:
         return NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}")
 
-    def _awaited(self, api: Api, deferred: DelayedOperation, deadline: float) -> Answer:
-        until = min(deadline, self._runtime.now() + deferred.timeout_ms / 1000)
+    def _awaited(self, api: Api, operation: DelayedOperation, deadline: float) -> Answer:
+        until = min(deadline, self._runtime.now() + operation.timeout_ms / 1000)
         restarts = self._broker.restarts
-        self._broker.await_answer(deferred, self._wake)
+        self._broker.await_answer(operation, self._wake)
         try:
             while True:
                 # An event stays set, so each attempt has one of its own. It is made before the attempt, so that a wake
                 # between attempt and wait is not lost.
                 event = self._event = self._runtime.event()
                 left = until - self._runtime.now()
-                answer = self._broker.attempt(deferred, expired=left <= 0)
+                answer = self._broker.attempt(operation, expired=left <= 0)
                 if answer is not None:
                     return answer
                 self._refuse_if_closed(api)
@@ -87,7 +87,7 @@ class DirectNetwork:
                     raise DisconnectClientError("the broker was started anew")
                 event.wait(min(left, _SLICE))
         finally:
-            self._broker.give_up(deferred)
+            self._broker.give_up(operation)
             self._event = None
 
     def _wake(self) -> None:
